@@ -1,0 +1,38 @@
+# Third-party libraries. None of them appears in a public header, so none is asked of a user of
+# the installed package.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(spdlog QUIET)
+find_package(PkgConfig QUIET)
+
+add_library(plimsoll_dependencies INTERFACE)
+target_link_libraries(plimsoll_dependencies INTERFACE Threads::Threads fmt::fmt
+                                                      nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+if(spdlog_FOUND)
+  target_link_libraries(plimsoll_dependencies INTERFACE spdlog::spdlog)
+endif()
+
+# The input pipeline's codecs, needed once it has sources.
+file(GLOB_RECURSE plimsoll_data_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/data/*.cpp")
+if(plimsoll_data_sources)
+  find_package(JPEG REQUIRED)
+  find_package(PNG REQUIRED)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+  target_link_libraries(plimsoll_dependencies INTERFACE JPEG::JPEG PNG::PNG PkgConfig::ZSTD)
+endif()
+
+# Highway (SIMD) is optional: PLIMSOLL_HAS_HIGHWAY is 0 or 1 in every source of the library.
+set(plimsoll_has_highway 0)
+if(PkgConfig_FOUND)
+  pkg_check_modules(HIGHWAY QUIET IMPORTED_TARGET libhwy)
+  if(HIGHWAY_FOUND)
+    set(plimsoll_has_highway 1)
+    target_link_libraries(plimsoll_dependencies INTERFACE PkgConfig::HIGHWAY)
+  endif()
+endif()
+target_compile_definitions(plimsoll_dependencies
+                           INTERFACE PLIMSOLL_HAS_HIGHWAY=${plimsoll_has_highway})

@@ -1,0 +1,50 @@
+# The library `plimsoll` and, with CUDA, the module `plimsoll_cuda` that it loads at run time.
+# Sources are found by folder, so that adding one touches no build file.
+
+set(plimsoll_folders
+    base memory device tensor ops graph plan distributed data nn optim train report backend/cpu)
+if(PLIMSOLL_HAS_CUDA)
+  list(APPEND plimsoll_folders backend/cuda_loader)
+else()
+  list(APPEND plimsoll_folders backend/no_cuda)
+endif()
+list(TRANSFORM plimsoll_folders PREPEND "${PROJECT_SOURCE_DIR}/src/")
+list(TRANSFORM plimsoll_folders APPEND "/*.cpp")
+file(GLOB_RECURSE plimsoll_sources CONFIGURE_DEPENDS ${plimsoll_folders})
+
+configure_file("${PROJECT_SOURCE_DIR}/src/base/version.cpp.in"
+               "${PROJECT_BINARY_DIR}/generated/base/version.cpp" @ONLY)
+
+add_library(plimsoll SHARED ${plimsoll_sources}
+                            "${PROJECT_BINARY_DIR}/generated/base/version.cpp")
+add_library(plimsoll::plimsoll ALIAS plimsoll)
+plimsoll_compile_options(plimsoll)
+target_include_directories(
+  plimsoll
+  PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+         "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+  PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(plimsoll PRIVATE plimsoll_dependencies)
+set_target_properties(
+  plimsoll PROPERTIES VERSION ${PROJECT_VERSION}
+                      SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                      INSTALL_RPATH "$ORIGIN")
+
+if(PLIMSOLL_HAS_CUDA)
+  file(GLOB_RECURSE plimsoll_cuda_sources CONFIGURE_DEPENDS
+       "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp" "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cu")
+  if(plimsoll_cuda_sources)
+    # Never linked against libcuda.so: the driver is opened at run time, so that the module's
+    # absence and the driver's are both ordinary answers.
+    add_library(plimsoll_cuda MODULE ${plimsoll_cuda_sources})
+    plimsoll_compile_options(plimsoll_cuda)
+    target_include_directories(plimsoll_cuda PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    target_include_directories(plimsoll_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_link_libraries(plimsoll_cuda PRIVATE plimsoll plimsoll_dependencies)
+    if(plimsoll_cuda_kernels)
+      target_link_libraries(plimsoll_cuda PRIVATE CUDA::cudart_static)
+      set_target_properties(plimsoll_cuda PROPERTIES CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Static)
+    endif()
+    set_target_properties(plimsoll_cuda PROPERTIES INSTALL_RPATH "$ORIGIN")
+  endif()
+endif()

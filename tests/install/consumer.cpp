@@ -1,0 +1,5 @@
+#include <plimsoll/base/version.h>
+
+#include <cstdio>
+
+int main() { std::printf("%s\n", plimsoll::version()); }
