@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace plimsoll {
+
+/// Names a queue of work on a device. Work on one stream runs in order. kHostStream is the calling
+/// thread itself: whatever it did is already done.
+using StreamId = std::uint32_t;
+inline constexpr StreamId kHostStream = 0;
+
+/// A point in a stream's work.
+class Fence {
+ public:
+  virtual ~Fence() = default;
+  /// True once all work recorded before the fence has finished. Does not block.
+  virtual bool done() = 0;
+  /// Blocks until done() is true.
+  virtual void wait() = 0;
+};
+
+/// Records fences. Called with an arena's lock held, so an implementation must not call back into
+/// the memory layer.
+class FenceSource {
+ public:
+  virtual ~FenceSource() = default;
+  /// A fence after everything submitted to `stream` so far. May throw DeviceError.
+  virtual std::shared_ptr<Fence> record(StreamId stream) = 0;
+};
+
+}  // namespace plimsoll

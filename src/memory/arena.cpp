@@ -1,0 +1,387 @@
+#include <plimsoll/memory/arena.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/memory/trace.h>
+
+#include "memory/arena_state.h"
+
+namespace plimsoll {
+
+namespace {
+
+/// Requests beyond this cannot be meant.
+constexpr Bytes kMaxRequest = Bytes{1} << 62;
+constexpr Bytes kDefaultAddresses = GiB(1024);
+
+}  // namespace
+
+ArenaState::ArenaState(std::shared_ptr<PageSource> src, Budget b, ArenaOptions options)
+    : source(std::move(src)),
+      budget(std::move(b)),
+      tree_(budget.handle_->tree),
+      node_(budget.handle_->node),
+      options_(std::move(options)),
+      page_(source->page_size()),
+      small_limit_(page_ / 2) {
+  if (!std::has_single_bit(options_.alignment) || options_.alignment > page_) {
+    throw InvalidArgument(
+        fmt::format("[Arena] an alignment of {} is not a power of two up to the page size {}",
+                    options_.alignment, format_bytes(page_)));
+  }
+  Bytes addresses = options_.address_space;
+  {
+    MemoryTree::Lock lock(tree_->mutex);
+    if (node_->arena != nullptr) {
+      throw InvalidArgument(
+          fmt::format("[Arena] budget '{}' carries an arena already; give this "
+                      "one a child of it",
+                      node_->path));
+    }
+    if (addresses == 0) {
+      const Bytes room = MemoryTree::available(node_);
+      addresses = room >= kDefaultAddresses / 4 ? kDefaultAddresses : 4 * room + GiB(16);
+    }
+    node_->arena = this;
+    node_->has_pages = true;
+  }
+  try {
+    const Bytes zone = align_up(std::max(addresses / kZones, page_), page_);
+    range_ = source->reserve(zone * kZones);
+    for (std::uint8_t z = 0; z < kZones; ++z) {
+      gaps_[z].insert(segments_.append({range_.begin + z * zone, zone}, Segment::State::gap, z));
+    }
+    if (options_.preallocate) {
+      const Bytes room = this->budget.available();
+      if (room == kUnlimited) {
+        throw InvalidArgument("[Arena] preallocation needs a limit on '" + budget.path() + "'");
+      }
+      if (room >= page_) prepare(align_down(room, page_));
+    }
+  } catch (...) {
+    if (!range_.empty()) {
+      close();
+    } else {
+      MemoryTree::Lock lock(tree_->mutex);
+      node_->arena = nullptr;
+    }
+    throw;
+  }
+}
+
+ArenaState::~ArenaState() = default;
+
+Segment* ArenaState::take(Segment* s, Bytes size) {
+  bins_[s->zone].remove(s);
+  if (s->size > size) bins_[s->zone].insert(segments_.split(s, size));
+  s->state = Segment::State::live;
+  return s;
+}
+
+BudgetNode* ArenaState::charge_block(Bytes size, LedgerEntry* entry, Reservation* reservation) {
+  // What a reservation covers has been charged with it; only the rest is new.
+  const Bytes covered = reservation != nullptr ? std::min(size, reservation->bytes_) : 0;
+  if (BudgetNode* refuser = tree_->try_charge(entry->node, node_, size - covered)) return refuser;
+  PageAccount& p = node_->pages;
+  if (p.reserved == 0) {
+    p.live += size;  // live blocks lie in mapped pages: nothing more to charge
+    return nullptr;
+  }
+  if (BudgetNode* refuser =
+          tree_->set_pages(node_, p.mapped, p.live + size, p.reserved - covered)) {
+    tree_->uncharge(entry->node, node_, size - covered);
+    return refuser;
+  }
+  if (covered != 0) {
+    reservation->bytes_ -= covered;
+    entry->node->reserved_here -= covered;
+  }
+  return nullptr;
+}
+
+void ArenaState::uncharge_block(Bytes size, BudgetNode* account_node) {
+  tree_->uncharge(account_node, node_, size);
+  PageAccount& p = node_->pages;
+  if (p.reserved == 0) {
+    p.live -= size;
+  } else {
+    tree_->set_pages(node_, p.mapped, p.live - size, p.reserved);
+  }
+}
+
+Segment* ArenaState::try_allocate(Bytes size, LedgerEntry* entry, Reservation* reservation,
+                                  StreamId stream, Refusal& why) {
+  const std::uint8_t zone = zone_of(size);
+  Segment* s = find_free(size, zone, stream);
+  if (s == nullptr) {
+    // Ask the budgets below first: no use in mapping pages for what they will refuse.
+    const Bytes covered = reservation != nullptr ? std::min(size, reservation->bytes()) : 0;
+    why.node = tree_->try_charge(entry->node, node_, size - covered);
+    if (why.node != nullptr) return nullptr;
+    tree_->uncharge(entry->node, node_, size - covered);
+    s = make_room(size, zone, stream, why);
+    if (s == nullptr) return nullptr;
+  }
+  why.node = charge_block(size, entry, reservation);
+  if (why.node != nullptr) return nullptr;
+  s = take(s, size);
+  s->stream = stream;
+  s->entry = entry;
+  tree_->credit(entry, size);
+  ++stats_.allocations;
+  stats_.bytes_allocated += size;
+  if (node_->pages.live > stats_.live_peak) stats_.live_peak = node_->pages.live;
+  if (options_.trace) options_.trace->allocate(s->begin, size, stream);
+  return s;
+}
+
+Block ArenaState::allocate(Bytes bytes, const Account& account, Reservation* reservation,
+                           StreamId stream) {
+  if (bytes == 0) return {};
+  if (!account.valid()) throw InvalidArgument("[allocate] the account is empty");
+  if (options_.fences == nullptr) stream = kHostStream;
+  MemoryTree::Lock lock(tree_->mutex);
+  LedgerEntry* entry = account.entry_;
+  if (closing_) {
+    throw Error(fmt::format("[allocate] the arena of '{}' is closed; '{}' asked for {}",
+                            node_->path, entry->label, format_bytes(bytes)));
+  }
+  if (account.budget_->tree != tree_ || !MemoryTree::is_under(entry->node, node_)) {
+    throw InvalidArgument(fmt::format("[allocate] account '{}' is not of budget '{}' or below it",
+                                      entry->budget, node_->path));
+  }
+  if (reservation != nullptr && reservation->budget_ &&
+      (reservation->budget_->node != entry->node || reservation->pages_ != node_)) {
+    throw InvalidArgument(
+        fmt::format("[allocate] the reservation is not of budget '{}'", entry->budget));
+  }
+  Refusal why;
+  if (bytes > kMaxRequest) {
+    why.system = "no machine has that much memory";
+    throw_out_of_memory(*tree_, lock, bytes, entry, nullptr, why.system, this);
+  }
+  const Bytes size = align_up(bytes, options_.alignment);
+
+  Segment* s = try_allocate(size, entry, reservation, stream, why);
+  if (s != nullptr) [[likely]] {
+    return Block(this, s);
+  }
+  // A block that is still used by some stream may be all that is missing.
+  auto attempt = [&]() -> bool {
+    for (;;) {
+      why = {};
+      s = try_allocate(size, entry, reservation, stream, why);
+      if (s != nullptr) return true;
+      // Neighbours under the budget that refused may have free pages.
+      if (why.node == nullptr || tree_->reclaim(why.node, size, this) == 0) return false;
+    }
+  };
+  if (attempt()) return Block(this, s);
+  BudgetNode* scope = why.node != nullptr ? why.node : node_;
+  if (tree_->wait_for_fences(lock, scope) && attempt()) return Block(this, s);
+  scope = why.node != nullptr ? why.node : tree_->root();
+  for (const auto& relief : tree_->reliefs(scope)) {
+    lock.unlock();
+    relief->call(size);
+    lock.lock();
+    if (closing_) break;
+    if (attempt()) return Block(this, s);
+  }
+  throw_out_of_memory(*tree_, lock, bytes, entry, why.node, why.system, this);
+}
+
+void ArenaState::absorb_next_free(Segment* s) {
+  Segment* n = s->next;
+  bins_[n->zone].remove(n);
+  // Joined with memory that a stream may still use, a free segment is that stream's, too.
+  if (n->stream != kHostStream) {
+    s->stream = n->stream;
+    s->released = std::max(s->released, n->released);
+  }
+  segments_.absorb_next(s);
+}
+
+Segment* ArenaState::settle_free(Segment* s, Join join) {
+  auto joins = [&](const Segment* other) {
+    return other != nullptr && other->state == Segment::State::free && other->zone == s->zone &&
+           (other->stream == s->stream ||
+            (join == Join::any && (s->stream == kHostStream || other->stream == kHostStream)));
+  };
+  s->state = Segment::State::free;
+  s->entry = nullptr;
+  if (joins(s->next)) absorb_next_free(s);
+  if (Segment* p = s->prev; joins(p)) {
+    bins_[p->zone].remove(p);
+    bins_[s->zone].insert(s);
+    absorb_next_free(p);
+    s = p;
+  }
+  bins_[s->zone].insert(s);
+  return s;
+}
+
+void ArenaState::settle_gap(Segment* s) {
+  s->state = Segment::State::gap;
+  s->stream = kHostStream;
+  auto joins = [&](const Segment* other) {
+    return other != nullptr && other->state == Segment::State::gap && other->zone == s->zone;
+  };
+  if (joins(s->next)) {
+    gaps_[s->zone].remove(s->next);
+    segments_.absorb_next(s);
+  }
+  if (joins(s->prev)) {
+    segments_.absorb_next(s->prev);  // which is in the list already
+  } else {
+    gaps_[s->zone].insert(s);
+  }
+}
+
+void ArenaState::finish_release(Segment* s) {
+  if (s->stream != kHostStream) {
+    s->released = ++release_count_;
+    streams_[s->stream].last_release = s->released;
+  }
+  settle_free(s, Join::any);
+}
+
+void ArenaState::release(Segment* s) noexcept {
+  std::shared_ptr<ArenaState> last;  // destroyed after the lock is released
+  MemoryTree::Lock lock(tree_->mutex);
+  ++stats_.releases;
+  if (!closing_) {
+    const Bytes size = s->size;
+    LedgerEntry* entry = s->entry;
+    BudgetNode* account_node = entry->node;
+    if (options_.trace) options_.trace->release(s->begin, size, s->stream);
+    tree_->debit(entry, size);
+    uncharge_block(size, account_node);
+    if (!extra_uses_.empty() && extra_uses_.contains(s)) {
+      Pending pending;
+      pending.segment = s;
+      pending.unrecorded = std::move(extra_uses_[s]);
+      extra_uses_.erase(s);
+      s->state = Segment::State::pending;
+      record_pending(pending);
+      pending_.push_back(std::move(pending));
+    } else {
+      finish_release(s);
+    }
+    if (!account_node->open) tree_->drop_if_unused(account_node);
+  }
+  if (self_ && stats_.allocations == stats_.releases) last = std::move(self_);
+}
+
+void ArenaState::recharge(Segment* s, const Account& account) {
+  if (!account.valid()) throw InvalidArgument("[recharge] the account is empty");
+  MemoryTree::Lock lock(tree_->mutex);
+  if (closing_) return;
+  LedgerEntry* to = account.entry_;
+  LedgerEntry* from = s->entry;
+  if (account.budget_->tree != tree_ || !MemoryTree::is_under(to->node, node_)) {
+    throw InvalidArgument(fmt::format("[recharge] account '{}' is not of budget '{}' or below it",
+                                      to->budget, node_->path));
+  }
+  tree_->uncharge(from->node, node_, s->size);
+  if (BudgetNode* refuser = tree_->try_charge(to->node, node_, s->size)) {
+    for (BudgetNode* n = from->node; n != node_; n = n->parent) n->used += s->size;
+    throw_out_of_memory(*tree_, lock, s->size, to, refuser, {}, this);
+  }
+  tree_->debit(from, s->size);
+  tree_->credit(to, s->size);
+  s->entry = to;
+  if (!from->node->open) tree_->drop_if_unused(from->node);
+}
+
+ArenaStats ArenaState::stats() const {
+  MemoryTree::Lock lock(tree_->mutex);
+  ArenaStats result = stats_;
+  result.live = node_->pages.live;
+  result.mapped = node_->pages.mapped;
+  result.blocks = stats_.allocations - stats_.releases;
+  result.largest_free = largest_free();
+  const Bytes free = free_mapped();
+  result.fragmentation =
+      free == 0 ? 0 : 1.0 - static_cast<double>(result.largest_free) / static_cast<double>(free);
+  return result;
+}
+
+Bytes ArenaState::free_mapped() const { return node_->pages.mapped - node_->pages.live; }
+
+Bytes ArenaState::largest_free() const {
+  Bytes largest = 0;
+  for (const FreeBins& bins : bins_) largest = std::max(largest, bins.largest());
+  return largest;
+}
+
+void ArenaState::abandon() noexcept {
+  std::shared_ptr<ArenaState> keep = shared_from_this();
+  MemoryTree::Lock lock(tree_->mutex);
+  if (stats_.allocations != stats_.releases) self_ = keep;
+}
+
+Block& Block::operator=(Block&& other) noexcept {
+  if (this != &other) {
+    if (arena_ != nullptr) release();
+    arena_ = std::exchange(other.arena_, nullptr);
+    segment_ = other.segment_;
+  }
+  return *this;
+}
+
+void* Block::data() const {
+  if (arena_ == nullptr || arena_->closed()) return nullptr;
+  return reinterpret_cast<void*>(segment_->begin);  // NOLINT: an address from the page source
+}
+
+Bytes Block::size() const { return arena_ == nullptr ? 0 : segment_->size; }
+
+void Block::release() noexcept {
+  if (arena_ != nullptr) std::exchange(arena_, nullptr)->release(segment_);
+}
+
+void Block::record_use(StreamId stream) const {
+  if (arena_ != nullptr) arena_->record_use(segment_, stream);
+}
+
+void Block::recharge(const Account& account) const {
+  if (arena_ != nullptr) arena_->recharge(segment_, account);
+}
+
+Arena::Arena(std::shared_ptr<PageSource> source, Budget budget, ArenaOptions options)
+    : state_(
+          std::make_shared<ArenaState>(std::move(source), std::move(budget), std::move(options))) {}
+
+Arena::~Arena() {
+  for (int attempt = 0; attempt < 2 && !state_->gone(); ++attempt) {
+    try {
+      state_->close();
+    } catch (const std::exception&) {
+      // A page source that fails twice keeps its pages, and they stay charged.
+    }
+  }
+  state_->abandon();
+}
+
+Block Arena::allocate(Bytes bytes, const Account& account, StreamId stream) {
+  return state_->allocate(bytes, account, nullptr, stream);
+}
+
+Block Arena::allocate(Bytes bytes, const Account& account, Reservation& reservation,
+                      StreamId stream) {
+  return state_->allocate(bytes, account, &reservation, stream);
+}
+
+void Arena::prepare(Bytes bytes) { state_->prepare(bytes); }
+Bytes Arena::trim(Bytes keep) { return state_->trim(keep); }
+void Arena::close() { state_->close(); }
+ArenaStats Arena::stats() const { return state_->stats(); }
+Budget Arena::budget() const { return state_->budget; }
+const std::shared_ptr<PageSource>& Arena::source() const { return state_->source; }
+void Arena::check() const { state_->check(); }
+
+}  // namespace plimsoll

@@ -1,0 +1,196 @@
+#include <plimsoll/memory/out_of_memory.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "memory/arena_state.h"
+#include "memory/memory_tree.h"
+
+namespace plimsoll {
+
+namespace {
+
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kShownHolders = 8;
+
+/// `text` in at most `width` columns, its middle cut out if it must be: both ends of a label tell.
+std::string fit(const std::string& text, std::size_t width) {
+  if (text.size() <= width) return text;
+  const std::size_t tail = (width - 3) / 2;
+  return text.substr(0, width - 3 - tail) + "..." + text.substr(text.size() - tail);
+}
+
+/// Breaks `text` at blanks into lines of at most kWidth columns; later ones start with `indent`.
+std::string wrap(const std::string& text, const std::string& indent) {
+  std::string result;
+  std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  std::string line = text.substr(0, begin);
+  bool fresh = true;
+  while (begin < text.size()) {
+    std::size_t end = text.find(' ', begin);
+    if (end == std::string::npos) end = text.size();
+    const std::string word = fit(text.substr(begin, end - begin), kWidth - indent.size() - 1);
+    if (!fresh && line.size() + 1 + word.size() > kWidth) {
+      result += line + "\n";
+      line = indent + word;
+    } else {
+      line += (fresh ? "" : " ") + word;
+    }
+    fresh = false;
+    begin = end + 1;
+  }
+  return result + line + "\n";
+}
+
+/// What can be done about memory held under `tag`, and the share of it that this frees.
+Remedy remedy_for(Tag tag, Bytes bytes) {
+  switch (tag) {
+    case Tag::activations:
+      return {"halve the batch, or plan with recompute", bytes / 2};
+    case Tag::optimizer:
+      return {"an optimizer with less state (plain SGD has none)", bytes};
+    case Tag::gradients:
+      return {"apply each update in the backward pass", bytes};
+    case Tag::cache:
+      return {"cache to disk instead of memory", bytes};
+    case Tag::prefetch:
+      return {"prefetch fewer batches", bytes / 2};
+    case Tag::shuffle:
+      return {"a smaller shuffle window", bytes / 2};
+    case Tag::input:
+    case Tag::decode:
+    case Tag::staging:
+      return {"a smaller batch in the input pipeline", bytes / 2};
+    case Tag::user:
+      return {"let go of tensors the program no longer needs", bytes};
+    case Tag::parameters:
+      return {"a smaller model, or 16-bit parameters", bytes / 2};
+    case Tag::workspace:
+    case Tag::runtime:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string OutOfMemoryReport::to_string() const {
+  std::string out;
+  const std::string asked = fmt::format("[out of memory] {} for {} '{}'", format_bytes(requested),
+                                        tag_name(tag), fit(label, 40));
+  if (budget.empty()) {
+    out += wrap(fmt::format("{} could not be had: {}", asked, system_error), "  ");
+  } else {
+    out += wrap(fmt::format("{} would exceed the budget '{}'", asked, budget), "  ");
+    out += wrap(
+        fmt::format("  its limit is {}, {} are in use", format_bytes(limit), format_bytes(used)),
+        "  ");
+  }
+  if (free_mapped != 0) {
+    out += wrap(
+        fmt::format("  mapped but free: {}, largest block {}, fragmentation {:.0f}%",
+                    format_bytes(free_mapped), format_bytes(largest_free), fragmentation * 100),
+        "  ");
+  }
+  if (!holders.empty()) {
+    out += fmt::format("\n  {:<12} {:<46} {:>10} {:>7}\n", "held as", "by", "bytes", "blocks");
+    Bytes rest = 0;
+    std::uint64_t rest_blocks = 0;
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+      const Holder& h = holders[i];
+      if (i >= kShownHolders) {
+        rest += h.bytes;
+        rest_blocks += h.blocks;
+        continue;
+      }
+      const std::string place =
+          h.budget == budget ? h.label : fmt::format("{} ({})", h.label, h.budget);
+      out += fmt::format("  {:<12} {:<46} {:>10} {:>7}\n", tag_name(h.tag), fit(place, 46),
+                         format_bytes(h.bytes), h.blocks);
+    }
+    if (rest != 0) {
+      out += fmt::format("  {:<12} {:<46} {:>10} {:>7}\n", "",
+                         fmt::format("{} others", holders.size() - kShownHolders),
+                         format_bytes(rest), rest_blocks);
+    }
+  }
+  if (!remedies.empty()) {
+    out += fmt::format("\n  {:<59} {:>10}\n", "what would help", "frees");
+    for (const Remedy& r : remedies) {
+      out += fmt::format("  {:<59} {:>10}\n", fit(r.text, 59),
+                         r.bytes == 0 ? "" : format_bytes(r.bytes));
+    }
+  }
+  out.pop_back();
+  return out;
+}
+
+std::string OutOfMemoryReport::to_json() const {
+  nlohmann::json j = {{"error", "out_of_memory"},
+                      {"requested", requested},
+                      {"tag", tag_name(tag)},
+                      {"label", label},
+                      {"budget", budget},
+                      {"limit", limit},
+                      {"used", used},
+                      {"system_error", system_error},
+                      {"free_mapped", free_mapped},
+                      {"largest_free", largest_free},
+                      {"fragmentation", fragmentation},
+                      {"holders", nlohmann::json::array()},
+                      {"remedies", nlohmann::json::array()}};
+  for (const Holder& h : holders) {
+    j["holders"].push_back({{"budget", h.budget},
+                            {"tag", tag_name(h.tag)},
+                            {"label", h.label},
+                            {"bytes", h.bytes},
+                            {"blocks", h.blocks}});
+  }
+  for (const Remedy& r : remedies) j["remedies"].push_back({{"text", r.text}, {"bytes", r.bytes}});
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+OutOfMemory::OutOfMemory(OutOfMemoryReport report)
+    : Error(report.to_string()), report_(std::move(report)) {}
+
+void throw_out_of_memory(MemoryTree& tree, MemoryTree::Lock& lock, Bytes bytes,
+                         const LedgerEntry* entry, const BudgetNode* refuser,
+                         const std::string& system_error, const ArenaState* arena) {
+  OutOfMemoryReport r;
+  r.requested = bytes;
+  r.tag = entry->tag;
+  r.label = entry->label;
+  r.system_error = system_error;
+  if (refuser != nullptr) {
+    r.budget = refuser->path;
+    r.limit = refuser->limit;
+    r.used = refuser->used;
+  }
+  if (arena != nullptr) {
+    r.free_mapped = arena->free_mapped();
+    r.largest_free = std::min(arena->largest_free(), r.free_mapped);
+    if (r.free_mapped != 0) {
+      r.fragmentation =
+          1.0 - static_cast<double>(r.largest_free) / static_cast<double>(r.free_mapped);
+    }
+  }
+  r.holders = tree.holders(refuser != nullptr ? refuser->path : tree.root()->path, false);
+  lock.unlock();
+
+  if (refuser != nullptr) {
+    r.remedies.push_back({fmt::format("raise the limit of '{}' to {}", r.budget,
+                                      format_bytes(r.used + std::min(bytes, kUnlimited - r.used))),
+                          0});
+  } else {
+    r.remedies.push_back({"leave more memory to this process, or set a budget that fits", 0});
+  }
+  for (const Holder& h : by_tag(r.holders)) {
+    Remedy remedy = remedy_for(h.tag, h.bytes);
+    if (remedy.bytes != 0 && r.remedies.size() < 4) r.remedies.push_back(std::move(remedy));
+  }
+  throw OutOfMemory(std::move(r));
+}
+
+}  // namespace plimsoll
