@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <plimsoll/device/device.h>
+#include <plimsoll/memory/fence.h>
+#include <plimsoll/memory/page_source.h>
+
+namespace plimsoll {
+
+/// What a kind of device must bring: pages, streams, copies and its own figures. One object is one
+/// opened device. The CPU's is in src/device, CUDA's in src/backend/cuda. Thread-safe.
+class DeviceBackend {
+ public:
+  virtual ~DeviceBackend() = default;
+
+  virtual DeviceInfo info() const = 0;
+  virtual DeviceKind kind() const = 0;
+
+  /// Pages of the device itself.
+  virtual std::shared_ptr<PageSource> pages() = 0;
+  /// Pages that suit a scope of at most `limit` bytes, so that rounding does not eat a small one.
+  virtual std::shared_ptr<PageSource> pages_for(Bytes limit) {
+    (void)limit;
+    return pages();
+  }
+  /// Host pages that the device's copy engines reach directly.
+  virtual std::shared_ptr<PageSource> pinned_pages() = 0;
+  /// Fences of this device's streams; null where every stream is the host's.
+  virtual std::shared_ptr<FenceSource> fences() = 0;
+
+  /// Bytes that opening the device took: context, modules, library handles.
+  virtual Bytes runtime() const = 0;
+  virtual std::optional<Bytes> process_used() const = 0;
+
+  virtual StreamId make_stream() = 0;
+  virtual void synchronize(StreamId stream) = 0;
+  virtual void synchronize() = 0;
+  virtual void copy(void* to, const void* from, Bytes bytes, StreamId stream) = 0;
+};
+
+/// The CUDA side of the product: a shared library of its own that is loaded when first needed.
+class CudaModule {
+ public:
+  virtual ~CudaModule() = default;
+  virtual int device_count() = 0;
+  /// Reads a device's description without making a context.
+  virtual DeviceInfo describe(int ordinal) = 0;
+  virtual std::shared_ptr<DeviceBackend> open(int ordinal) = 0;
+};
+
+/// The module, loaded at the first call; null where there is none, and `why` says why: built
+/// without CUDA, no driver, no device. Thread-safe.
+CudaModule* cuda_module(std::string* why);
+
+/// The name of the function that the CUDA library exports. It returns the module, or null and a
+/// reason in `why`.
+inline constexpr const char* kCudaModuleSymbol = "plimsoll_cuda_module";
+using CudaModuleFunction = CudaModule* (*)(std::string* why);
+
+}  // namespace plimsoll

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/memory/arena.h>
+#include <plimsoll/memory/budget.h>
+#include <plimsoll/memory/fence.h>
+
+namespace plimsoll {
+
+class Session;
+
+enum class DeviceKind : std::uint8_t { cpu, cuda };
+
+/// A limit on a device's memory: bytes, a share of the device, or nothing said.
+class Limit {
+ public:
+  Limit() = default;
+  Limit(Bytes bytes) : bytes_(bytes) {}  // NOLINT: {.limit = GiB(8)} should read like that
+  /// `share` of what the device has in all, above 0 and at most 1; else InvalidArgument.
+  static Limit share(double share);
+  /// "8GiB", "50%". Throws InvalidArgument; `what` names the option in the message.
+  static Limit parse(std::string_view text, std::string_view what = "limit");
+
+  /// In bytes of a device with `total`; nullopt if nothing was said.
+  std::optional<Bytes> resolve(Bytes total) const;
+
+ private:
+  std::optional<Bytes> bytes_;
+  double share_ = 0;
+};
+
+struct DeviceOptions {
+  /// Everything the process may take on the device, `runtime` included. Without one: what is free
+  /// when the device is opened (on the CPU within the limits of its control groups).
+  Limit limit = {};
+  /// Take the whole limit at once instead of growing.
+  bool preallocate = false;
+  /// Granularity of the CPU's pages; 0 chooses 2 MiB where huge pages can be had, else 64 KiB.
+  Bytes page_size = 0;
+  /// Records every allocation and release to this file, in RMM's format.
+  std::string trace = {};
+};
+
+/// What a device is, as its driver or the system says. Reading it opens nothing.
+struct DeviceInfo {
+  std::string name;         ///< "cpu:0", "cuda:0"
+  std::string description;  ///< "NVIDIA H200", the CPU's model
+  Bytes total = 0;          ///< on the CPU the smallest limit of its control groups, too
+  Bytes free = 0;
+};
+
+/// All devices of this machine; the CPU is first. A driver that does not answer is left out, and
+/// `why_no_cuda`, if given, says why.
+std::vector<DeviceInfo> list_devices(std::string* why_no_cuda = nullptr);
+
+/// A device, or a logical one: pages, an arena, a budget.
+///
+/// A Device is a handle; copies are the same device. It closes with its last handle. Thread-safe.
+class Device {
+ public:
+  /// Opens "cpu:0" (or "cpu") or "cuda:N" (or "cuda"). On a GPU this makes the context and charges
+  /// it to the budget as `runtime`. Throws InvalidArgument for a name that is none or a limit that
+  /// cannot be, DeviceError if the driver fails, BudgetTooSmall if `runtime` does not fit.
+  static Device open(std::string_view name, const DeviceOptions& options = {});
+
+  /// "cpu:0"; "cpu:0/1" for a logical device, "cpu:0/validation" for a session.
+  const std::string& name() const;
+  DeviceKind kind() const;
+  /// N of "cuda:N"; 0 on the CPU.
+  int ordinal() const;
+  /// True once the session this device is (or lies in) was closed.
+  bool closed() const;
+  /// What it is, seen from here: a logical device or a session has at most its limit.
+  DeviceInfo info() const;
+
+  /// The root of this device's budgets (of the logical device's, if it is one).
+  Budget budget() const;
+  Arena& arena() const;
+
+  /// A block of `bytes` for `label`. Throws OutOfMemory.
+  Block allocate(Bytes bytes, Tag tag, std::string_view label, StreamId stream = kHostStream) const;
+
+  /// Logical devices with limits of their own; together they must fit into what is available
+  /// here, else BudgetTooSmall. Named "cuda:0/0", "cuda:0/1".
+  std::vector<Device> split(const std::vector<Bytes>& limits) const;
+
+  /// A scope with a budget and pages of its own, which go back when it closes.
+  Session session(std::string_view name, Limit limit = {}) const;
+
+  /// Bytes of the driver's context and the libraries', charged as `runtime`.
+  Bytes runtime() const;
+  /// What this process holds on the device as the system counts it: its RSS, or the driver's
+  /// figure for the process. nullopt where the driver does not tell.
+  std::optional<Bytes> process_used() const;
+  /// On the CPU: the RSS when the device was opened; reported, not charged.
+  Bytes baseline() const;
+
+  /// Copies between any two places that this device and the host can reach; ordered on `stream`
+  /// and, for kHostStream, finished on return. Throws DeviceError.
+  void copy(void* to, const void* from, Bytes bytes, StreamId stream = kHostStream) const;
+
+  /// A new stream of work. On the CPU there is only the host's.
+  StreamId make_stream() const;
+  /// Waits for all work of `stream`, or of all streams.
+  void synchronize(StreamId stream) const;
+  void synchronize() const;
+
+  /// Host memory that the device's copy engines can reach directly, in an arena of its own under
+  /// `budget` (of a host device). On the CPU plain pages. The caller keeps the device open.
+  std::unique_ptr<Arena> make_pinned_arena(const Budget& budget) const;
+
+  bool operator==(const Device& other) const { return state_ == other.state_; }
+
+  struct State;
+
+ private:
+  friend class Session;
+  explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+/// A scope on a device: a budget and an arena that belong to it alone. Closing it returns every
+/// page, live blocks included; tensors that are still around can no longer be read. Movable.
+class Session {
+ public:
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  /// The session as a device: tensors and pipelines take it like any other.
+  const Device& device() const;
+  Budget budget() const;
+  Arena& arena() const;
+
+  /// Idempotent; also done on destruction.
+  void close();
+
+ private:
+  friend class Device;
+  explicit Session(Device device);
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,17 @@
+#pragma once
+
+// Everything a program needs that uses Plimsoll. Each part has a header of its own, too.
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/base/dtype.h>
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/shape.h>
+#include <plimsoll/base/version.h>
+#include <plimsoll/device/device.h>
+#include <plimsoll/memory/arena.h>
+#include <plimsoll/memory/budget.h>
+#include <plimsoll/memory/ledger.h>
+#include <plimsoll/memory/out_of_memory.h>
+#include <plimsoll/memory/tag.h>
+#include <plimsoll/tensor/dlpack.h>
+#include <plimsoll/tensor/tensor.h>

@@ -1,0 +1,141 @@
+#include <plimsoll/device/device.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+#include "device/device_state.h"
+
+namespace plimsoll {
+
+void Device::State::require_open(const char* who) const {
+  if (closed) throw Error(fmt::format("[{}] session {} is closed", who, name));
+}
+
+std::vector<std::shared_ptr<Device::State>> Device::State::live_children() {
+  std::vector<std::shared_ptr<State>> result;
+  std::erase_if(children, [&](const std::weak_ptr<State>& child) {
+    auto alive = child.lock();
+    if (alive == nullptr) return true;
+    result.push_back(std::move(alive));
+    return false;
+  });
+  return result;
+}
+
+void Device::State::close() {
+  std::vector<std::shared_ptr<State>> below;
+  {
+    const std::lock_guard lock(mutex);
+    closed = true;
+    below = live_children();
+  }
+  for (const auto& child : below) child->close();
+  arena->close();
+}
+
+std::shared_ptr<Device::State> Device::State::make_child(const std::shared_ptr<State>& parent,
+                                                         std::string name, Budget budget,
+                                                         bool logical) {
+  auto state = std::make_shared<State>(std::move(name), parent->backend, parent, std::move(budget));
+  state->trace = parent->trace;
+  state->baseline = parent->baseline;
+  state->ordinal = parent->ordinal;
+  state->logical = logical;
+  const Bytes limit = std::min(state->budget.limit(), parent->budget.limit());
+  state->arena = std::make_unique<Arena>(
+      state->backend->pages_for(limit), state->budget,
+      ArenaOptions{.fences = state->backend->fences(), .trace = state->trace});
+  return state;
+}
+
+const std::string& Device::name() const { return state_->name; }
+DeviceKind Device::kind() const { return state_->backend->kind(); }
+int Device::ordinal() const { return state_->ordinal; }
+bool Device::closed() const { return state_->closed; }
+
+DeviceInfo Device::info() const {
+  DeviceInfo info = state_->backend->info();
+  if (state_->parent == nullptr) return info;
+  info.name = state_->name;
+  info.total = std::min(info.total, state_->budget.limit());
+  info.free = std::min(info.free, state_->budget.available());
+  return info;
+}
+
+Budget Device::budget() const { return state_->budget; }
+Arena& Device::arena() const { return *state_->arena; }
+
+Block Device::allocate(Bytes bytes, Tag tag, std::string_view label, StreamId stream) const {
+  state_->require_open("Device::allocate");
+  return state_->arena->allocate(bytes, state_->budget.account(tag, label), stream);
+}
+
+std::vector<Device> Device::split(const std::vector<Bytes>& limits) const {
+  if (limits.empty()) throw InvalidArgument("[Device::split] no limits; give one per device");
+  Bytes wanted = 0;
+  for (const Bytes limit : limits) {
+    if (limit == 0) throw InvalidArgument("[Device::split] a limit of 0; give at least a few MiB");
+    if (__builtin_add_overflow(wanted, limit, &wanted)) wanted = kUnlimited;
+  }
+  const std::lock_guard lock(state_->mutex);
+  state_->require_open("Device::split");
+  const auto siblings = state_->live_children();
+  // What earlier splits were promised and have not taken yet is spoken for.
+  const auto room = [&] {
+    Bytes available = state_->budget.available();
+    for (const auto& sibling : siblings) {
+      if (!sibling->logical) continue;
+      const Bytes limit = sibling->budget.limit();
+      const Bytes promised = limit - std::min(limit, sibling->budget.used());
+      available -= std::min(available, promised);
+    }
+    return available;
+  };
+  if (wanted > room()) state_->arena->trim();
+  if (wanted > room()) {
+    throw BudgetTooSmall(fmt::format(
+        "[Device::split] {} logical devices with {} together on {}, where {} of {} are to be had; "
+        "lower their limits or raise that of {}",
+        limits.size(), format_bytes(wanted), state_->name, format_bytes(room()),
+        format_bytes(state_->budget.limit()), state_->name));
+  }
+  std::vector<Device> devices;
+  int index = 0;
+  for (const Bytes limit : limits) {
+    std::string name;
+    do {
+      name = fmt::format("{}/{}", state_->name, index++);
+    } while (std::any_of(siblings.begin(), siblings.end(),
+                         [&](const auto& sibling) { return sibling->name == name; }));
+    Budget budget = state_->budget.child(name.substr(state_->name.size() + 1), limit);
+    // The budget's name differs where someone made a child of that name by hand.
+    name = budget.path();
+    devices.push_back(Device(State::make_child(state_, name, std::move(budget), true)));
+  }
+  for (const Device& device : devices) state_->children.push_back(device.state_);
+  return devices;
+}
+
+Bytes Device::runtime() const { return state_->backend->runtime(); }
+std::optional<Bytes> Device::process_used() const { return state_->backend->process_used(); }
+Bytes Device::baseline() const { return state_->baseline; }
+
+void Device::copy(void* to, const void* from, Bytes bytes, StreamId stream) const {
+  state_->backend->copy(to, from, bytes, stream);
+}
+
+StreamId Device::make_stream() const { return state_->backend->make_stream(); }
+void Device::synchronize(StreamId stream) const { state_->backend->synchronize(stream); }
+void Device::synchronize() const { state_->backend->synchronize(); }
+
+std::unique_ptr<Arena> Device::make_pinned_arena(const Budget& budget) const {
+  return std::make_unique<Arena>(
+      state_->backend->pinned_pages(), budget.child("pinned"),
+      ArenaOptions{.fences = state_->backend->fences(), .trace = nullptr});
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <plimsoll/device/backend.h>
+#include <plimsoll/device/device.h>
+#include <plimsoll/memory/trace.h>
+
+namespace plimsoll {
+
+/// What all handles of a device share: an opened one, a logical one or a session. Everything but
+/// `children` and `closed` is fixed once it is made. Members are destroyed from the last to the
+/// first: the arena before the budget it stands on, that before its parent.
+struct Device::State {
+  State(std::string device_name, std::shared_ptr<DeviceBackend> device_backend,
+        std::shared_ptr<State> parent_state, Budget own_budget)
+      : name(std::move(device_name)),
+        backend(std::move(device_backend)),
+        parent(std::move(parent_state)),
+        budget(std::move(own_budget)) {}
+
+  /// Opens a device on `backend`, whose info().name is the device's.
+  static Device open(const std::shared_ptr<DeviceBackend>& backend, const DeviceOptions& options);
+
+  /// A scope under `parent`, with an arena of its own on `budget`.
+  static std::shared_ptr<State> make_child(const std::shared_ptr<State>& parent, std::string name,
+                                           Budget budget, bool logical);
+
+  /// Throws Error naming this device and the function `who` if it was closed.
+  void require_open(const char* who) const;
+
+  /// Closes the scopes below, then the arena. Idempotent.
+  void close();
+
+  /// The children still around. Needs `mutex`.
+  std::vector<std::shared_ptr<State>> live_children();
+
+  const std::string name;
+  const std::shared_ptr<DeviceBackend> backend;
+  const std::shared_ptr<State> parent;  ///< null for an opened device
+  const Budget budget;
+  Charge runtime_charge;
+  std::shared_ptr<TraceRecorder> trace;
+  Bytes baseline = 0;
+  int ordinal = 0;
+  bool logical = false;  ///< made by split()
+  std::atomic<bool> closed{false};
+  std::mutex mutex;
+  std::vector<std::weak_ptr<State>> children;
+  std::unique_ptr<Arena> arena;
+};
+
+}  // namespace plimsoll
