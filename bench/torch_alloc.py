@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""What a release and an allocation cost in PyTorch's caching allocator on a GPU.
+
+The work is that of bench_memory_cuda: 256 live blocks of 512 B to 16 MiB, a random one is freed
+and a random size allocated in its place, 20,000 pairs to warm up and 200,000 to measure. The
+allocator is called from C++, so that no Python is in the figure. Prints JSON on the last line.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+
+import torch
+from torch.utils.cpp_extension import load
+
+SOURCE = r"""
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <torch/extension.h>
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+
+double churn(int64_t pairs) {
+  constexpr std::size_t live = 256;
+  std::mt19937_64 random(1);
+  std::vector<void*> blocks(live, nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < pairs; ++i) {
+    void*& block = blocks[random() % live];
+    if (block != nullptr) allocator::raw_delete(block);
+    block = allocator::raw_alloc(std::size_t(512) << (random() % 16));
+  }
+  const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+  for (void* block : blocks) {
+    if (block != nullptr) allocator::raw_delete(block);
+  }
+  return spent.count() / static_cast<double>(pairs);
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) { module.def("churn", &churn); }
+"""
+
+
+def main():
+    torch.empty(1, device="cuda")  # makes the context
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "torch_alloc.cpp"
+        path.write_text(SOURCE)
+        module = load(
+            "plimsoll_torch_alloc",
+            [str(path)],
+            build_directory=folder,
+            with_cuda=True,
+            extra_cflags=["-O2"],
+        )
+        module.churn(20_000)
+        ns = module.churn(200_000)
+    print(f"PyTorch {torch.__version__}: {ns:.0f} ns a pair")
+    print(json.dumps({"ns_per_pair": round(ns, 1), "torch": torch.__version__}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+#include "backend/cuda/backend.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <plimsoll/base/error.h>
+
+#include "backend/cuda/context.h"
+#include "backend/cuda/cuda_pages.h"
+#include "backend/cuda/nvml.h"
+#include "backend/cuda/pinned_pages.h"
+#include "backend/cuda/streams.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+void check(const Driver& driver, CUresult result, const char* call, int ordinal) {
+  if (result == CUDA_SUCCESS) return;
+  throw DeviceError("[" + std::string(call) + "] cuda:" + std::to_string(ordinal) + ": " +
+                    driver.describe(result));
+}
+
+NvmlDevice nvml_device(const Driver& driver, int ordinal) {
+  std::array<char, 32> id{};
+  CUdevice device = 0;
+  check(driver, driver.cuDeviceGet(&device, ordinal), "cuDeviceGet", ordinal);
+  check(driver, driver.cuDeviceGetPCIBusId(id.data(), static_cast<int>(id.size()), device),
+        "cuDeviceGetPCIBusId", ordinal);
+  return NvmlDevice(id.data());
+}
+
+class CudaBackend final : public DeviceBackend {
+ public:
+  CudaBackend(const Driver& driver, int ordinal) : nvml_(nvml_device(driver, ordinal)) {
+    const std::optional<Bytes> used_before = nvml_.process_used();
+    const std::optional<Bytes> free_before = nvml_.free();
+    context_ = std::make_shared<Context>(driver, ordinal);
+    require_virtual_memory();
+    pages_ = make_cuda_pages(context_);
+    pinned_ = make_pinned_pages(context_);
+    streams_ = std::make_shared<StreamTable>(context_);
+    touch();
+    runtime_ = measure(used_before, free_before);
+  }
+
+  DeviceInfo info() const override {
+    DeviceInfo info = describe_device(context_->driver(), context_->ordinal());
+    info.free = memory().free;
+    return info;
+  }
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::shared_ptr<PageSource> pages() override { return pages_; }
+  std::shared_ptr<PageSource> pinned_pages() override { return pinned_; }
+  std::shared_ptr<FenceSource> fences() override { return streams_; }
+  Bytes runtime() const override { return runtime_; }
+  std::optional<Bytes> process_used() const override { return nvml_.process_used(); }
+  StreamId make_stream() override { return streams_->make(); }
+  void synchronize(StreamId stream) override { streams_->synchronize(stream); }
+
+  void synchronize() override {
+    const Context::Scope scope(*context_);
+    context_->check(context_->driver().cuCtxSynchronize(), "cuCtxSynchronize");
+  }
+
+  void copy(void* to, const void* from, Bytes bytes, StreamId stream) override {
+    const Driver& driver = context_->driver();
+    const CUstream queue = streams_->get(stream);
+    const Context::Scope scope(*context_);
+    auto target = reinterpret_cast<std::uintptr_t>(to);
+    auto source = reinterpret_cast<std::uintptr_t>(from);
+    // The driver finds out by itself which side is where. Synchronous copies of its own may
+    // return before the device has the data, hence a stream and a wait for the host's, too.
+    for (Bytes left = bytes; left != 0;) {
+      const Bytes piece = std::min({left, registered_run(target), registered_run(source)});
+      context_->check(driver.cuMemcpyAsync(target, source, piece, queue), "cuMemcpyAsync");
+      target += piece;
+      source += piece;
+      left -= piece;
+    }
+    if (stream == kHostStream) {
+      context_->check(driver.cuStreamSynchronize(queue), "cuStreamSynchronize");
+    }
+  }
+
+ private:
+  struct Memory {
+    std::size_t free = 0;
+    std::size_t total = 0;
+  };
+
+  Memory memory() const {
+    const Context::Scope scope(*context_);
+    Memory memory;
+    context_->check(context_->driver().cuMemGetInfo(&memory.free, &memory.total), "cuMemGetInfo");
+    return memory;
+  }
+
+  /// Bytes from `address` on that one copy may cover.
+  Bytes registered_run(std::uintptr_t address) const {
+    const std::uintptr_t end = pinned_->end_of_registration(address);
+    return end == 0 ? kUnlimited : end - address;
+  }
+
+  void require_virtual_memory() const {
+    int supported = 0;
+    context_->check(context_->driver().cuDeviceGetAttribute(
+                        &supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                        context_->device()),
+                    "cuDeviceGetAttribute");
+    if (supported == 0) {
+      throw DeviceError("[Device::open] " + context_->name() +
+                        " has no virtual memory management; Plimsoll needs it on a GPU");
+    }
+  }
+
+  /// Uses once, and gives back, what the driver loads when it is first used.
+  void touch() {
+    const Driver& driver = context_->driver();
+    const Context::Scope scope(*context_);
+    const Bytes page = pages_->page_size();
+    const AddressRange device = pages_->reserve(page);
+    pages_->map(device, page);
+    const Bytes host_page = pinned_->page_size();
+    const AddressRange host = pinned_->reserve(host_page);
+    pinned_->map(host, host_page);
+
+    CUstream queue = nullptr;
+    context_->check(driver.cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    context_->check(driver.cuMemsetD8Async(device.begin, 0, 4096, queue), "cuMemsetD8Async");
+    for (const std::uintptr_t target : {host.begin, device.begin}) {
+      const std::uintptr_t source = target == host.begin ? device.begin : host.begin;
+      copy(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), 4096,
+           kHostStream);
+    }
+    std::array<char, 4096> pageable{};
+    copy(reinterpret_cast<void*>(device.begin), pageable.data(), pageable.size(), kHostStream);
+    synchronize();
+
+    context_->check(driver.cuStreamDestroy(queue), "cuStreamDestroy");
+    pinned_->unmap(host);
+    pinned_->release(host);
+    pages_->unmap(device);
+    pages_->release(device);
+  }
+
+  /// What this process took since `before`. The driver's figure for the process is exact; that of
+  /// free memory includes what neighbours did meanwhile.
+  Bytes measure(std::optional<Bytes> used_before, std::optional<Bytes> free_before) const {
+    const auto above = [](Bytes a, Bytes b) { return a > b ? a - b : 0; };
+    if (const auto used = nvml_.process_used()) return above(*used, used_before.value_or(0));
+    const auto free = nvml_.free();
+    if (free && free_before) return above(*free_before, *free);
+    // Nothing tells what was free before. A context takes about half a GiB; more than one is
+    // somebody else's.
+    const Memory now = memory();
+    return std::min<Bytes>(now.total - now.free, GiB(1));
+  }
+
+  const NvmlDevice nvml_;
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<PageSource> pages_;
+  std::shared_ptr<PinnedPages> pinned_;
+  std::shared_ptr<StreamTable> streams_;
+  Bytes runtime_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<DeviceBackend> open_backend(const Driver& driver, int ordinal) {
+  return std::make_shared<CudaBackend>(driver, ordinal);
+}
+
+DeviceInfo describe_device(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  check(driver, driver.cuDeviceGet(&device, ordinal), "cuDeviceGet", ordinal);
+  std::array<char, 256> text{};
+  check(driver, driver.cuDeviceGetName(text.data(), static_cast<int>(text.size()), device),
+        "cuDeviceGetName", ordinal);
+  std::size_t total = 0;
+  check(driver, driver.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem", ordinal);
+  // Without the management library nothing tells what is free before there is a context.
+  const Bytes free = nvml_device(driver, ordinal).free().value_or(total);
+  return {.name = "cuda:" + std::to_string(ordinal),
+          .description = text.data(),
+          .total = total,
+          .free = std::min<Bytes>(free, total)};
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,144 @@
+#include "backend/cuda/streams.h"
+
+#include <atomic>
+#include <exception>
+#include <string>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::cuda {
+namespace {
+
+class FinishedFence final : public Fence {
+ public:
+  bool done() override { return true; }
+  void wait() override {}
+};
+
+}  // namespace
+
+/// Events that are not in use: making one costs more than recording it.
+class StreamTable::EventPool {
+ public:
+  explicit EventPool(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  ~EventPool() {
+    for (CUevent event : free_) (void)context_->driver().cuEventDestroy(event);
+  }
+
+  const Context& context() const { return *context_; }
+
+  /// Needs the context to be current.
+  CUevent take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        CUevent event = free_.back();
+        free_.pop_back();
+        return event;
+      }
+    }
+    CUevent event = nullptr;
+    // Waiting for one sleeps instead of spinning: it happens when memory is short, not in a step.
+    context_->check(
+        context_->driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC),
+        "cuEventCreate");
+    return event;
+  }
+
+  void give(CUevent event) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(event);
+    } catch (const std::exception&) {
+      (void)context_->driver().cuEventDestroy(event);
+    }
+  }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  std::mutex mutex_;
+  std::vector<CUevent> free_;
+};
+
+class StreamTable::EventFence final : public Fence {
+ public:
+  EventFence(std::shared_ptr<EventPool> pool, CUstream stream)
+      : pool_(std::move(pool)), event_(pool_->take()) {
+    const CUresult result = pool_->context().driver().cuEventRecord(event_, stream);
+    if (result == CUDA_SUCCESS) return;
+    pool_->give(event_);
+    pool_->context().check(result, "cuEventRecord");
+  }
+  EventFence(const EventFence&) = delete;
+  EventFence& operator=(const EventFence&) = delete;
+  ~EventFence() override { pool_->give(event_); }
+
+  bool done() override {
+    if (done_) return true;
+    const Context& context = pool_->context();
+    const Context::Scope scope(context);
+    const CUresult result = context.driver().cuEventQuery(event_);
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    context.check(result, "cuEventQuery");
+    done_ = true;
+    return true;
+  }
+
+  void wait() override {
+    if (done_) return;
+    const Context& context = pool_->context();
+    const Context::Scope scope(context);
+    context.check(context.driver().cuEventSynchronize(event_), "cuEventSynchronize");
+    done_ = true;
+  }
+
+ private:
+  const std::shared_ptr<EventPool> pool_;
+  const CUevent event_;
+  std::atomic<bool> done_{false};
+};
+
+StreamTable::StreamTable(std::shared_ptr<Context> context)
+    : context_(std::move(context)),
+      events_(std::make_shared<EventPool>(context_)),
+      finished_(std::make_shared<FinishedFence>()) {}
+
+StreamTable::~StreamTable() {
+  for (CUstream stream : streams_) (void)context_->driver().cuStreamDestroy(stream);
+}
+
+StreamId StreamTable::make() {
+  const Context::Scope scope(*context_);
+  const std::unique_lock lock(mutex_);
+  streams_.reserve(streams_.size() + 1);
+  CUstream stream = nullptr;
+  context_->check(context_->driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+                  "cuStreamCreate");
+  streams_.push_back(stream);
+  return static_cast<StreamId>(streams_.size());
+}
+
+CUstream StreamTable::get(StreamId stream) const {
+  if (stream == kHostStream) return CU_STREAM_PER_THREAD;
+  const std::shared_lock lock(mutex_);
+  if (stream > streams_.size()) {
+    throw InvalidArgument("[" + context_->name() + "] no stream " + std::to_string(stream) +
+                          "; make_stream has given " + std::to_string(streams_.size()));
+  }
+  return streams_[stream - 1];
+}
+
+void StreamTable::synchronize(StreamId stream) const {
+  if (stream == kHostStream) return;
+  const Context::Scope scope(*context_);
+  context_->check(context_->driver().cuStreamSynchronize(get(stream)), "cuStreamSynchronize");
+}
+
+std::shared_ptr<Fence> StreamTable::record(StreamId stream) {
+  if (stream == kHostStream) return finished_;
+  const Context::Scope scope(*context_);
+  return std::make_shared<EventFence>(events_, get(stream));
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/device/backend.h>
+
+namespace plimsoll {
+namespace {
+
+class CudaBackendTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    module_ = cuda_module(&why);
+    if (module_ == nullptr) GTEST_SKIP() << why;
+    device_ = module_->open(0);
+  }
+
+  /// A mapped range of a source that goes back with the object.
+  struct Mapped {
+    Mapped(std::shared_ptr<PageSource> of, Bytes bytes, Bytes chunk)
+        : source(std::move(of)), range(source->reserve(bytes)) {
+      source->map(range, chunk);
+    }
+    ~Mapped() {
+      source->unmap(range);
+      source->release(range);
+    }
+    Mapped(const Mapped&) = delete;
+    Mapped& operator=(const Mapped&) = delete;
+    std::uint8_t* at(Bytes offset = 0) const {
+      return reinterpret_cast<std::uint8_t*>(range.begin + offset);
+    }
+    std::shared_ptr<PageSource> source;
+    AddressRange range;
+  };
+
+  CudaModule* module_ = nullptr;
+  std::shared_ptr<DeviceBackend> device_;
+};
+
+TEST_F(CudaBackendTest, TellsWhatItIs) {
+  const DeviceInfo info = device_->info();
+  const DeviceInfo described = module_->describe(0);
+  EXPECT_EQ(info.name, "cuda:0");
+  EXPECT_FALSE(info.description.empty());
+  EXPECT_EQ(info.total, described.total);
+  EXPECT_GT(info.total, GiB(1));
+  EXPECT_LE(info.free, info.total);
+  EXPECT_EQ(device_->kind(), DeviceKind::cuda);
+  EXPECT_FALSE(device_->pages()->host_accessible());
+  EXPECT_TRUE(device_->pinned_pages()->host_accessible());
+}
+
+TEST_F(CudaBackendTest, MeasuresTheContext) {
+  EXPECT_GT(device_->runtime(), MiB(50));
+  EXPECT_LT(device_->runtime(), GiB(2));
+  if (const auto used = device_->process_used()) {
+    EXPECT_GE(*used, device_->runtime());
+  }
+}
+
+TEST_F(CudaBackendTest, ADeviceThatIsOpenIsShared) { EXPECT_EQ(module_->open(0), device_); }
+
+TEST_F(CudaBackendTest, UnknownDevicesAndStreamsAreNamed) {
+  EXPECT_THROW((void)module_->open(module_->device_count()), InvalidArgument);
+  EXPECT_THROW((void)module_->open(-1), InvalidArgument);
+  EXPECT_THROW(device_->synchronize(4711), InvalidArgument);
+  EXPECT_THROW((void)device_->fences()->record(4711), InvalidArgument);
+  char byte = 0;
+  EXPECT_THROW(device_->copy(&byte, &byte, 1, 4711), InvalidArgument);
+}
+
+TEST_F(CudaBackendTest, CopiesCrossTheChunksOfBothSides) {
+  // Registrations of pinned memory end every 2 MiB here, those of the device elsewhere.
+  const Bytes size = MiB(24);
+  const Mapped pinned(device_->pinned_pages(), size, 0);
+  const Mapped memory(device_->pages(), size, MiB(16));
+  std::vector<std::uint8_t> expected(size);
+  std::iota(expected.begin(), expected.end(), std::uint8_t{0});
+  for (Bytes i = 0; i < size; i += 4096) expected[i] = static_cast<std::uint8_t>(i >> 16);
+
+  const Bytes offset = 1000;  // so that no boundary meets another
+  const Bytes bytes = size - 2 * offset;
+  device_->copy(pinned.at(), expected.data(), size, kHostStream);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), pinned.at()));
+  device_->copy(memory.at(2 * offset), pinned.at(offset), bytes, kHostStream);
+  std::vector<std::uint8_t> back(bytes);
+  device_->copy(back.data(), memory.at(2 * offset), bytes, kHostStream);
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), expected.begin() + offset));
+
+  const StreamId stream = device_->make_stream();
+  std::fill_n(pinned.at(), size, std::uint8_t{0});
+  device_->copy(pinned.at(offset), memory.at(2 * offset), bytes, stream);
+  device_->synchronize(stream);
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), pinned.at(offset)));
+}
+
+TEST_F(CudaBackendTest, FencesFollowTheWorkOfTheirStream) {
+  const Bytes size = MiB(256);
+  const Mapped memory(device_->pages(), 2 * size, MiB(64));
+  const StreamId stream = device_->make_stream();
+  EXPECT_TRUE(device_->fences()->record(kHostStream)->done());
+  for (int i = 0; i < 64; ++i) {
+    device_->copy(memory.at(size), memory.at(), size, stream);
+  }
+  const std::shared_ptr<Fence> fence = device_->fences()->record(stream);
+  // Recorded after 16 GiB of copies and asked for at once, from another thread as well.
+  const bool early = fence->done();
+  std::thread([&] { fence->wait(); }).join();
+  EXPECT_TRUE(fence->done());
+  EXPECT_FALSE(early) << "the fence did not wait for the copies";
+  for (int i = 0; i < 1000; ++i) device_->fences()->record(stream)->wait();
+}
+
+TEST_F(CudaBackendTest, ContentsSurviveOnTheDeviceWhileOthersAreMappedAndMoved) {
+  const auto pages = device_->pages();
+  const Mapped kept(pages, MiB(64), MiB(64));
+  std::vector<std::uint8_t> expected(MiB(64), 0x5a);
+  device_->copy(kept.at(), expected.data(), expected.size(), kHostStream);
+  const AddressRange range = pages->reserve(MiB(128));
+  for (int i = 0; i < 20; ++i) {
+    pages->map({range.begin, MiB(64)}, MiB(2) << (i % 6));
+    pages->move({range.begin, MiB(64)}, {range.begin + MiB(64), MiB(64)});
+    pages->unmap({range.begin + MiB(64), MiB(64)});
+  }
+  pages->release(range);
+  std::vector<std::uint8_t> back(expected.size());
+  device_->copy(back.data(), kept.at(), back.size(), kHostStream);
+  EXPECT_EQ(back, expected);
+}
+
+}  // namespace
+}  // namespace plimsoll
