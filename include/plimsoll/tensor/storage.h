@@ -1,0 +1,70 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/device/device.h>
+#include <plimsoll/memory/arena.h>
+#include <plimsoll/memory/tag.h>
+
+namespace plimsoll {
+
+/// The memory under a tensor and all its views: a block of a device's arena, which keeps the
+/// device open, or memory of someone else's that is handed back at the end.
+///
+/// Shared by std::shared_ptr, so that counting is thread-safe. What the object says never changes,
+/// but for the closing of its session; the bytes it holds are the user's to synchronize.
+class Storage {
+  struct Key {};
+
+ public:
+  /// `bytes` from the arena of `device`, charged to `tag` and `label`. Throws OutOfMemory.
+  static std::shared_ptr<Storage> allocate(const Device& device, Bytes bytes, Tag tag,
+                                           std::string_view label, StreamId stream = kHostStream);
+
+  /// Foreign memory on `device`: not charged to any budget. `release` is called once, by whichever
+  /// thread drops the last reference, and must not throw.
+  static std::shared_ptr<Storage> adopt(const Device& device, void* data, Bytes bytes,
+                                        std::function<void()> release, bool read_only = false,
+                                        std::string_view label = "foreign");
+
+  /// For the two above.
+  Storage(Key, const Device& device, std::string_view label, Tag tag, Bytes size)
+      : device_(device), label_(label), tag_(tag), size_(size) {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  ~Storage();
+
+  /// The first byte; null if there are none. Throws Error naming the label and the session if that
+  /// was closed.
+  void* data() const;
+  /// In bytes, as asked for.
+  Bytes size() const { return size_; }
+  const Device& device() const { return device_; }
+  const std::string& label() const { return label_; }
+  Tag tag() const { return tag_; }
+  /// False once the session that held the memory was closed.
+  bool alive() const;
+  /// True if the host can read and write data() directly.
+  bool host_accessible() const { return device_.kind() == DeviceKind::cpu; }
+  bool read_only() const { return read_only_; }
+  bool foreign() const { return foreign_; }
+  /// The arena's block, for record_use() and recharge(); empty for foreign memory.
+  const Block& block() const { return block_; }
+
+ private:
+  Device device_;
+  std::string label_;
+  Tag tag_;
+  Bytes size_;
+  bool read_only_ = false;
+  bool foreign_ = false;
+  Block block_;
+  void* address_ = nullptr;  ///< of foreign memory
+  std::function<void()> release_;
+};
+
+}  // namespace plimsoll
