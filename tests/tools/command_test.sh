@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The command's own options, and what it says to a mistyped one.
+set -euo pipefail
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+[[ $("$PLIMSOLL" --version) =~ ^plimsoll\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "--version"
+"$PLIMSOLL" --help | grep -q "Exit codes" || fail "--help does not list the exit codes"
+[[ $("$PLIMSOLL") == "$("$PLIMSOLL" --help)" ]] || fail "no arguments does not show the help"
+
+for arguments in "--no-such-option" "no-such-command"; do
+  status=0
+  message=$("$PLIMSOLL" "$arguments" 2>&1) || status=$?
+  [[ $status == 2 ]] || fail "'$arguments' exits $status, expected 2"
+  [[ $message == *"$arguments"* ]] || fail "'$arguments' is not named in: $message"
+done

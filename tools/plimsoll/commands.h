@@ -1,0 +1,17 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::tools {
+
+// Each adds its subcommand to the app and sets the callback that runs it. A callback reports
+// failure by throwing; main turns a plimsoll::Error into its message and exit code.
+
+/// `plimsoll devices`: the devices, their memory, who holds it.
+void add_devices(CLI::App& app);
+/// `plimsoll replay`: a recorded trace through the arena.
+void add_replay(CLI::App& app);
+
+}  // namespace plimsoll::tools
