@@ -1,0 +1,23 @@
+#pragma once
+
+#include "data/image/jpeg_session.h"
+#include "data/image/row_resizer.h"
+
+namespace plimsoll::image {
+
+/// Whether feed_planes() can decode this picture at eighths/8: three components, chroma at full or
+/// half resolution in each direction. What else there is, libjpeg converts itself.
+bool planes_supported(const ImageInfo& info, int eighths);
+
+/// Most bytes that feed_planes() takes from its workspace, beside libjpeg's own.
+Bytes planes_cost(const ImageInfo& info);
+
+/// Decodes to planes and converts only those rows and columns to RGB that `resizer` wants. The
+/// pixels have the bits that libjpeg's own upsampling (the "fancy" one) and colour conversion give.
+///
+/// Resizing the planes first and converting the small result would be no faster with these
+/// kernels, and wrong where the conversion clips: averages of clipped colours differ from clipped
+/// averages by far more than rounding.
+void feed_planes(JpegSession& session, Workspace& workspace, RowResizer& resizer);
+
+}  // namespace plimsoll::image

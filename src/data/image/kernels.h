@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll::image {
+
+/// Where the columns of a resized row come from: each from two neighbouring pixels of four bytes.
+/// There is one more than columns if their number is odd.
+struct ColumnTaps {
+  /// Per column: the left pixel, in bytes from the start of the row; the right one follows it.
+  const std::int32_t* offsets;
+  /// Per column: the weights of the left and the right pixel, which sum to kWeightOne, four times
+  /// over (once per channel).
+  const std::int16_t* weights;
+};
+
+inline constexpr int kWeightOne = 1 << 14;
+
+/// Row kernels of the fused loader. All variants give the same bits. Rows of pixels have four
+/// bytes per pixel; every row that is read or written may be touched up to kRowSlack bytes past
+/// its end.
+struct RowKernels {
+  const char* name;
+
+  /// sum[i] = 3 * near[i] + far[i]
+  void (*blend_rows)(std::uint16_t* sum, const std::uint8_t* near, const std::uint8_t* far, int n);
+
+  /// Doubles a row as libjpeg's triangle filter does: out[2i] = (3*sum[i] + sum[i-1] + even_bias)
+  /// >> shift, out[2i+1] = (3*sum[i] + sum[i+1] + odd_bias) >> shift. sum[-1] and sum[n] exist.
+  void (*double_columns)(std::uint8_t* out, const std::uint16_t* sum, int n, int even_bias,
+                         int odd_bias, int shift);
+
+  /// JPEG's YCbCr to RGB and 255, with libjpeg's rounding.
+  void (*ycc_to_rgbx)(std::uint8_t* rgbx, const std::uint8_t* y, const std::uint8_t* cb,
+                      const std::uint8_t* cr, int n);
+
+  /// out[4x + c] = left weight * left pixel + right weight * right pixel, exactly.
+  void (*resize_columns)(float* out, const std::uint8_t* row, const ColumnTaps& taps, int n);
+
+  /// out[4x + c] = (a + (b - a) * t) * scale[c] + bias[c]
+  void (*blend_pixels)(float* out, const float* a, const float* b, float t, const float* scale,
+                       const float* bias, int n);
+
+  /// The same, dropping the fourth channel: out[3x + c]. Writes 3 * n floats and no more.
+  void (*blend_pixels_rgb)(float* out, const float* a, const float* b, float t, const float* scale,
+                           const float* bias, int n);
+
+  /// r[x], g[x], b[x] = pixels[4x], pixels[4x + 1], pixels[4x + 2]
+  void (*split_rgb)(float* r, float* g, float* b, const float* pixels, int n);
+};
+
+inline constexpr int kRowSlack = 64;
+
+/// Plain C++.
+const RowKernels& generic_row_kernels();
+
+/// The fastest that this processor runs.
+const RowKernels& row_kernels();
+
+}  // namespace plimsoll::image

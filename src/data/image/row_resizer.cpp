@@ -1,0 +1,108 @@
+#include "data/image/row_resizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace plimsoll::image {
+namespace {
+
+// Kernels work on two columns at a time.
+std::size_t tap_count(int columns) { return align_up(static_cast<Bytes>(columns), 2); }
+
+Bytes row_bytes(int columns) { return Bytes{4} * columns * sizeof(float) + kRowSlack; }
+
+}  // namespace
+
+AxisMap::Tap AxisMap::tap(int i) const {
+  if (eighths == 8) {
+    // TensorFlow's arithmetic, in float.
+    const float scale = static_cast<float>(size) / static_cast<float>(out);
+    const float at = (static_cast<float>(i) + 0.5F) * scale - 0.5F;
+    const float below = std::floor(at);
+    const int low = std::max(static_cast<int>(below), 0);
+    const int high = std::min(static_cast<int>(std::ceil(at)), size - 1);
+    return {begin + std::min(low, size - 1), high > low ? at - below : 0.0F};
+  }
+  const double ratio = eighths / 8.0;
+  const double at = ((i + 0.5) * size / out + begin) * ratio - 0.5;
+  const int first = static_cast<int>(std::floor(begin * ratio));
+  const int last = static_cast<int>(std::ceil((begin + size) * ratio)) - 1;
+  const double inside = std::clamp(at, double(first), double(last));
+  const int low = static_cast<int>(std::floor(inside));
+  return {low, low < last ? static_cast<float>(inside - low) : 0.0F};
+}
+
+Bytes RowResizer::cost(int out_columns) {
+  const Bytes taps = tap_count(out_columns);
+  return Workspace::cost(taps * sizeof(std::int32_t)) +
+         Workspace::cost(taps * 8 * sizeof(std::int16_t)) +
+         3 * Workspace::cost(row_bytes(out_columns));
+}
+
+RowResizer::RowResizer(const AxisMap& rows, const AxisMap& columns, const Placement& placement,
+                       Workspace& workspace)
+    : rows_(rows), columns_(columns), placement_(placement), kernels_(row_kernels()) {
+  const int n = columns_.out;
+  make_taps(workspace);
+  for (float** row : {&resized_[0], &resized_[1], &blended_}) {
+    *row = workspace.take_array<float>(row_bytes(n) / sizeof(float));
+  }
+  first_column_ = columns_.tap(0).low;
+  last_column_ = columns_.tap(n - 1).high();
+  for (float& scale : placement_.scale) scale /= kWeightOne;
+  tap_ = rows_.tap(0);
+}
+
+void RowResizer::make_taps(Workspace& workspace) {
+  const int n = columns_.out;
+  const std::size_t count = tap_count(n);
+  auto* offsets = workspace.take_array<std::int32_t>(count);
+  auto* weights = workspace.take_array<std::int16_t>(8 * count);
+  for (int x = 0; x < static_cast<int>(count); ++x) {
+    const int column = std::min(x, n - 1);
+    const AxisMap::Tap tap = columns_.tap(placement_.mirror_columns ? n - 1 - column : column);
+    const auto right = static_cast<std::int16_t>(std::lrint(tap.t * kWeightOne));
+    offsets[x] = 4 * tap.low;
+    for (int c = 0; c < 4; ++c) {
+      weights[8 * x + 2 * c] = static_cast<std::int16_t>(kWeightOne - right);
+      weights[8 * x + 2 * c + 1] = right;
+    }
+  }
+  taps_ = {offsets, weights};
+}
+
+void RowResizer::consume(int y, const std::uint8_t* row) {
+  kernels_.resize_columns(resized_[y & 1], row, taps_, columns_.out);
+  while (next_ < rows_.out && tap_.high() <= y) {
+    emit();
+    if (++next_ < rows_.out) tap_ = rows_.tap(next_);
+  }
+}
+
+void RowResizer::emit() {
+  const Placement& p = placement_;
+  const int n = columns_.out;
+  const float* low = resized_[tap_.low & 1];
+  const float* high = resized_[tap_.high() & 1];
+  float* out = p.origin + next_ * p.row_step;
+  if (p.channels == 3 && p.channel_step == 1 && p.column_step == 3) {
+    kernels_.blend_pixels_rgb(out, low, high, tap_.t, p.scale, p.bias, n);
+    return;
+  }
+  kernels_.blend_pixels(blended_, low, high, tap_.t, p.scale, p.bias, n);
+  if (p.channels == 3 && p.column_step == 1) {
+    kernels_.split_rgb(out, out + p.channel_step, out + 2 * p.channel_step, blended_, n);
+    return;
+  }
+  if (p.channels == 4 && p.channel_step == 1 && p.column_step == 4) {
+    std::copy_n(blended_, 4 * n, out);
+    return;
+  }
+  for (int x = 0; x < n; ++x) {
+    for (int c = 0; c < p.channels; ++c) {
+      out[x * p.column_step + c * p.channel_step] = blended_[4 * x + c];
+    }
+  }
+}
+
+}  // namespace plimsoll::image

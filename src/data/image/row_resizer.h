@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "data/image/kernels.h"
+#include "data/image/workspace.h"
+
+namespace plimsoll::image {
+
+/// One axis of a bilinear resize with half-pixel centres, as in tf.image.resize: `out` samples
+/// across the samples [begin, begin + size) of a source. The source may have been decoded at
+/// eighths/8 of the size that begin and size are stated in.
+struct AxisMap {
+  int begin = 0;
+  int size = 0;
+  int out = 0;
+  int eighths = 8;
+
+  /// Sample i lies between the source samples `low` and, where t > 0, low + 1.
+  struct Tap {
+    int low;
+    float t;
+    int high() const { return low + (t > 0 ? 1 : 0); }
+  };
+  Tap tap(int i) const;
+};
+
+/// Where resized pixels go: origin + row * row_step + column * column_step + c * channel_step,
+/// in floats. Result = value * scale + bias, per channel.
+struct Placement {
+  float* origin = nullptr;
+  std::ptrdiff_t row_step = 0;
+  std::ptrdiff_t column_step = 0;
+  std::ptrdiff_t channel_step = 0;
+  int channels = 3;
+  /// Columns of the source run right to left.
+  bool mirror_columns = false;
+  float scale[4] = {1, 1, 1, 1};
+  float bias[4] = {0, 0, 0, 0};
+};
+
+/// Resizes a picture whose rows come from top to bottom, holding two resized rows.
+class RowResizer {
+ public:
+  static Bytes cost(int out_columns);
+
+  RowResizer(const AxisMap& rows, const AxisMap& columns, const Placement& placement,
+             Workspace& workspace);
+
+  /// Whether row y, which lies below all rows consumed so far, has a part in the result.
+  bool wants(int y) const { return next_ < rows_.out && tap_.low <= y; }
+
+  /// Takes row y: four bytes per pixel, from the source's column 0, readable for kRowSlack bytes
+  /// past the last pixel. Every wanted row must come, in order.
+  void consume(int y, const std::uint8_t* row);
+
+  /// The columns of the source that have a part in the result: [first, last].
+  int first_column() const { return first_column_; }
+  int last_column() const { return last_column_; }
+
+ private:
+  void make_taps(Workspace& workspace);
+  void emit();
+
+  AxisMap rows_;
+  AxisMap columns_;
+  Placement placement_;
+  const RowKernels& kernels_;
+  ColumnTaps taps_;
+  float* resized_[2];  // of even and odd rows
+  float* blended_;
+  int next_ = 0;
+  AxisMap::Tap tap_;
+  int first_column_ = 0;
+  int last_column_ = 0;
+};
+
+}  // namespace plimsoll::image
