@@ -42,7 +42,7 @@ double churn(Arena& arena, const Account& account, StreamId stream, int pairs) {
 }
 
 double warm_churn(Arena& arena, const Account& account, StreamId stream) {
-  churn(arena, account, stream, 20'000);
+  churn(arena, account, stream, 200'000);
   return churn(arena, account, stream, 200'000);
 }
 

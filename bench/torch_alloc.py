@@ -2,7 +2,7 @@
 """What a release and an allocation cost in PyTorch's caching allocator on a GPU.
 
 The work is that of bench_memory_cuda: 256 live blocks of 512 B to 16 MiB, a random one is freed
-and a random size allocated in its place, 20,000 pairs to warm up and 200,000 to measure. The
+and a random size allocated in its place, 200,000 pairs to warm up and 200,000 to measure. The
 allocator is called from C++, so that no Python is in the figure. Prints JSON on the last line.
 """
 
@@ -57,7 +57,7 @@ def main():
             with_cuda=True,
             extra_cflags=["-O2"],
         )
-        module.churn(20_000)
+        module.churn(200_000)
         ns = module.churn(200_000)
     print(f"PyTorch {torch.__version__}: {ns:.0f} ns a pair")
     print(json.dumps({"ns_per_pair": round(ns, 1), "torch": torch.__version__}))

@@ -25,6 +25,9 @@ target_include_directories(
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(plimsoll PRIVATE plimsoll_dependencies)
+# Calls within the library go straight to their target: an allocation makes several.
+target_compile_options(plimsoll PRIVATE -fno-semantic-interposition)
+target_link_options(plimsoll PRIVATE -Wl,-Bsymbolic-functions)
 set_target_properties(
   plimsoll PROPERTIES VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}

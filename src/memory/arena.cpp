@@ -150,9 +150,12 @@ Block ArenaState::allocate(Bytes bytes, const Account& account, Reservation* res
     throw Error(fmt::format("[allocate] the arena of '{}' is closed; '{}' asked for {}",
                             node_->path, entry->label, format_bytes(bytes)));
   }
-  if (account.budget_->tree != tree_ || !MemoryTree::is_under(entry->node, node_)) {
-    throw InvalidArgument(fmt::format("[allocate] account '{}' is not of budget '{}' or below it",
-                                      entry->budget, node_->path));
+  if (entry->arena != this) {
+    if (account.budget_->tree != tree_ || !MemoryTree::is_under(entry->node, node_)) {
+      throw InvalidArgument(fmt::format("[allocate] account '{}' is not of budget '{}' or below it",
+                                        entry->budget, node_->path));
+    }
+    entry->arena = this;
   }
   if (reservation != nullptr && reservation->budget_ &&
       (reservation->budget_->node != entry->node || reservation->pages_ != node_)) {
@@ -244,7 +247,7 @@ void ArenaState::settle_gap(Segment* s) {
 void ArenaState::finish_release(Segment* s) {
   if (s->stream != kHostStream) {
     s->released = ++release_count_;
-    streams_[s->stream].last_release = s->released;
+    stream_of(s->stream).last_release = s->released;
   }
   settle_free(s, Join::any);
 }
@@ -322,15 +325,6 @@ void ArenaState::abandon() noexcept {
   std::shared_ptr<ArenaState> keep = shared_from_this();
   MemoryTree::Lock lock(tree_->mutex);
   if (stats_.allocations != stats_.releases) self_ = keep;
-}
-
-Block& Block::operator=(Block&& other) noexcept {
-  if (this != &other) {
-    if (arena_ != nullptr) release();
-    arena_ = std::exchange(other.arena_, nullptr);
-    segment_ = other.segment_;
-  }
-  return *this;
 }
 
 void* Block::data() const {

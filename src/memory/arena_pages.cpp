@@ -370,10 +370,10 @@ void ArenaState::close() {
     // Live blocks may be in use on their streams, too.
     for (const Segment* s = segments_.first(); s != nullptr; s = s->next) {
       if (s->state != Segment::State::live || s->stream == kHostStream) continue;
-      streams_[s->stream].last_release = ++release_count_;
+      stream_of(s->stream).last_release = ++release_count_;
     }
     for (const auto& [segment, extra] : extra_uses_) {
-      for (const StreamId id : extra) streams_[id].last_release = ++release_count_;
+      for (const StreamId id : extra) stream_of(id).last_release = ++release_count_;
     }
     for (auto waiting = fences(); !waiting.empty(); waiting = fences()) {
       lock.unlock();
@@ -419,6 +419,9 @@ void ArenaState::close() {
   }
   if (!why.empty() || !succeeds(stats_.page_ns, why, [&] { source->release(range_); })) {
     throw OutOfPages("[close] '" + node_->path + "' could not return all of its pages: " + why);
+  }
+  for (const auto& [key, entry] : tree_->entries()) {
+    if (entry->arena == this) entry->arena = nullptr;
   }
   node_->arena = nullptr;
   gone_ = true;

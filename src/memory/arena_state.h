@@ -67,6 +67,7 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
     AddressRange range;
   };
   struct Stream {
+    StreamId id = kHostStream;
     std::uint64_t last_release = 0;
     std::uint64_t settled = 0;  ///< releases up to here are finished
     std::shared_ptr<Fence> fence;
@@ -129,7 +130,8 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
 
   // arena_streams.cpp
   bool poll_streams();
-  void settle_stream(StreamId id, Stream& stream);
+  Stream& stream_of(StreamId id);
+  void settle_stream(Stream& stream);
   bool record_pending(Pending& pending);
 
   std::shared_ptr<MemoryTree> tree_;
@@ -140,10 +142,11 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
   AddressRange range_;
 
   SegmentList segments_;
-  std::array<FreeBins, kZones> bins_;
+  std::array<FreeBins, kZones> bins_{FreeBins(FreeBins::Order::none),
+                                     FreeBins(FreeBins::Order::address)};
   std::array<GapList, kZones> gaps_;
 
-  std::unordered_map<StreamId, Stream> streams_;
+  std::vector<Stream> streams_;  ///< those with releases; few
   std::vector<Pending> pending_;
   std::unordered_map<Segment*, std::vector<StreamId>> extra_uses_;
   std::uint64_t release_count_ = 0;

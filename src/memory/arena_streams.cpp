@@ -31,13 +31,21 @@ bool ArenaState::record_pending(Pending& pending) {
   return true;
 }
 
-void ArenaState::settle_stream(StreamId id, Stream& stream) {
+ArenaState::Stream& ArenaState::stream_of(StreamId id) {
+  for (Stream& stream : streams_) {
+    if (stream.id == id) return stream;
+  }
+  return streams_.emplace_back(Stream{id, 0, 0, nullptr, 0});
+}
+
+void ArenaState::settle_stream(Stream& stream) {
   stream.settled = stream.fence_release;
   stream.fence.reset();
   for (FreeBins& bins : bins_) {
     std::vector<Segment*> settled = bins.at_least(1);
-    std::erase_if(
-        settled, [&](const Segment* s) { return s->stream != id || s->released > stream.settled; });
+    std::erase_if(settled, [&](const Segment* s) {
+      return s->stream != stream.id || s->released > stream.settled;
+    });
     for (Segment* s : settled) s->stream = kHostStream;
     for (Segment* s : settled) {
       // Neighbours may have merged with it already.
@@ -63,14 +71,14 @@ bool ArenaState::poll_streams() {
     finish_release(s);
     changed = true;
   }
-  for (auto& [id, stream] : streams_) {
+  for (Stream& stream : streams_) {
     if (stream.last_release <= stream.settled) continue;
     if (stream.fence == nullptr) {
-      stream.fence = options_.fences->record(id);
+      stream.fence = options_.fences->record(stream.id);
       stream.fence_release = release_count_;
     }
     if (stream.fence->done()) {
-      settle_stream(id, stream);
+      settle_stream(stream);
       changed = true;
     }
   }
@@ -83,10 +91,10 @@ std::vector<std::shared_ptr<Fence>> ArenaState::fences() {
     record_pending(p);
     result.insert(result.end(), p.fences.begin(), p.fences.end());
   }
-  for (auto& [id, stream] : streams_) {
+  for (Stream& stream : streams_) {
     if (stream.last_release <= stream.settled) continue;
     if (stream.fence == nullptr || stream.fence_release < stream.last_release) {
-      stream.fence = options_.fences->record(id);
+      stream.fence = options_.fences->record(stream.id);
       stream.fence_release = release_count_;
     }
     result.push_back(stream.fence);

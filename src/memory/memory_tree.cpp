@@ -37,7 +37,9 @@ void MemoryTree::drop_if_unused(BudgetNode* node) {
   while (node != nullptr && node->parent != nullptr) {
     if (node->open || node->used != 0 || !node->children.empty() || node->arena != nullptr) return;
     for (const auto& [key, e] : entries_) {
-      if (e->node == node) e->node = nullptr;
+      if (e->node != node) continue;
+      e->node = nullptr;
+      e->arena = nullptr;
     }
     BudgetNode* parent = node->parent;
     std::erase(parent->children, node);
@@ -59,6 +61,7 @@ LedgerEntry* MemoryTree::entry(BudgetNode* node, Tag tag, std::string_view label
     slot->label = label;
     slot->seen_peak = peak_id_;  // it held nothing at the peak so far
   }
+  if (slot->node != node) slot->arena = nullptr;
   slot->node = node;
   return slot.get();
 }

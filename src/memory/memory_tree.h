@@ -15,6 +15,8 @@
 #include <plimsoll/memory/budget.h>
 #include <plimsoll/memory/ledger.h>
 
+#include "memory/fast_mutex.h"
+
 namespace plimsoll {
 
 class ArenaState;
@@ -27,6 +29,7 @@ struct LedgerEntry {
   Tag tag = Tag::user;
   std::string label;
   BudgetNode* node = nullptr;
+  const ArenaState* arena = nullptr;  ///< one that `node` is known to be under
   Bytes bytes = 0;
   std::uint64_t blocks = 0;
   Bytes at_peak = 0;
@@ -80,11 +83,11 @@ struct ReliefHandle::Entry {
 /// Members are guarded by `mutex` and the methods below expect it held, except where noted.
 class MemoryTree {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<FastMutex>;
 
   MemoryTree(std::string_view root_name, Bytes limit);
 
-  mutable std::mutex mutex;
+  mutable FastMutex mutex;
 
   BudgetNode* root() { return nodes_.front().get(); }
   BudgetNode* add_node(BudgetNode* parent, std::string_view name, Bytes limit);

@@ -44,6 +44,13 @@ std::string wrap(const std::string& text, const std::string& indent) {
   return result + line + "\n";
 }
 
+/// A limit that `bytes` fit into, written so that it can be passed on: whole MiB, rounded up.
+std::string enough_for(Bytes bytes) {
+  if (bytes > kUnlimited - MiB(1)) return format_bytes(bytes);
+  return bytes < MiB(1) ? fmt::format("{}KiB", align_up(bytes, KiB(1)) >> 10)
+                        : fmt::format("{}MiB", align_up(bytes, MiB(1)) >> 20);
+}
+
 /// What can be done about memory held under `tag`, and the share of it that this frees.
 Remedy remedy_for(Tag tag, Bytes bytes) {
   switch (tag) {
@@ -119,8 +126,11 @@ std::string OutOfMemoryReport::to_string() const {
   if (!remedies.empty()) {
     out += fmt::format("\n  {:<59} {:>10}\n", "what would help", "frees");
     for (const Remedy& r : remedies) {
-      out += fmt::format("  {:<59} {:>10}\n", fit(r.text, 59),
-                         r.bytes == 0 ? "" : format_bytes(r.bytes));
+      if (r.bytes == 0) {
+        out += fmt::format("  {}\n", fit(r.text, kWidth - 2));
+      } else {
+        out += fmt::format("  {:<59} {:>10}\n", fit(r.text, 59), format_bytes(r.bytes));
+      }
     }
   }
   out.pop_back();
@@ -180,9 +190,9 @@ void throw_out_of_memory(MemoryTree& tree, MemoryTree::Lock& lock, Bytes bytes,
   lock.unlock();
 
   if (refuser != nullptr) {
-    r.remedies.push_back({fmt::format("raise the limit of '{}' to {}", r.budget,
-                                      format_bytes(r.used + std::min(bytes, kUnlimited - r.used))),
-                          0});
+    const Bytes needed = r.used + std::min(bytes, kUnlimited - r.used);
+    r.remedies.push_back(
+        {fmt::format("raise the limit of '{}' to {}", r.budget, enough_for(needed)), 0});
   } else {
     r.remedies.push_back({"leave more memory to this process, or set a budget that fits", 0});
   }

@@ -2,37 +2,6 @@
 
 namespace plimsoll {
 
-void FreeBins::insert(Segment* s) {
-  const std::size_t c = class_of(s->size);
-  s->bin_prev = nullptr;
-  s->bin_next = heads_[c];
-  if (s->bin_next != nullptr) s->bin_next->bin_prev = s;
-  heads_[c] = s;
-  occupied_[c / 64] |= std::uint64_t{1} << (c % 64);
-}
-
-void FreeBins::remove(Segment* s) {
-  if (s->bin_next != nullptr) s->bin_next->bin_prev = s->bin_prev;
-  if (s->bin_prev != nullptr) {
-    s->bin_prev->bin_next = s->bin_next;
-    return;
-  }
-  const std::size_t c = class_of(s->size);
-  heads_[c] = s->bin_next;
-  if (heads_[c] == nullptr) occupied_[c / 64] &= ~(std::uint64_t{1} << (c % 64));
-}
-
-std::size_t FreeBins::next_class(std::size_t c) const {
-  std::size_t word = c / 64;
-  if (word >= occupied_.size()) return kClasses;
-  std::uint64_t bits = occupied_[word] & (~std::uint64_t{0} << (c % 64));
-  while (bits == 0) {
-    if (++word == occupied_.size()) return kClasses;
-    bits = occupied_[word];
-  }
-  return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-}
-
 Segment* FreeBins::scan(std::size_t c, Bytes size, StreamId stream, int limit) const {
   Segment* best = nullptr;
   for (Segment* s = heads_[c]; s != nullptr && limit > 0; s = s->bin_next, --limit) {
@@ -57,8 +26,10 @@ Segment* FreeBins::lowest_fit(Bytes size, StreamId stream, int scan_limit) const
   for (std::size_t c = next_class(class_of(size)); c < kClasses; c = next_class(c + 1)) {
     int left = scan_limit;
     for (Segment* s = heads_[c]; s != nullptr && left > 0; s = s->bin_next, --left) {
+      if (best != nullptr && s->begin > best->begin) break;
       if (s->size < size || (s->stream != kHostStream && s->stream != stream)) continue;
-      if (best == nullptr || s->begin < best->begin) best = s;
+      best = s;
+      break;
     }
   }
   return best;

@@ -45,6 +45,10 @@ class FreeBins {
  public:
   static constexpr int kScan = 64;
 
+  /// Keep each class in order of address, as far as kScan steps bring it.
+  enum class Order : std::uint8_t { none, address };
+  explicit FreeBins(Order order) : order_(order) {}
+
   void insert(Segment* s);
   void remove(Segment* s);
 
@@ -52,7 +56,8 @@ class FreeBins {
   /// among equals; null if there is none. Looks at `scan_limit` segments of a class at most.
   Segment* best_fit(Bytes size, StreamId stream, int scan_limit = kScan) const;
 
-  /// The segment of at least `size` with the lowest address, under the same conditions.
+  /// The segment of at least `size` with the lowest address, under the same conditions. For bins
+  /// in order of address.
   Segment* lowest_fit(Bytes size, StreamId stream, int scan_limit = kScan) const;
 
   /// Size of the largest one.
@@ -74,9 +79,49 @@ class FreeBins {
   std::size_t next_class(std::size_t c) const;
   Segment* scan(std::size_t c, Bytes size, StreamId stream, int limit) const;
 
+  Order order_;
   std::array<Segment*, kClasses> heads_{};
   std::array<std::uint64_t, (kClasses + 63) / 64> occupied_{};
 };
+
+inline void FreeBins::insert(Segment* s) {
+  const std::size_t c = class_of(s->size);
+  Segment* before = nullptr;
+  Segment* after = heads_[c];
+  if (order_ == Order::address) {
+    for (int left = kScan; after != nullptr && after->begin < s->begin && left > 0; --left) {
+      before = after;
+      after = after->bin_next;
+    }
+  }
+  s->bin_prev = before;
+  s->bin_next = after;
+  if (after != nullptr) after->bin_prev = s;
+  (before != nullptr ? before->bin_next : heads_[c]) = s;
+  occupied_[c / 64] |= std::uint64_t{1} << (c % 64);
+}
+
+inline void FreeBins::remove(Segment* s) {
+  if (s->bin_next != nullptr) s->bin_next->bin_prev = s->bin_prev;
+  if (s->bin_prev != nullptr) {
+    s->bin_prev->bin_next = s->bin_next;
+    return;
+  }
+  const std::size_t c = class_of(s->size);
+  heads_[c] = s->bin_next;
+  if (heads_[c] == nullptr) occupied_[c / 64] &= ~(std::uint64_t{1} << (c % 64));
+}
+
+inline std::size_t FreeBins::next_class(std::size_t c) const {
+  std::size_t word = c / 64;
+  if (word >= occupied_.size()) return kClasses;
+  std::uint64_t bits = occupied_[word] & (~std::uint64_t{0} << (c % 64));
+  while (bits == 0) {
+    if (++word == occupied_.size()) return kClasses;
+    bits = occupied_[word];
+  }
+  return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+}
 
 /// Gaps, in no order: there are few.
 class GapList {

@@ -24,7 +24,15 @@ class Block {
   Block(Block&& other) noexcept : arena_(other.arena_), segment_(other.segment_) {
     other.arena_ = nullptr;
   }
-  Block& operator=(Block&& other) noexcept;
+  Block& operator=(Block&& other) noexcept {
+    if (this != &other) {
+      if (arena_ != nullptr) release();
+      arena_ = other.arena_;
+      segment_ = other.segment_;
+      other.arena_ = nullptr;
+    }
+    return *this;
+  }
   ~Block() {
     if (arena_ != nullptr) release();
   }
