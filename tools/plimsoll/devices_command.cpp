@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "\n"
     "Examples:\n"
     "  plimsoll devices\n"
-    "  plimsoll devices --json | jq '.devices[0].free'\n";
+    "  plimsoll devices --json | jq '.devices[0].free'";
 
 /// Who has what on a device, the largest first.
 struct DeviceRow {
@@ -89,6 +89,18 @@ void print(const DeviceRow& row) {
   }
 }
 
+/// Prints `text` in lines of at most 80 columns; all but the first are indented.
+void print_wrapped(std::string text) {
+  constexpr std::size_t kWidth = 80;
+  while (text.size() > kWidth) {
+    const std::size_t blank = text.rfind(' ', kWidth);
+    if (blank == std::string::npos || blank < kWidth / 2) break;
+    fmt::print("{}\n", text.substr(0, blank));
+    text = "        " + text.substr(blank + 1);
+  }
+  fmt::print("{}\n", text);
+}
+
 void run(bool json) {
   std::string why_no_cuda;
   std::vector<DeviceRow> rows;
@@ -102,7 +114,7 @@ void run(bool json) {
     return;
   }
   for (const DeviceRow& row : rows) print(row);
-  if (!why_no_cuda.empty()) fmt::print("No CUDA: {}\n", why_no_cuda);
+  if (!why_no_cuda.empty()) print_wrapped("No CUDA: " + why_no_cuda);
 }
 
 }  // namespace

@@ -12,12 +12,30 @@ namespace {
 constexpr int kUserError = 2;
 
 constexpr const char* kDescription =
-    "Keeps training inside a stated memory budget: plans it, proves it, holds it.";
+    "Keeps training inside a stated memory budget.\n"
+    "\n"
+    "This command looks at memory from outside: what the devices have, and what a\n"
+    "recorded run would take. Programs state their budget through the library:\n"
+    "Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
 
 constexpr const char* kFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"
-    "Exit codes: 0 done, 2 a mistake in what was asked, 3 out of memory, 1 a fault of ours.\n"
+    "Exit codes: 0 done, 2 a mistake in the request, 3 out of memory, 1 our fault.\n"
     "`plimsoll COMMAND --help` explains a command and shows examples.";
+
+/// What is wrong with the command line, and where to read how it should be.
+std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
+  const auto chosen = app->get_subcommands();
+  const std::string name = "plimsoll" + (chosen.empty() ? "" : " " + chosen.front()->get_name());
+  std::string message = error.what();
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    const std::string surplus = message.substr(message.rfind(": ") + 2);
+    message =
+        chosen.empty() && !surplus.starts_with('-') ? "there is no command '" : "unexpected '";
+    message += surplus + "'";
+  }
+  return name + ": " + message + "; see `" + name + " --help`\n";
+}
 
 void add_commands(CLI::App& app) {
   plimsoll::tools::add_devices(app);
@@ -27,6 +45,7 @@ void add_commands(CLI::App& app) {
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "plimsoll"};
   app.footer(kFooter);
+  app.failure_message(describe_mistake);
   app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
                        "Print the version and exit");
   add_commands(app);

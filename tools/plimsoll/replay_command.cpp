@@ -41,7 +41,7 @@ constexpr const char* kFooter =
     "  plimsoll replay run.csv\n"
     "  plimsoll replay run.csv --limit 8GiB      does it fit? exit code 3 if not\n"
     "  plimsoll replay step.csv --passes 10      does it settle?\n"
-    "  plimsoll replay run.csv --json | jq '.mapped_peak / .live_peak'\n";
+    "  plimsoll replay run.csv --json | jq '.mapped_peak / .live_peak'";
 
 constexpr Bytes kMinPage = KiB(4);
 constexpr Bytes kMaxPage = GiB(1);
@@ -213,19 +213,17 @@ void run(const ReplayOptions& options) {
 
 void add_replay(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("replay", "Run an allocation trace and show the memory it takes");
+      app.add_subcommand("replay", "Run an allocation trace, show the memory it takes");
   command->footer(kFooter);
   const auto options = std::make_shared<ReplayOptions>();
   command->add_option("TRACE.csv", options->trace, "The trace")->required()->type_name("");
   command
       ->add_option("--limit", options->limit, "Budget to stay within; exit code 3 if it does not")
       ->type_name("SIZE");
-  command->add_option("--pages", options->pages, "Size of a page, a power of two")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  command->add_option("--passes", options->passes, "How many times to run the trace over")
-      ->type_name("N")
-      ->capture_default_str();
+  command->add_option("--pages", options->pages, "Size of a page, a power of two; else 2MiB")
+      ->type_name("SIZE");
+  command->add_option("--passes", options->passes, "How many times to run the trace over; else 1")
+      ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { run(*options); });
 }
