@@ -75,13 +75,6 @@ ArenaState::ArenaState(std::shared_ptr<PageSource> src, Budget b, ArenaOptions o
 
 ArenaState::~ArenaState() = default;
 
-Segment* ArenaState::take(Segment* s, Bytes size) {
-  bins_[s->zone].remove(s);
-  if (s->size > size) bins_[s->zone].insert(segments_.split(s, size));
-  s->state = Segment::State::live;
-  return s;
-}
-
 BudgetNode* ArenaState::charge_block(Bytes size, LedgerEntry* entry, Reservation* reservation) {
   // What a reservation covers has been charged with it; only the rest is new.
   const Bytes covered = reservation != nullptr ? std::min(size, reservation->bytes_) : 0;
@@ -128,7 +121,13 @@ Segment* ArenaState::try_allocate(Bytes size, LedgerEntry* entry, Reservation* r
   }
   why.node = charge_block(size, entry, reservation);
   if (why.node != nullptr) return nullptr;
-  s = take(s, size);
+  return give(s, size, entry, stream);
+}
+
+Segment* ArenaState::give(Segment* s, Bytes size, LedgerEntry* entry, StreamId stream) {
+  bins_[s->zone].remove(s);
+  if (s->size > size) bins_[s->zone].insert(segments_.split(s, size));
+  s->state = Segment::State::live;
   s->stream = stream;
   s->entry = entry;
   tree_->credit(entry, size);
@@ -145,6 +144,22 @@ Block ArenaState::allocate(Bytes bytes, const Account& account, Reservation* res
   if (!account.valid()) throw InvalidArgument("[allocate] the account is empty");
   if (options_.fences == nullptr) stream = kHostStream;
   MemoryTree::Lock lock(tree_->mutex);
+  LedgerEntry* entry = account.entry_;
+  // Most times there is a free segment, and the budgets allow it.
+  if (entry->arena == this && !closing_ && bytes <= kMaxRequest && reservation == nullptr &&
+      node_->pages.reserved == 0) [[likely]] {
+    const Bytes size = align_up(bytes, options_.alignment);
+    Segment* s = find_free(size, zone_of(size), stream);
+    if (s != nullptr && tree_->try_charge(entry->node, node_, size) == nullptr) [[likely]] {
+      node_->pages.live += size;
+      return Block(this, give(s, size, entry, stream));
+    }
+  }
+  return allocate_slowly(lock, bytes, account, reservation, stream);
+}
+
+Block ArenaState::allocate_slowly(MemoryTree::Lock& lock, Bytes bytes, const Account& account,
+                                  Reservation* reservation, StreamId stream) {
   LedgerEntry* entry = account.entry_;
   if (closing_) {
     throw Error(fmt::format("[allocate] the arena of '{}' is closed; '{}' asked for {}",
@@ -169,11 +184,7 @@ Block ArenaState::allocate(Bytes bytes, const Account& account, Reservation* res
   }
   const Bytes size = align_up(bytes, options_.alignment);
 
-  Segment* s = try_allocate(size, entry, reservation, stream, why);
-  if (s != nullptr) [[likely]] {
-    return Block(this, s);
-  }
-  // A block that is still used by some stream may be all that is missing.
+  Segment* s = nullptr;
   auto attempt = [&]() -> bool {
     for (;;) {
       why = {};
@@ -198,10 +209,8 @@ Block ArenaState::allocate(Bytes bytes, const Account& account, Reservation* res
 }
 
 void ArenaState::absorb_next_free(Segment* s) {
-  Segment* n = s->next;
-  bins_[n->zone].remove(n);
   // Joined with memory that a stream may still use, a free segment is that stream's, too.
-  if (n->stream != kHostStream) {
+  if (const Segment* n = s->next; n->stream != kHostStream) {
     s->stream = n->stream;
     s->released = std::max(s->released, n->released);
   }
@@ -216,10 +225,12 @@ Segment* ArenaState::settle_free(Segment* s, Join join) {
   };
   s->state = Segment::State::free;
   s->entry = nullptr;
-  if (joins(s->next)) absorb_next_free(s);
+  if (joins(s->next)) {
+    bins_[s->zone].remove(s->next);
+    absorb_next_free(s);
+  }
   if (Segment* p = s->prev; joins(p)) {
     bins_[p->zone].remove(p);
-    bins_[s->zone].insert(s);
     absorb_next_free(p);
     s = p;
   }

@@ -282,7 +282,10 @@ Segment* ArenaState::unify(Segment* s, Window window, Bytes size) {
   while (s->begin > window.begin) s = s->prev;
   while (s->end() <= window.begin) s = s->next;
   bins_[s->zone].remove(s);
-  while (s->end() < window.begin + size) absorb_next_free(s);
+  while (s->end() < window.begin + size) {
+    bins_[s->zone].remove(s->next);
+    absorb_next_free(s);
+  }
   bins_[s->zone].insert(s);
   return s;
 }

@@ -93,16 +93,20 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
   }
 
   // arena.cpp
+  Block allocate_slowly(MemoryTree::Lock& lock, Bytes bytes, const Account& account,
+                        Reservation* reservation, StreamId stream);
   Segment* try_allocate(Bytes size, LedgerEntry* entry, Reservation* reservation, StreamId stream,
                         Refusal& why);
   BudgetNode* charge_block(Bytes size, LedgerEntry* entry, Reservation* reservation);
   void uncharge_block(Bytes size, BudgetNode* account_node);
-  Segment* take(Segment* s, Bytes size);
+  /// Makes the first `size` bytes of the free segment `s` a block, charged already.
+  Segment* give(Segment* s, Bytes size, LedgerEntry* entry, StreamId stream);
   void finish_release(Segment* s);
   /// Free neighbours to merge with: those of the same stream, or those of nobody, too.
   enum class Join : std::uint8_t { same, any };
   /// Merges a free segment, which is in no bin, with its neighbours and puts it into one.
   Segment* settle_free(Segment* s, Join join);
+  /// Joins `s` and the free segment after it, both in no bin.
   void absorb_next_free(Segment* s);
   /// Merges a gap, which is in no list, with its neighbours and puts it into one.
   void settle_gap(Segment* s);

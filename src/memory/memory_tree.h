@@ -100,10 +100,14 @@ class MemoryTree {
   /// Returns null, or the node whose limit forbids it, with nothing changed.
   BudgetNode* try_charge(BudgetNode* from, const BudgetNode* to, Bytes bytes) {
     for (BudgetNode* n = from; n != to; n = n->parent) {
-      if (bytes > n->limit || n->used > n->limit - bytes) return n;
+      const Bytes used = n->used + bytes;
+      if (used > n->limit || used < bytes) {
+        uncharge(from, n, bytes);
+        return n;
+      }
+      n->used = used;
     }
     for (BudgetNode* n = from; n != to; n = n->parent) {
-      n->used += bytes;
       if (n->used > n->peak) n->peak = n->used;
     }
     return nullptr;
