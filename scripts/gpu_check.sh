@@ -43,41 +43,8 @@ if [[ $fast == yes ]]; then
 fi
 
 if [[ $bench == yes ]]; then
-  echo "== allocator"
-  cmake --build "$build" -j "$jobs" --target bench_memory_cuda
-  results=$(mktemp -d)
-  trap 'rm -rf "$results"' EXIT
-  if python3 -c 'import torch' 2>/dev/null; then
-    python3 bench/torch_alloc.py >"$results/torch" 2>"$results/torch_errors" ||
-      tail -n 20 "$results/torch_errors"
-  else
-    echo "PyTorch is not installed: no figure to compare with"
-  fi
-  program=$(find "$build" -type f -name bench_memory_cuda -perm -u+x | head -n 1)
-  if "$program" >"$results/ours"; then
-    sed '$d' "$results/ours"
-    python3 - "$results/ours" "$results/torch" <<'PYTHON'
-import json
-import sys
-
-
-def last_line(path):
-    try:
-        return json.loads(open(path).read().splitlines()[-1])
-    except (OSError, IndexError, ValueError):
-        return {}
-
-
-ours, torch = (last_line(path) for path in sys.argv[1:3])
-print(f"{'allocator, ns a pair':<28}{'Plimsoll':>10}{'PyTorch':>10}{'ratio':>8}")
-peer = torch.get("ns_per_pair")
-for title, key in (("on a stream", "ns_per_pair"), ("on the host's stream", "ns_per_pair_host")):
-    ratio = f"{ours[key] / peer:8.3f}" if peer else "       -"
-    print(f"{title:<28}{ours[key]:>10.0f}{peer or float('nan'):>10.0f}{ratio}")
-print(json.dumps({"plimsoll": ours, "torch": torch}))
-PYTHON
-  else
-    status=1
-  fi
+  echo "== memory"
+  cmake --build "$build" -j "$jobs" --target benchmarks
+  bash bench/memory.sh "$build" || status=1
 fi
 exit "$status"
