@@ -9,9 +9,11 @@
 namespace plimsoll {
 
 std::shared_ptr<Storage> Storage::allocate(const Device& device, Bytes bytes, Tag tag,
-                                           std::string_view label, StreamId stream) {
+                                           std::string_view label, StreamId stream,
+                                           const Account& account) {
   auto storage = std::make_shared<Storage>(Key{}, device, label, tag, bytes);
-  storage->block_ = device.allocate(bytes, tag, label, stream);
+  storage->block_ = account.valid() ? device.arena().allocate(bytes, account, stream)
+                                    : device.allocate(bytes, tag, label, stream);
   return storage;
 }
 

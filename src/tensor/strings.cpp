@@ -30,7 +30,8 @@ Tensor Tensor::make_strings(std::size_t count, At at, const Shape& shape, const 
   Bytes position = (count + 1) * sizeof(std::uint64_t);
   Bytes total = position;
   for (std::size_t i = 0; i < count; ++i) total += at(i).size();
-  auto storage = Storage::allocate(device, total, options.tag, options.label, options.stream);
+  auto storage =
+      Storage::allocate(device, total, options.tag, options.label, options.stream, options.account);
   auto* base = static_cast<std::byte*>(storage->data());
   auto* table = reinterpret_cast<std::uint64_t*>(base);
   for (std::size_t i = 0; i < count; ++i) {

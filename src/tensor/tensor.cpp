@@ -81,7 +81,8 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device,
   require_fixed_size(dtype, "Tensor::empty");
   const Bytes bytes = dense_bytes(shape, dtype);
   return Tensor(std::make_shared<Rep>(
-      Rep{.storage = Storage::allocate(device, bytes, options.tag, options.label, options.stream),
+      Rep{.storage = Storage::allocate(device, bytes, options.tag, options.label, options.stream,
+                                       options.account),
           .dtype = dtype,
           .shape = shape,
           .strides = shape.contiguous_strides()}));

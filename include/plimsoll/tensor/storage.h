@@ -21,9 +21,11 @@ class Storage {
   struct Key {};
 
  public:
-  /// `bytes` from the arena of `device`, charged to `tag` and `label`. Throws OutOfMemory.
+  /// `bytes` from the arena of `device`, charged to `account` where that is valid, else to
+  /// `tag` and `label` of the device's budget. Throws OutOfMemory.
   static std::shared_ptr<Storage> allocate(const Device& device, Bytes bytes, Tag tag,
-                                           std::string_view label, StreamId stream = kHostStream);
+                                           std::string_view label, StreamId stream = kHostStream,
+                                           const Account& account = {});
 
   /// Foreign memory on `device`: not charged to any budget. `release` is called once, by whichever
   /// thread drops the last reference, and must not throw.

@@ -23,6 +23,9 @@ struct TensorOptions {
   Tag tag = Tag::user;
   std::string_view label = "tensor";
   StreamId stream = kHostStream;
+  /// Where valid, the line that is charged, in the device's budget or one below it; `tag` and
+  /// `label` are then only what the storage says of itself.
+  Account account = {};
 };
 
 struct PrintOptions {
