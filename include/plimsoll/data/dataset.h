@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <plimsoll/data/element.h>
+#include <plimsoll/data/map_function.h>
+#include <plimsoll/data/spec.h>
+
+namespace plimsoll::data {
+
+class Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+/// Cardinalities that are not counts.
+inline constexpr std::int64_t kInfinite = -1;
+inline constexpr std::int64_t kUnknown = -2;
+
+/// How many threads a stage may use, or how much it may hold, is the pipeline's choice.
+inline constexpr int kAutotune = -1;
+
+struct MapOptions {
+  /// 1: in the thread that drives the pipeline. More: up to so many at a time in the pipeline's
+  /// threads, results in order. kAutotune: as many as there are threads.
+  int parallel = 1;
+};
+
+struct ShuffleOptions {
+  /// The window: each element goes out at random among this many. kWholeSet draws a permutation
+  /// of the whole set without a buffer, for sources that can be indexed.
+  std::int64_t elements = 0;
+  /// Without one, the pipeline's seed and the stage's place decide.
+  std::optional<std::uint64_t> seed = std::nullopt;
+  /// Another order in each epoch.
+  bool reshuffle_each_iteration = true;
+};
+inline constexpr std::int64_t kWholeSet = 0;
+
+struct BatchOptions {
+  bool drop_remainder = false;
+};
+
+struct ListFilesOptions {
+  /// In a random order, another one in each epoch; without it sorted by name.
+  bool shuffle = false;
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+
+struct InterleaveOptions {
+  /// Inputs open at a time.
+  int cycle_length = 4;
+  /// Elements taken from one before the next has its turn.
+  int block_length = 1;
+};
+
+/// A set that gives any element by its index. Called by one thread at a time; `get` must give the
+/// same element for the same index every time.
+struct Indexable {
+  std::int64_t size = 0;
+  std::function<Element(std::int64_t index)> get;
+  ElementSpec spec = ElementSpec::unknown();
+  /// Part of the signature.
+  std::string name = "indexable";
+};
+
+/// Elements from a callable. `begin` gives a function that returns the elements one after the
+/// other and nullopt at the end; it is called for each epoch, and again to replay after a restore,
+/// and must give the same elements each time.
+struct Generator {
+  using Next = std::function<std::optional<Element>()>;
+  std::function<Next()> begin;
+  ElementSpec spec = ElementSpec::unknown();
+  std::string name = "generator";
+};
+
+/// A description of a stream of elements, with tf.data's names. Immutable: each method gives a new
+/// one and leaves this as it is; copies are cheap. Nothing runs and nothing is allocated from any
+/// budget before a Pipeline is made of it. Thread-safe.
+///
+/// Methods throw InvalidArgument for parameters that make no sense or do not fit the elements.
+class Dataset {
+ public:
+  // Sources.
+
+  /// i64 scalars begin, begin + step, ... before `end`.
+  static Dataset range(std::int64_t end) { return range(0, end); }
+  static Dataset range(std::int64_t begin, std::int64_t end, std::int64_t step = 1);
+  /// Slices along the first dimension, which all tensors share. Elements are views of them.
+  static Dataset from_tensor_slices(std::vector<Tensor> tensors,
+                                    std::vector<std::string> names = {});
+  static Dataset from_indexable(Indexable set);
+  static Dataset from_generator(Generator generator);
+  /// Paths that match a glob pattern ("train/*.jpg"). Listed now; DataError if there is none.
+  static Dataset list_files(const std::string& pattern, const ListFilesOptions& options = {});
+  /// (path, label): the files of a folder per class, classes numbered in the order of their names,
+  /// files sorted. JPEG and PNG by name. Listed now; DataError if there is none.
+  static Dataset image_folder(const std::string& folder);
+  /// The lines of the files, one after the other, without their ends (\n or \r\n).
+  static Dataset text_lines(std::vector<std::string> paths);
+
+  // Stages.
+
+  Dataset map(MapFunction function, const MapOptions& options = {}) const;
+  /// A plain function of the element: `map([](const Element& e) { ... })`.
+  Dataset map(std::function<Element(const Element&)> function,
+              const MapOptions& options = {}) const;
+  Dataset filter(std::function<bool(const Element&)> predicate,
+                 const std::string& name = "predicate") const;
+  /// The elements of the dataset that `function` gives for each element, one after the other.
+  Dataset flat_map(std::function<Dataset(const Element&)> function,
+                   const std::string& name = "function") const;
+  /// The same, from several at a time by turns, in tf.data's order.
+  Dataset interleave(std::function<Dataset(const Element&)> function,
+                     const InterleaveOptions& options = {},
+                     const std::string& name = "function") const;
+  /// Puts `size` elements together: each component gets a first dimension. Shapes must agree.
+  Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
+  /// The elements of each batch one by one.
+  Dataset unbatch() const;
+  Dataset shuffle(const ShuffleOptions& options) const;
+  /// `count` times over; without one, for ever.
+  Dataset repeat(std::int64_t count = -1) const;
+  /// The first `count` elements; -1: all.
+  Dataset take(std::int64_t count) const;
+  /// All but the first `count`; -1: none of them.
+  Dataset skip(std::int64_t count) const;
+  /// Elements whose position is `index` modulo `shards`.
+  Dataset shard(std::int64_t shards, std::int64_t index) const;
+  /// Puts an i64 position before the components.
+  Dataset enumerate(std::int64_t start = 0) const;
+  /// The components of all, side by side; ends with the shortest.
+  static Dataset zip(const std::vector<Dataset>& datasets);
+  /// This, then `other`, whose elements are of the same kind.
+  Dataset concatenate(const Dataset& other) const;
+  /// Keeps the elements of the first epoch in memory and gives those in the later ones.
+  Dataset cache() const;
+  /// Makes up to `count` elements ahead of the consumer, as far as the budget allows.
+  Dataset prefetch(int count = kAutotune) const;
+  /// Leaves out elements that fail with a DataError, up to `most` in an epoch; -1: any number.
+  Dataset ignore_errors(std::int64_t most = -1) const;
+
+  // What it is.
+
+  /// As far as the stages say it, without running.
+  const ElementSpec& element_spec() const;
+  /// Elements of one epoch, or kInfinite, or kUnknown.
+  std::int64_t cardinality() const;
+  /// One line per stage, inputs indented: names and parameters, the same for the same pipeline.
+  std::string signature() const;
+
+  /// For stages and pipelines.
+  explicit Dataset(NodePtr node) : node_(std::move(node)) {}
+  const NodePtr& node() const { return node_; }
+
+ private:
+  NodePtr node_;
+};
+
+}  // namespace plimsoll::data

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <plimsoll/base/philox.h>
+#include <plimsoll/data/element.h>
+#include <plimsoll/data/image/load.h>
+#include <plimsoll/data/spec.h>
+
+namespace plimsoll::data {
+
+/// Bytes of a file in budgeted memory; they go back with the object. Movable.
+class FileBytes {
+ public:
+  explicit FileBytes(Block block, Bytes size) : block_(std::move(block)), size_(size) {}
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(block_.data()), static_cast<std::size_t>(size_)};
+  }
+
+ private:
+  Block block_;
+  Bytes size_ = 0;
+};
+
+/// What a map function works with: memory from the pipeline's budget, a place for its result, and
+/// random numbers that belong to the element. Valid during the call; used by one thread at a time.
+///
+/// Whatever allocates throws OutOfMemory; a function lets that pass, and is called again with the
+/// same element when there is room, alone if need be.
+class MapContext {
+ public:
+  virtual ~MapContext() = default;
+
+  /// Memory for component `index` of the result, as the declared spec says, which must be fixed.
+  /// May be a row of the batch that a later stage is filling, so that nothing is copied.
+  virtual Tensor output(std::size_t index) = 0;
+  /// Memory for a result of another shape. Contents are unspecified.
+  virtual Tensor empty(const Shape& shape, DType dtype) = 0;
+  /// A byte string as a component.
+  virtual Value text(std::string_view value) = 0;
+  /// Temporary memory for decoding and resizing.
+  virtual image::Scratch& scratch() = 0;
+  /// The file's contents, read with pread. DataError naming it if that fails.
+  virtual FileBytes read_file(std::string_view path) = 0;
+  /// Four random words that depend on the pipeline's seed, the stage, the epoch, the element's id
+  /// and `draw`, and on nothing else.
+  virtual Philox::Counter random(std::uint32_t draw) const = 0;
+};
+
+/// What `map` applies to each element. Runs on any thread, several at a time, and may run twice
+/// for one element; it must depend on nothing but its arguments.
+struct MapFunction {
+  /// Returns the new element; its id is set by the stage.
+  std::function<Element(const Element& element, MapContext& context)> run;
+  /// What it returns, if that is known.
+  std::optional<ElementSpec> output = std::nullopt;
+  /// Name and version; part of the pipeline's signature, so that a checkpoint made with another
+  /// function is refused.
+  std::string name = "function";
+};
+
+/// Reads the picture at the path in component 0 and makes floats of it, as image::load does; the
+/// other components stay. Written straight into the batch where a `batch` follows. An `input`
+/// of one path, or of a path and an i64 label (image_folder).
+MapFunction load_images(const image::LoadOptions& options, bool with_label = true);
+
+}  // namespace plimsoll::data

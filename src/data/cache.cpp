@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include <plimsoll/base/error.h>
+
+#include "data/engine.h"
+#include "data/node.h"
+#include "data/simple_stage.h"
+
+namespace plimsoll::data {
+namespace {
+
+/// Keeps what the first pass gives. A later pass reads what is there and goes on pulling where an
+/// earlier one stopped, so a pass that was not finished is of use, too.
+class CacheStage final : public Stage {
+ public:
+  CacheStage(StagePtr input, Engine& engine)
+      : inbox_(std::move(input)), options_(engine.tensor_options(Tag::cache, "cache")) {}
+
+  void start(std::uint64_t epoch) override {
+    at_ = 0;
+    if (!started_) begin(epoch);
+  }
+  StatePtr save() const override { return make_state({epoch_, at_}); }
+  void restore(const State& state) override {
+    if (!started_ || epoch_ != state.words.at(0)) begin(state.words.at(0));
+    at_ = static_cast<std::size_t>(state.words.at(1));
+  }
+
+ protected:
+  Pull pull(ElementBlock& out, std::size_t max) override {
+    while (kept_.size() <= at_ && !complete_) {
+      inbox_.forget(inbox_.taken());
+      const Pull filled = inbox_.fill(max);
+      if (filled == Pull::pending) return filled;
+      complete_ = filled == Pull::end;
+      for (; inbox_.ready() > 0; inbox_.pop()) kept_.push_back(copy(inbox_.front()));
+    }
+    if (at_ >= kept_.size()) return Pull::end;
+    const std::size_t count = std::min(max, kept_.size() - at_);
+    for (std::size_t i = 0; i < count; ++i) out.push_back(kept_[at_++]);
+    return Pull::ready;
+  }
+
+ private:
+  void begin(std::uint64_t epoch) {
+    started_ = true;
+    complete_ = false;
+    epoch_ = epoch;
+    kept_.clear();
+    inbox_.start(epoch);
+  }
+  /// In memory of its own: what came may be a row of something larger.
+  Element copy(const Element& element) const {
+    Element result;
+    for (const Value& value : element) {
+      result.push_back(value.is_scalar()
+                           ? value
+                           : Value(value.tensor().clone(value.tensor().device(), options_)));
+    }
+    result.id = element.id;
+    return result;
+  }
+
+  Inbox inbox_;
+  TensorOptions options_;
+  bool started_ = false;
+  bool complete_ = false;
+  std::uint64_t epoch_ = 0;
+  ElementBlock kept_;
+  std::size_t at_ = 0;
+};
+
+class CacheNode final : public Node {
+ public:
+  explicit CacheNode(NodePtr input)
+      : Node("cache", "", {input}, input->spec(), input->cardinality()) {}
+  StagePtr make(Builder& builder) const override {
+    return std::make_unique<CacheStage>(builder.input(*this), builder.engine());
+  }
+  Bytes minimum() const override {
+    const std::int64_t all = std::max<std::int64_t>(0, cardinality());
+    return static_cast<Bytes>(all) * (spec().nbytes().value_or(0) + sizeof(Element));
+  }
+};
+
+}  // namespace
+
+Dataset Dataset::cache() const {
+  if (cardinality() == kInfinite) {
+    throw InvalidArgument("[cache] the dataset never ends; cache before repeat");
+  }
+  return Dataset(std::make_shared<CacheNode>(node_));
+}
+
+}  // namespace plimsoll::data

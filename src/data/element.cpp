@@ -1,0 +1,140 @@
+#include <plimsoll/data/element.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::data {
+namespace {
+
+constexpr std::size_t kShownText = 200;
+
+std::string number_text(const Value& value) {
+  switch (value.dtype()) {
+    case DType::f64:
+      return fmt::format("{}", value.as<double>());
+    case DType::f32:
+      return fmt::format("{}", value.as<float>());
+    case DType::f16:
+      return fmt::format("{}", static_cast<float>(value.as<Float16>()));
+    case DType::bf16:
+      return fmt::format("{}", static_cast<float>(value.as<BFloat16>()));
+    case DType::i64:
+      return fmt::format("{}", value.as<std::int64_t>());
+    case DType::i32:
+      return fmt::format("{}", value.as<std::int32_t>());
+    case DType::i16:
+      return fmt::format("{}", value.as<std::int16_t>());
+    case DType::i8:
+      return fmt::format("{}", static_cast<int>(value.as<std::int8_t>()));
+    case DType::u16:
+      return fmt::format("{}", value.as<std::uint16_t>());
+    case DType::u8:
+      return fmt::format("{}", static_cast<int>(value.as<std::uint8_t>()));
+    case DType::boolean:
+      return value.as<bool>() ? "true" : "false";
+    case DType::bytes:
+      break;
+  }
+  return "?";
+}
+
+std::string value_text(const Value& value) {
+  if (value.is_scalar()) return number_text(value);
+  const Tensor& tensor = value.tensor();
+  if (tensor.dtype() == DType::bytes && tensor.elements() == 1) {
+    const std::string_view text = tensor.string_at(0);
+    const bool printable = std::all_of(text.begin(), text.end(),
+                                       [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+    if (text.size() <= kShownText && printable) return fmt::format("\"{}\"", text);
+    return fmt::format("{} bytes", text.size());
+  }
+  return fmt::format("{} {}", dtype_name(tensor.dtype()), tensor.shape().to_string());
+}
+
+}  // namespace
+
+Value Value::from_bits(DType dtype, const void* data) {
+  Value value;
+  value.dtype_ = dtype;
+  std::memcpy(&value.bits_, data, dtype_size(dtype));
+  return value;
+}
+
+std::string_view Value::text() const {
+  if (is_scalar() || dtype_ != DType::bytes || tensor_.elements() != 1) {
+    throw InvalidArgument(fmt::format("[Value::text] the component is {}, not one byte string",
+                                      is_scalar() ? number_text(*this) : value_text(*this)));
+  }
+  return tensor_.string_at(0);
+}
+
+const Tensor& Value::tensor() const {
+  if (is_scalar()) {
+    throw InvalidArgument(fmt::format("[Value::tensor] the component is the {} scalar {}",
+                                      dtype_name(dtype_), number_text(*this)));
+  }
+  return tensor_;
+}
+
+void Value::wrong_dtype(DType wanted) const {
+  throw InvalidArgument(fmt::format("[Value::as] the component is {}, not {}", dtype_name(dtype_),
+                                    dtype_name(wanted)));
+}
+
+Element& Element::operator=(const Element& other) {
+  if (this == &other) return *this;
+  clear();
+  for (const Value& value : other) push_back(value);
+  id = other.id;
+  return *this;
+}
+
+const Value& Element::at(std::size_t index) const {
+  if (index >= size_) {
+    throw InvalidArgument(
+        fmt::format("[Element::at] no component {} in an element of {}", index, size_));
+  }
+  return data()[index];
+}
+
+void Element::push_back(Value value) {
+  if (size_ == capacity_) {
+    auto grown = std::make_unique<Value[]>(std::size_t{capacity_} * 2);
+    std::move(data(), data() + size_, grown.get());
+    more_ = std::move(grown);
+    capacity_ *= 2;
+  }
+  data()[size_++] = std::move(value);
+}
+
+void Element::clear() noexcept {
+  if (more_) {
+    more_.reset();
+    capacity_ = kInline;
+  } else {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (!inline_[i].is_scalar()) inline_[i] = Value();
+    }
+  }
+  size_ = 0;
+}
+
+Bytes Element::nbytes() const {
+  Bytes total = 0;
+  for (const Value& value : *this) total += value.nbytes();
+  return total;
+}
+
+std::string Element::to_string() const {
+  std::string text = "(";
+  for (const Value& value : *this) {
+    if (text.size() > 1) text += ", ";
+    text += value_text(value);
+  }
+  return text + ")";
+}
+
+}  // namespace plimsoll::data

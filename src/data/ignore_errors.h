@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include <plimsoll/base/error.h>
+
+#include "data/stage.h"
+
+namespace plimsoll::data {
+
+class Engine;
+
+/// More elements failed than were to be left out; no other stage leaves it out.
+class TooManyErrors final : public DataError {
+ public:
+  using DataError::DataError;
+};
+
+/// Leaves out what fails in `input` with a DataError, up to `most` in a pass (-1: any number).
+StagePtr make_ignore_errors(StagePtr input, std::int64_t most, Engine& engine);
+
+}  // namespace plimsoll::data

@@ -1,0 +1,112 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "data/node.h"
+#include "data/parallel_map.h"
+#include "data/simple_stage.h"
+#include "data/task_context.h"
+
+namespace plimsoll::data {
+namespace {
+
+/// In the thread that drives the pipeline.
+class MapStage final : public OneInputStage {
+ public:
+  MapStage(StagePtr input, Engine& engine, const MapFunction& function, std::uint64_t number)
+      : OneInputStage(std::move(input)), setting_(engine, function, number) {}
+  void start(std::uint64_t epoch) override {
+    setting_.epoch = epoch;
+    OneInputStage::start(epoch);
+  }
+  StatePtr save() const override { return make_state({setting_.epoch}, {inbox_.position()}); }
+  void restore(const State& state) override {
+    setting_.epoch = state.words.at(0);
+    inbox_.restore(*state.inputs.at(0));
+  }
+
+ protected:
+  Pull pull(ElementBlock& out, std::size_t max) override {
+    inbox_.forget(inbox_.taken());
+    const Pull filled = inbox_.fill(max);
+    if (filled != Pull::ready) return filled;
+    const std::size_t before = out.size();
+    for (std::size_t left = std::min(max, inbox_.ready()); left > 0; --left) {
+      Element& element = inbox_.front();
+      TaskContext context(setting_, element.id);
+      if (out.size() == before) {
+        try {
+          out.push_back(setting_.call(element, context));
+        } catch (const DataError&) {
+          inbox_.pop();
+          throw;
+        }
+      } else if (!try_next(element, context, out)) {
+        break;
+      }
+      inbox_.pop();
+    }
+    return Pull::ready;
+  }
+
+ private:
+  /// An error after the first element comes again, alone, with the next call.
+  bool try_next(const Element& element, TaskContext& context, ElementBlock& out) {
+    try {
+      out.push_back(setting_.call(element, context));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  MapSetting setting_;
+};
+
+class MapNode final : public Node {
+ public:
+  MapNode(NodePtr input, MapFunction function, int parallel)
+      : Node("map", fmt::format("{}, parallel={}", function.name, parallel), {input},
+             function.output.value_or(ElementSpec::unknown()), input->cardinality()),
+        function_(std::move(function)),
+        parallel_(parallel) {}
+  StagePtr make(Builder& builder) const override {
+    const std::uint64_t number = builder.number();
+    StagePtr input = builder.input(*this);
+    if (parallel_ == 1 || !builder.may_run_ahead()) {
+      return std::make_unique<MapStage>(std::move(input), builder.engine(), function_, number);
+    }
+    return make_parallel_map(std::move(input), builder.engine(), function_, parallel_, number);
+  }
+  bool may_fail() const override { return true; }
+
+ private:
+  MapFunction function_;
+  int parallel_;
+};
+
+}  // namespace
+
+Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
+  if (!function.run) throw InvalidArgument("[map] needs a function");
+  if (options.parallel < 1 && options.parallel != kAutotune) {
+    throw InvalidArgument(
+        fmt::format("[map] parallel is {}; give 1 or more, or kAutotune", options.parallel));
+  }
+  return Dataset(std::make_shared<MapNode>(node_, std::move(function), options.parallel));
+}
+
+Dataset Dataset::map(std::function<Element(const Element&)> function,
+                     const MapOptions& options) const {
+  if (!function) throw InvalidArgument("[map] needs a function");
+  MapFunction with_context;
+  with_context.run = [plain = std::move(function)](const Element& element, MapContext&) {
+    return plain(element);
+  };
+  return map(std::move(with_context), options);
+}
+
+}  // namespace plimsoll::data

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <plimsoll/data/dataset.h>
+
+#include "data/stage.h"
+
+namespace plimsoll::data {
+
+class Engine;
+class Builder;
+
+/// Elements by index; what a perfect shuffle needs of its source. Called on the strand.
+class IndexedSource {
+ public:
+  virtual ~IndexedSource() = default;
+  virtual std::int64_t size() const = 0;
+  /// Without an id: the caller sets it to `index`.
+  virtual Element get(std::int64_t index, Engine& engine) const = 0;
+};
+
+/// One stage of a Dataset: what it is called, its parameters as text, its inputs, what it gives,
+/// and how to run it. Immutable.
+class Node {
+ public:
+  Node(std::string kind, std::string parameters, std::vector<NodePtr> inputs, ElementSpec spec,
+       std::int64_t cardinality)
+      : kind_(std::move(kind)),
+        parameters_(std::move(parameters)),
+        inputs_(std::move(inputs)),
+        spec_(std::move(spec)),
+        cardinality_(cardinality) {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  virtual ~Node() = default;
+
+  const std::string& kind() const { return kind_; }
+  /// "shuffle(elements=100)".
+  std::string title() const { return kind_ + "(" + parameters_ + ")"; }
+  const std::vector<NodePtr>& inputs() const { return inputs_; }
+  const ElementSpec& spec() const { return spec_; }
+  std::int64_t cardinality() const { return cardinality_; }
+  void write_signature(std::string& out, int depth) const;
+
+  virtual StagePtr make(Builder& builder) const = 0;
+  /// Bytes the stage holds at least, as the specs say.
+  virtual Bytes minimum() const { return 0; }
+  /// This as a source by index; null if it is none.
+  virtual const IndexedSource* indexed() const { return nullptr; }
+  /// True for stages whose elements may fail: these are wrapped when errors are skipped.
+  virtual bool may_fail() const { return false; }
+
+ private:
+  std::string kind_;
+  std::string parameters_;
+  std::vector<NodePtr> inputs_;
+  ElementSpec spec_;
+  std::int64_t cardinality_;
+};
+
+/// Makes the stages of a pipeline from its nodes, inputs first.
+class Builder {
+ public:
+  explicit Builder(Engine& engine) : engine_(engine) {}
+  /// For datasets that a function gives while running: their stages come and go, so they are kept
+  /// out of the lists and run on the strand alone. `base` is the number of the stage that asks.
+  Builder(Engine& engine, std::uint64_t base) : engine_(engine), base_(base), registers_(false) {}
+
+  Engine& engine() { return engine_; }
+  /// False where stages must not run ahead.
+  bool may_run_ahead() const { return registers_; }
+  /// All stages made, inputs before those that use them.
+  const std::vector<Stage*>& stages() const { return stages_; }
+  /// Tells stages apart in random draws: it comes from their place in the pipeline.
+  std::uint64_t number() const { return number_; }
+  /// The running input `index` of `node`, for node.make().
+  StagePtr input(const Node& node, std::size_t index = 0) { return build(node.inputs()[index]); }
+  StagePtr build(const NodePtr& node);
+
+ private:
+  Engine& engine_;
+  const std::uint64_t base_ = 0;
+  const bool registers_ = true;
+  std::uint64_t count_ = 0;
+  std::uint64_t number_ = 0;
+  int depth_ = 0;
+  std::vector<Stage*> stages_;
+  std::vector<std::vector<const Stage*>> made_{{}};
+};
+
+}  // namespace plimsoll::data

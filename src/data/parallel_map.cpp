@@ -1,0 +1,307 @@
+#include "data/parallel_map.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "data/inbox.h"
+#include "data/task_context.h"
+
+namespace plimsoll::data {
+namespace {
+
+class ParallelMap;
+
+/// One element on its way. A pool thread writes `output`, `error`, `taken`, `busy_ns` while the
+/// state is `running`; everything else belongs to the strand.
+struct Slot final : Task {
+  enum class Where : std::uint8_t { waiting, running, done };
+
+  void run() noexcept override;
+  void finish() override;
+
+  ParallelMap* stage = nullptr;  ///< null once given up
+  std::shared_ptr<const MapSetting> setting;
+  Element input;
+  std::vector<Tensor> placed;
+  bool has_place = false;
+  std::uint64_t unit = 0;  ///< units of the input taken, this one included
+  Where where = Where::waiting;
+  bool failed = false;    ///< ran out of memory before
+  bool last_try = false;  ///< alone, while the consumer waits for it
+
+  Element output;
+  std::exception_ptr error;
+  bool out_of_memory = false;
+  Bytes taken = 0;
+  Bytes missing = 0;
+  std::int64_t busy_ns = 0;
+};
+
+class ParallelMap final : public Stage {
+ public:
+  ParallelMap(StagePtr input, Engine& engine, const MapFunction& function, int parallel,
+              std::uint64_t number)
+      : inbox_(std::move(input)),
+        engine_(engine),
+        function_(function),
+        number_(number),
+        parallel_(parallel == kAutotune ? engine.threads() : parallel),
+        declared_(function.output ? function.output->nbytes().value_or(0) : 0) {
+    set_epoch(0);
+  }
+  ~ParallelMap() override {
+    for (const auto& slot : window_) slot->stage = nullptr;
+  }
+
+  void start(std::uint64_t epoch) override {
+    give_up();
+    set_epoch(epoch);
+    inbox_.start(epoch);
+  }
+  StatePtr save() const override {
+    return make_state({setting_->epoch}, {inbox_.position(delivered_)});
+  }
+  void restore(const State& state) override {
+    give_up();
+    set_epoch(state.words.at(0));
+    inbox_.restore(*state.inputs.at(0));
+  }
+  std::size_t state_words() const override { return 1 + inbox_.state_words(); }
+  bool runs_ahead() const override { return true; }
+  void pump() override {
+    try {
+      dispatch(true);
+    } catch (const Error&) {  // comes again when the consumer asks
+    }
+  }
+  bool offer(Placement& placement) override {
+    const auto& output = setting_->function.output;
+    if (!output || !output->nbytes()) return false;
+    placement_ = &placement;
+    return true;
+  }
+
+  void finished(Slot& slot);
+
+ protected:
+  Pull pull(ElementBlock& out, std::size_t max) override;
+
+ private:
+  void set_epoch(std::uint64_t epoch) {
+    auto setting = std::make_shared<MapSetting>(engine_, function_, number_);
+    setting->epoch = epoch;
+    setting_ = std::move(setting);
+  }
+  void give_up();
+  void dispatch(bool ahead);
+  bool take_input();
+  bool find_place(Slot& slot);
+  void run(const std::shared_ptr<Slot>& slot);
+  void leave(Slot& slot);
+  [[noreturn]] void throw_too_large(const Slot& slot);
+  std::size_t window() const;
+
+  Inbox inbox_;
+  Engine& engine_;
+  const MapFunction function_;
+  const std::uint64_t number_;
+  const int parallel_;
+  const Bytes declared_;
+  std::shared_ptr<const MapSetting> setting_;
+  Placement* placement_ = nullptr;
+  std::deque<std::shared_ptr<Slot>> window_;
+  std::uint64_t delivered_ = 0;
+  int running_ = 0;
+  Bytes largest_ = 0;  ///< taken by any call so far
+  bool ended_ = false;
+};
+
+void Slot::run() noexcept {
+  const auto begin = std::chrono::steady_clock::now();
+  missing = 0;
+  TaskContext context(*setting, input.id, placed);
+  try {
+    output = setting->call(input, context);
+  } catch (const OutOfMemory& refused) {
+    out_of_memory = true;
+    error = std::current_exception();
+    missing = refused.report().requested;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  taken = context.taken() + missing;
+  busy_ns =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
+          .count();
+}
+
+void Slot::finish() {
+  if (stage != nullptr) stage->finished(*this);
+}
+
+void ParallelMap::finished(Slot& slot) {
+  --running_;
+  largest_ = std::max(largest_, slot.taken);
+  stats_.busy_s += static_cast<double>(slot.busy_ns) * 1e-9;
+  slot.where = Slot::Where::done;
+  if (slot.out_of_memory && !slot.last_try) {
+    slot.where = Slot::Where::waiting;
+    slot.failed = true;
+    slot.out_of_memory = false;
+    slot.error = nullptr;
+  }
+}
+
+void ParallelMap::give_up() {
+  for (const auto& slot : window_) {
+    slot->stage = nullptr;
+    leave(*slot);
+  }
+  window_.clear();
+  running_ = 0;
+  delivered_ = 0;
+  ended_ = false;
+}
+
+void ParallelMap::leave(Slot& slot) {
+  if (slot.has_place) placement_->left();
+  slot.has_place = false;
+}
+
+/// In place, batches bound what is under way; otherwise twice the threads keeps all of them busy
+/// while the oldest is slow.
+std::size_t ParallelMap::window() const {
+  if (placement_ != nullptr) return static_cast<std::size_t>(parallel_) * 2 + 1024;
+  return static_cast<std::size_t>(parallel_) * 2;
+}
+
+void ParallelMap::run(const std::shared_ptr<Slot>& slot) {
+  slot->where = Slot::Where::running;
+  slot->last_try = engine_.demand() && engine_.in_flight() == 0;
+  ++running_;
+  const Bytes own = slot->has_place ? 0 : declared_;
+  engine_.submit(slot, std::max(largest_, own));
+}
+
+bool ParallelMap::take_input() {
+  try {
+    const Pull pulled = inbox_.fill(std::max<std::size_t>(1, static_cast<std::size_t>(parallel_)));
+    ended_ = pulled == Pull::end;
+    if (pulled != Pull::ready) return false;
+  } catch (const DataError&) {
+    auto slot = std::make_shared<Slot>();
+    slot->error = std::current_exception();
+    slot->unit = inbox_.taken();
+    slot->where = Slot::Where::done;
+    window_.push_back(std::move(slot));
+    return true;
+  }
+  auto slot = std::make_shared<Slot>();
+  slot->stage = this;
+  slot->setting = setting_;
+  slot->input = std::move(inbox_.front());
+  inbox_.pop();
+  slot->unit = inbox_.taken();
+  window_.push_back(std::move(slot));
+  return true;
+}
+
+bool ParallelMap::find_place(Slot& slot) {
+  if (placement_ == nullptr || slot.has_place) return true;
+  auto placed = placement_->place();
+  if (!placed) return false;
+  slot.placed = std::move(*placed);
+  slot.has_place = true;
+  return true;
+}
+
+/// Submits what may run, in stream order.
+void ParallelMap::dispatch(bool ahead) {
+  const Bytes own = placement_ != nullptr ? 0 : declared_;
+  std::size_t next = 0;
+  while (running_ < parallel_ && !(ahead && engine_.should_yield())) {
+    while (next < window_.size() && window_[next]->where != Slot::Where::waiting) ++next;
+    if (next == window_.size()) {
+      if (ended_ || window_.size() >= window() || !take_input()) return;
+      continue;
+    }
+    // What has failed for want of memory is tried again only when the consumer waits for it.
+    if (window_[next]->failed && (ahead || !engine_.demand())) return;
+    if (!engine_.admits(std::max(largest_, own)) || !find_place(*window_[next])) return;
+    run(window_[next]);
+  }
+}
+
+void ParallelMap::throw_too_large(const Slot& slot) {
+  try {
+    std::rethrow_exception(slot.error);
+  } catch (const OutOfMemory& error) {
+    const OutOfMemoryReport& report = error.report();
+    const auto held = by_tag(report.holders);
+    const bool users = std::any_of(held.begin(), held.end(), [](const Holder& holder) {
+      return holder.tag == Tag::user && holder.bytes > 0;
+    });
+    if (users) throw;
+    throw DataError(fmt::format(
+        "[{}] element {} needs {} ({} bytes) more than {} has left even when it runs alone; raise "
+        "the budget or leave it out",
+        setting_->title, slot.input.to_string(), format_bytes(report.requested), report.requested,
+        report.budget));
+  }
+}
+
+Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
+  const std::size_t before = out.size();
+  for (;;) {
+    while (!window_.empty() && window_.front()->where == Slot::Where::done &&
+           out.size() - before < max) {
+      const std::shared_ptr<Slot> slot = window_.front();
+      if (slot->error && out.size() > before) return Pull::ready;
+      if (slot->out_of_memory) {
+        try {
+          throw_too_large(*slot);
+        } catch (const OutOfMemory&) {
+          // The consumer may free what it holds and ask again.
+          slot->where = Slot::Where::waiting;
+          slot->out_of_memory = false;
+          slot->error = nullptr;
+          throw;
+        } catch (const DataError&) {
+          slot->error = std::current_exception();
+        }
+      }
+      window_.pop_front();
+      delivered_ = slot->unit;
+      inbox_.forget(delivered_);
+      leave(*slot);
+      if (slot->error) std::rethrow_exception(slot->error);
+      out.push_back(std::move(slot->output));
+    }
+    if (out.size() > before) {
+      const bool demand = engine_.demand();
+      engine_.set_demand(false);
+      pump();
+      engine_.set_demand(demand);
+      return Pull::ready;
+    }
+    dispatch(false);
+    if (window_.empty()) return ended_ ? Pull::end : Pull::pending;
+    if (window_.front()->where != Slot::Where::done) return Pull::pending;
+  }
+}
+
+}  // namespace
+
+StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
+                           int parallel, std::uint64_t number) {
+  return std::make_unique<ParallelMap>(std::move(input), engine, function, parallel, number);
+}
+
+}  // namespace plimsoll::data

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+#include <plimsoll/data/map_function.h>
+
+#include "data/stage.h"
+
+namespace plimsoll::data {
+
+class Engine;
+
+/// Applies `function` in the pipeline's threads, up to `parallel` at a time (kAutotune: as many as
+/// there are threads), results in the order of the input.
+StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
+                           int parallel, std::uint64_t number);
+
+}  // namespace plimsoll::data

@@ -1,0 +1,164 @@
+#include <plimsoll/data/pipeline.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+#include "data/engine.h"
+#include "data/ignore_errors.h"
+#include "data/node.h"
+
+namespace plimsoll::data {
+namespace {
+
+/// What every pipeline needs on top of its specs: a file, a little scratch, a few scalars.
+constexpr Bytes kSmallest = KiB(256);
+
+Bytes minimum_of(const Node& node) {
+  Bytes total = node.minimum();
+  for (const NodePtr& input : node.inputs()) total += minimum_of(*input);
+  return total;
+}
+
+}  // namespace
+
+StagePtr Builder::build(const NodePtr& node) {
+  const std::uint64_t outer = number_;
+  number_ = mix_ids(base_, ++count_);
+  made_.emplace_back();
+  ++depth_;
+  StagePtr stage = node->make(*this);
+  --depth_;
+  stage->stats_.stage = node->title();
+  stage->stats_.depth = depth_;
+  stage->inputs_ = std::move(made_.back());
+  made_.pop_back();
+  if (registers_) stages_.push_back(stage.get());
+  const std::int64_t skips = engine_.options().skip_errors;
+  if (node->may_fail() && skips != 0) {
+    const Stage* const inner = stage.get();
+    stage = make_ignore_errors(std::move(stage), skips, engine_);
+    stage->stats_.stage = "skip_errors";
+    stage->inputs_ = {inner};
+  }
+  made_.back().push_back(stage.get());
+  number_ = outer;
+  return stage;
+}
+
+struct Pipeline::State {
+  State(const Dataset& described, const Device& device, const PipelineOptions& options)
+      : dataset(described), engine(device, options) {
+    Builder builder(engine);
+    root = builder.build(dataset.node());
+    stages = builder.stages();
+    std::vector<Stage*> ahead;
+    for (Stage* stage : stages) {
+      if (stage->runs_ahead()) ahead.push_back(stage);
+    }
+    engine.set_stages(root.get(), std::move(ahead));
+    signature = fmt::format("seed={} skip_errors={}\n{}", options.seed, options.skip_errors,
+                            dataset.signature());
+  }
+  ~State() { engine.stop(); }
+
+  Dataset dataset;
+  Engine engine;
+  StagePtr root;
+  std::vector<Stage*> stages;  ///< inputs first
+  std::string signature;
+  std::uint64_t epoch = 0;
+};
+
+Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineOptions& options) {
+  if (device.kind() != DeviceKind::cpu) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline] {} is not a host device; open \"cpu:0\"", device.name()));
+  }
+  state_ = std::make_unique<State>(dataset, device, options);
+  const Bytes needed = minimum_of(*dataset.node()) + kSmallest;
+  const Bytes there = state_->engine.budget().available();
+  if (needed > there) {
+    throw BudgetTooSmall(fmt::format(
+        "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
+        "smaller batches or windows",
+        dataset.node()->title(), format_bytes(needed), needed, state_->engine.budget().path(),
+        format_bytes(there), needed));
+  }
+  state_->root->start(0);
+}
+
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
+Pipeline::~Pipeline() = default;
+
+std::optional<Element> Pipeline::next() { return state_->engine.next(); }
+
+void Pipeline::rewind() {
+  state_->engine.with_strand([&] { state_->root->start(++state_->epoch); });
+}
+
+void Pipeline::cancel() { state_->engine.cancel(); }
+
+std::string Pipeline::save() {
+  std::string bytes;
+  state_->engine.with_strand([&] {
+    bytes = encode_state(state_->signature, *make_state({state_->epoch}, {state_->root->save()}));
+  });
+  return bytes;
+}
+
+void Pipeline::restore(const std::string& position) {
+  const StatePtr saved = decode_state(state_->signature, position);
+  state_->engine.with_strand([&] {
+    const StatePtr before = state_->root->save();
+    try {
+      state_->epoch = saved->words.at(0);
+      state_->root->restore(*saved->inputs.at(0));
+    } catch (const std::out_of_range&) {
+      state_->root->restore(*before);
+      throw DataError("[Pipeline::restore] not a saved position: a stage's part is too short");
+    }
+  });
+}
+
+const ElementSpec& Pipeline::element_spec() const { return state_->dataset.element_spec(); }
+
+std::vector<StageStats> Pipeline::stats() const {
+  std::vector<StageStats> result;
+  state_->engine.with_strand([&] {
+    for (const Stage* stage : state_->stages) result.push_back(stage->stats());
+  });
+  return result;
+}
+
+std::optional<Bottleneck> Pipeline::bottleneck() const {
+  const std::vector<StageStats> all = stats();
+  const StageStats* worst = nullptr;
+  double total = 0;
+  for (const StageStats& each : all) {
+    total += each.busy_s;
+    if (worst == nullptr || each.busy_s > worst->busy_s) worst = &each;
+  }
+  if (worst == nullptr || total <= 0) return std::nullopt;
+  Bottleneck result{worst->stage, "give it less to do, or cache its results",
+                    worst->busy_s / total};
+  if (worst->room_wait_s > worst->busy_s) {
+    result.remedy = "it waits for memory: raise the budget or use smaller batches";
+  } else if (worst->stage.starts_with("map(") &&
+             worst->stage.find("parallel=1)") != std::string::npos) {
+    result.remedy = "run it in parallel: {.parallel = kAutotune}";
+  } else if (worst->stage.starts_with("map(")) {
+    result.remedy = "give the pipeline more threads, or cache what it makes";
+  }
+  return result;
+}
+
+std::vector<SkippedElement> Pipeline::skipped() const { return state_->engine.skipped(); }
+
+Budget Pipeline::budget() const { return state_->engine.budget(); }
+
+}  // namespace plimsoll::data

@@ -1,0 +1,92 @@
+#include "data/task_context.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "data/read_file.h"
+
+namespace plimsoll::data {
+
+MapSetting::MapSetting(Engine& on, const MapFunction& applied, std::uint64_t stage_number)
+    : engine(on),
+      function(applied),
+      title(fmt::format("map({})", applied.name)),
+      results(on.tensor_options(Tag::input, title)),
+      decode(on.budget().account(Tag::decode, title)),
+      number(stage_number) {}
+
+Philox::Key MapSetting::key() const {
+  const std::uint64_t mixed = mix_ids(mix_ids(engine.seed(), number), epoch);
+  return {static_cast<std::uint32_t>(mixed), static_cast<std::uint32_t>(mixed >> 32)};
+}
+
+Element MapSetting::call(const Element& element, MapContext& context) const {
+  try {
+    Element result = function.run(element, context);
+    result.id = element.id;
+    return result;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw DataError(fmt::format("[{}] element {}: {}", title, element.to_string(), error.what()));
+  }
+}
+
+void TaskContext::count(Bytes bytes) {
+  taken_ += bytes;
+  setting_.engine.task_bytes() += bytes;
+}
+
+Tensor TaskContext::output(std::size_t index) {
+  if (index < placed_.size() && placed_[index].defined()) return placed_[index];
+  const auto& spec = setting_.function.output;
+  if (!spec || index >= spec->components.size()) {
+    throw InvalidArgument(
+        fmt::format("output({}) of a function that declares no such component", index));
+  }
+  return empty(spec->components[index].shape(), spec->components[index].dtype);
+}
+
+Tensor TaskContext::empty(const Shape& shape, DType dtype) {
+  Tensor tensor = Tensor::empty(shape, dtype, setting_.engine.device(), setting_.results);
+  count(tensor.nbytes());
+  return tensor;
+}
+
+Value TaskContext::text(std::string_view value) {
+  Tensor tensor = Tensor::from_strings({value}, {}, setting_.engine.device(), setting_.results);
+  count(tensor.nbytes());
+  return Value(std::move(tensor));
+}
+
+FileBytes TaskContext::read_file(std::string_view path) {
+  FileBytes file =
+      data::read_file(std::string(path), setting_.engine.device().arena(), setting_.decode);
+  count(file.bytes().size());
+  return file;
+}
+
+Philox::Counter TaskContext::random(std::uint32_t draw) const {
+  return Philox::draw(
+      {static_cast<std::uint32_t>(id_), static_cast<std::uint32_t>(id_ >> 32), draw, 0}, key_);
+}
+
+void* TaskContext::allocate(Bytes bytes) {
+  Block block = setting_.engine.device().arena().allocate(bytes == 0 ? 1 : bytes, setting_.decode);
+  count(bytes);
+  void* const pointer = block.data();
+  scratch_.emplace_back(pointer, std::move(block));
+  return pointer;
+}
+
+void TaskContext::free(void* pointer) noexcept {
+  const auto found = std::find_if(scratch_.begin(), scratch_.end(),
+                                  [&](const auto& each) { return each.first == pointer; });
+  if (found != scratch_.end()) scratch_.erase(found);
+}
+
+}  // namespace plimsoll::data

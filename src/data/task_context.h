@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <plimsoll/data/map_function.h>
+
+#include "data/engine.h"
+
+namespace plimsoll::data {
+
+/// What all calls of one map stage share.
+struct MapSetting {
+  MapSetting(Engine& on, const MapFunction& applied, std::uint64_t stage_number);
+
+  Engine& engine;
+  MapFunction function;
+  std::string title;
+  TensorOptions results;
+  Account decode;
+  std::uint64_t number;
+  std::uint64_t epoch = 0;
+
+  Philox::Key key() const;
+  /// Calls the function; its errors become DataErrors that name the element. OutOfMemory passes.
+  Element call(const Element& element, MapContext& context) const;
+};
+
+/// The context of one call. Counts what it gives out until it goes.
+class TaskContext final : public MapContext, private image::Scratch {
+ public:
+  TaskContext(const MapSetting& setting, std::uint64_t id, std::vector<Tensor> placed = {})
+      : setting_(setting), key_(setting.key()), id_(id), placed_(std::move(placed)) {}
+  ~TaskContext() override { setting_.engine.task_bytes() -= taken_; }
+
+  Tensor output(std::size_t index) override;
+  Tensor empty(const Shape& shape, DType dtype) override;
+  Value text(std::string_view value) override;
+  image::Scratch& scratch() override { return *this; }
+  FileBytes read_file(std::string_view path) override;
+  Philox::Counter random(std::uint32_t draw) const override;
+
+  /// Bytes given out so far.
+  Bytes taken() const { return taken_; }
+
+ private:
+  void* allocate(Bytes bytes) override;
+  void free(void* pointer) noexcept override;
+  void count(Bytes bytes);
+
+  const MapSetting& setting_;
+  const Philox::Key key_;
+  const std::uint64_t id_;
+  std::vector<Tensor> placed_;
+  std::vector<std::pair<void*, Block>> scratch_;
+  Bytes taken_ = 0;
+};
+
+}  // namespace plimsoll::data

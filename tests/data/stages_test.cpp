@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "data/pipeline_support.h"
+
+namespace plimsoll::data::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::int64_t> upto(std::int64_t count) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(count));
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+TEST(Stages, RangeCountsUpAndDown) {
+  EXPECT_THAT(numbers(Dataset::range(4)), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(numbers(Dataset::range(5, 0, -2)), ElementsAre(5, 3, 1));
+  EXPECT_THAT(numbers(Dataset::range(3, 3)), IsEmpty());
+  EXPECT_EQ(Dataset::range(5, 0, -2).cardinality(), 3);
+  EXPECT_THROW(Dataset::range(0, 1, 0), InvalidArgument);
+}
+
+TEST(Stages, BatchKeepsOrDropsTheRemainder) {
+  EXPECT_THAT(run(Dataset::range(5).batch(2)),
+              ElementsAre(HasSubstr("[0 1]"), HasSubstr("[2 3]"), HasSubstr("[4]")));
+  EXPECT_THAT(run(Dataset::range(5).batch(2, {.drop_remainder = true})), SizeIs(2));
+  EXPECT_EQ(Dataset::range(5).batch(2).cardinality(), 3);
+  EXPECT_EQ(Dataset::range(5).batch(2).element_spec().to_string(), "(i64 [?])");
+  EXPECT_EQ(Dataset::range(4).batch(2).element_spec().to_string(), "(i64 [2])");
+  EXPECT_THAT(run(Dataset::range(0).batch(2)), IsEmpty());
+}
+
+TEST(Stages, BatchNamesShapesThatDiffer) {
+  const Device device = host();
+  const auto ragged =
+      Dataset::from_indexable({.size = 2, .get = [device](std::int64_t i) {
+                                 return Element{Value(Tensor::zeros({i + 1}, DType::f32, device))};
+                               }});
+  EXPECT_THAT(run(ragged.batch(2)).front(), HasSubstr("f32 [1] and f32 [2]; use padded_batch"));
+}
+
+TEST(Stages, BatchesOfBatchesAndUnbatchUndoEachOther) {
+  EXPECT_EQ(numbers(Dataset::range(10).batch(3).unbatch()), upto(10));
+  EXPECT_EQ(numbers(Dataset::range(12).batch(3).batch(2).unbatch().unbatch()), upto(12));
+  EXPECT_EQ(Dataset::range(12).batch(3).unbatch().cardinality(), 12);
+}
+
+TEST(Stages, TakeSkipShardAndEnumerateCountElements) {
+  const Dataset ten = Dataset::range(10);
+  EXPECT_THAT(numbers(ten.take(2)), ElementsAre(0, 1));
+  EXPECT_EQ(numbers(ten.take(-1)), upto(10));
+  EXPECT_EQ(numbers(ten.take(20)), upto(10));
+  EXPECT_THAT(numbers(ten.skip(8)), ElementsAre(8, 9));
+  EXPECT_THAT(numbers(ten.skip(-1)), IsEmpty());
+  EXPECT_THAT(numbers(ten.shard(4, 1)), ElementsAre(1, 5, 9));
+  EXPECT_EQ(ten.shard(4, 1).cardinality(), 3);
+  EXPECT_EQ(ten.shard(4, 2).cardinality(), 2);
+  EXPECT_THAT(run(ten.skip(8).enumerate(5)), ElementsAre("(5) (8)", "(6) (9)"));
+  EXPECT_EQ(ten.repeat().take(3).cardinality(), 3);
+}
+
+TEST(Stages, RepeatEndsOnNothingAndNests) {
+  EXPECT_THAT(numbers(Dataset::range(2).repeat(2)), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(numbers(Dataset::range(0).repeat()), IsEmpty());
+  EXPECT_THAT(numbers(Dataset::range(2).repeat(2).repeat(2)), SizeIs(8));
+  EXPECT_THAT(numbers(Dataset::range(2).repeat().take(5)), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_EQ(Dataset::range(2).repeat().cardinality(), kInfinite);
+}
+
+TEST(Stages, ZipEndsWithTheShortestAndConcatenateFollows) {
+  const auto zipped = Dataset::zip({Dataset::range(3), Dataset::range(10, 20)});
+  EXPECT_THAT(run(zipped), ElementsAre("(0) (10)", "(1) (11)", "(2) (12)"));
+  EXPECT_EQ(zipped.cardinality(), 3);
+  EXPECT_EQ(zipped.element_spec().names, (std::vector<std::string>{"0/0", "1/0"}));
+  EXPECT_THAT(numbers(Dataset::range(2).concatenate(Dataset::range(5, 7))),
+              ElementsAre(0, 1, 5, 6));
+}
+
+TEST(Stages, FilterAndFlatMapAndInterleaveFollowTensorFlow) {
+  EXPECT_THAT(
+      numbers(Dataset::range(6).filter([](const Element& e) { return number(e) % 2 == 1; })),
+      ElementsAre(1, 3, 5));
+  const auto upto_n = [](const Element& e) { return Dataset::range(number(e)); };
+  EXPECT_THAT(numbers(Dataset::range(4).flat_map(upto_n)), ElementsAre(0, 0, 1, 0, 1, 2));
+  // The example of tf.data.Dataset.interleave's documentation.
+  const auto five_times = [](const Element& e) {
+    const std::int64_t n = number(e);
+    return Dataset::range(0, 6).map([n](const Element&) { return Element{Value(n)}; });
+  };
+  EXPECT_THAT(
+      numbers(Dataset::range(1, 6).interleave(five_times, {.cycle_length = 2, .block_length = 4})),
+      ElementsAre(1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 3, 3, 4, 4, 5, 5, 5,
+                  5, 5, 5));
+}
+
+TEST(Stages, ShuffleIsAPermutationWithinItsWindow) {
+  const auto shuffled = numbers(Dataset::range(1000).shuffle({.elements = 50, .seed = 3}));
+  EXPECT_NE(shuffled, upto(1000));
+  for (std::size_t i = 0; i < shuffled.size(); ++i) {
+    EXPECT_LT(shuffled[i], static_cast<std::int64_t>(i) + 50) << "came before it was in the window";
+  }
+  auto sorted = shuffled;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, upto(1000));
+  EXPECT_EQ(numbers(Dataset::range(5).shuffle({.elements = 1})), upto(5));
+  EXPECT_THAT(numbers(Dataset::range(5).shuffle({.elements = 99})), SizeIs(5));
+}
+
+TEST(Stages, WholeSetShuffleIsAPermutationAnotherInEachEpoch) {
+  const auto both = numbers(Dataset::range(777).shuffle({.elements = kWholeSet}).repeat(2));
+  const std::vector<std::int64_t> first(both.begin(), both.begin() + 777);
+  const std::vector<std::int64_t> second(both.begin() + 777, both.end());
+  EXPECT_NE(first, second);
+  EXPECT_EQ(std::set<std::int64_t>(first.begin(), first.end()).size(), 777U);
+  EXPECT_EQ(std::set<std::int64_t>(second.begin(), second.end()).size(), 777U);
+  EXPECT_THROW(Dataset::range(3).repeat().shuffle({}), InvalidArgument);
+}
+
+TEST(Stages, CacheReadsItsInputOnce) {
+  const auto calls = std::make_shared<int>(0);
+  const auto counted = Dataset::range(5).map([calls](const Element& e) {
+    ++*calls;
+    return e;
+  });
+  EXPECT_THAT(numbers(counted.cache().repeat(3)), SizeIs(15));
+  EXPECT_EQ(*calls, 5);
+}
+
+TEST(Stages, GeneratorsBeginAgainInEachEpoch) {
+  Generator generator;
+  generator.begin = [] {
+    return [n = std::int64_t{0}]() mutable -> std::optional<Element> {
+      if (n == 3) return std::nullopt;
+      return Element{Value(n++)};
+    };
+  };
+  EXPECT_THAT(numbers(Dataset::from_generator(generator).repeat(2)), ElementsAre(0, 1, 2, 0, 1, 2));
+}
+
+TEST(Stages, TensorSlicesAreViewsAndScalarsInline) {
+  const Device device = host();
+  const Tensor matrix = Tensor::from_values({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2}, device);
+  const Tensor labels = Tensor::from_values({std::int64_t{7}, std::int64_t{8}}, {2}, device);
+  Pipeline pipeline(Dataset::from_tensor_slices({matrix, labels}, {"x", "y"}), device);
+  const auto first = pipeline.next();
+  EXPECT_EQ(first->at(0).tensor().storage(), matrix.storage());
+  EXPECT_TRUE(first->at(1).is_scalar());
+  EXPECT_EQ(first->at(1).as<std::int64_t>(), 7);
+  EXPECT_EQ(pipeline.element_spec().to_string(), "(x f32 [2], y i64 [])");
+}
+
+TEST(Stages, TextLinesCrossBuffersAndFiles) {
+  const TemporaryFolder folder;
+  const std::string longer(200'000, 'x');
+  folder.write("a.txt", "one\r\n" + longer + "\n\nlast");
+  folder.write("b.txt", "");
+  folder.write("c.txt", "four\n");
+  std::vector<std::string> paths;
+  for (const char* name : {"a.txt", "b.txt", "c.txt"}) paths.push_back(folder.path() / name);
+  EXPECT_THAT(run(Dataset::text_lines(paths)),
+              ElementsAre("'one'", "'" + longer + "'", "''", "'last'", "'four'"));
+}
+
+TEST(Stages, ImageFoldersNumberTheirClasses) {
+  const TemporaryFolder folder;
+  write_pictures(folder, 4);
+  folder.write("a/notes.txt", "not a picture");
+  const Dataset files = Dataset::image_folder(folder.path());
+  EXPECT_EQ(files.cardinality(), 4);
+  const auto all = run(files);
+  EXPECT_THAT(all[0], HasSubstr("a/1000.jpg' (0)"));
+  EXPECT_THAT(all[3], HasSubstr("b/1003.jpg' (1)"));
+  EXPECT_THROW(Dataset::image_folder(folder.path() / "a"), DataError);
+  EXPECT_THROW(Dataset::list_files(folder.path() / "*.png"), DataError);
+}
+
+}  // namespace
+}  // namespace plimsoll::data::testing
