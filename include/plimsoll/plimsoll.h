@@ -7,6 +7,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/shape.h>
 #include <plimsoll/base/version.h>
+#include <plimsoll/data/dataset.h>
+#include <plimsoll/data/pipeline.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/budget.h>

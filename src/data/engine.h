@@ -81,6 +81,8 @@ class Engine {
   std::optional<Element> next();
   /// Runs `work` on the strand, with nothing under way but tasks.
   void with_strand(const std::function<void()>& work);
+  /// Forgets what was pulled for the consumer; on the strand, before the stages start anew.
+  void forget_pulled() { block_.clear(); }
   void cancel();
   /// Ends the threads; tasks that have not begun are dropped.
   void stop();

@@ -173,6 +173,8 @@ void ParallelMap::give_up() {
 void ParallelMap::leave(Slot& slot) {
   if (slot.has_place) placement_->left();
   slot.has_place = false;
+  // A pool thread may still hold the slot for a moment; it must not hold the batch with it.
+  if (slot.where == Slot::Where::done) slot.placed.clear();
 }
 
 /// In place, batches bound what is under way; otherwise twice the threads keeps all of them busy

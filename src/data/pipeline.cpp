@@ -98,7 +98,10 @@ Pipeline::~Pipeline() = default;
 std::optional<Element> Pipeline::next() { return state_->engine.next(); }
 
 void Pipeline::rewind() {
-  state_->engine.with_strand([&] { state_->root->start(++state_->epoch); });
+  state_->engine.with_strand([&] {
+    state_->engine.forget_pulled();
+    state_->root->start(++state_->epoch);
+  });
 }
 
 void Pipeline::cancel() { state_->engine.cancel(); }
@@ -115,6 +118,7 @@ void Pipeline::restore(const std::string& position) {
   const StatePtr saved = decode_state(state_->signature, position);
   state_->engine.with_strand([&] {
     const StatePtr before = state_->root->save();
+    state_->engine.forget_pulled();
     try {
       state_->epoch = saved->words.at(0);
       state_->root->restore(*saved->inputs.at(0));

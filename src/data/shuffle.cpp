@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -151,14 +152,27 @@ class ShuffleStage final : public Stage {
     return Pull::ready;
   }
 
+  /// The window is larger than the caches: slots are drawn a few ahead and fetched meanwhile.
   void swap_in(ElementBlock& out, std::size_t count) {
+    constexpr std::size_t kAhead = 16;
+    std::array<std::uint32_t, kAhead> slots;
     const auto size = static_cast<std::uint32_t>(window_.size());
-    for (; count > 0; --count) {
-      const std::uint32_t slot = draws_.below(size);
-      out.push_back(std::move(window_[slot]));
-      window_[slot] = std::move(inbox_.front());
-      inbox_.pop();
-      units_[slot] = inbox_.taken();
+    while (count > 0) {
+      const std::size_t drawn = std::min(count, kAhead);
+      for (std::size_t i = 0; i < drawn; ++i) {
+        slots[i] = draws_.below(size);
+        const Element* const element = &window_[slots[i]];
+        __builtin_prefetch(element, 1);
+        __builtin_prefetch(reinterpret_cast<const char*>(element + 1) - 1, 1);
+        __builtin_prefetch(&units_[slots[i]], 1);
+      }
+      for (std::size_t i = 0; i < drawn; ++i) {
+        out.push_back(std::move(window_[slots[i]]));
+        window_[slots[i]] = std::move(inbox_.front());
+        inbox_.pop();
+        units_[slots[i]] = inbox_.taken();
+      }
+      count -= drawn;
     }
   }
 

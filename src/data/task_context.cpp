@@ -72,7 +72,8 @@ FileBytes TaskContext::read_file(std::string_view path) {
 
 Philox::Counter TaskContext::random(std::uint32_t draw) const {
   return Philox::draw(
-      {static_cast<std::uint32_t>(id_), static_cast<std::uint32_t>(id_ >> 32), draw, 0}, key_);
+      {static_cast<std::uint32_t>(id_), static_cast<std::uint32_t>(id_ >> 32), draw, 0},
+      setting_.key());
 }
 
 void* TaskContext::allocate(Bytes bytes) {

@@ -32,8 +32,10 @@ struct MapSetting {
 class TaskContext final : public MapContext, private image::Scratch {
  public:
   TaskContext(const MapSetting& setting, std::uint64_t id, std::vector<Tensor> placed = {})
-      : setting_(setting), key_(setting.key()), id_(id), placed_(std::move(placed)) {}
-  ~TaskContext() override { setting_.engine.task_bytes() -= taken_; }
+      : setting_(setting), id_(id), placed_(std::move(placed)) {}
+  ~TaskContext() override {
+    if (taken_ > 0) setting_.engine.task_bytes() -= taken_;
+  }
 
   Tensor output(std::size_t index) override;
   Tensor empty(const Shape& shape, DType dtype) override;
@@ -51,7 +53,6 @@ class TaskContext final : public MapContext, private image::Scratch {
   void count(Bytes bytes);
 
   const MapSetting& setting_;
-  const Philox::Key key_;
   const std::uint64_t id_;
   std::vector<Tensor> placed_;
   std::vector<std::pair<void*, Block>> scratch_;
