@@ -13,5 +13,9 @@ namespace plimsoll::tools {
 void add_devices(CLI::App& app);
 /// `plimsoll replay`: a recorded trace through the arena.
 void add_replay(CLI::App& app);
+/// `plimsoll data`: input pipelines, and what is in a folder.
+void add_data(CLI::App& app);
+/// `plimsoll data inspect`, for add_data.
+void add_data_inspect(CLI::App& data);
 
 }  // namespace plimsoll::tools
