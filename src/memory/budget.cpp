@@ -15,8 +15,14 @@ namespace plimsoll {
 
 namespace {
 
+/// A path names one budget only if no name has its separator in it.
 void check_name(std::string_view name) {
   if (name.empty()) throw InvalidArgument("[Budget] a budget needs a name");
+  if (name.find('/') != std::string_view::npos ||
+      std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; })) {
+    throw InvalidArgument(fmt::format("[Budget] the name \"{}\" has a slash or a control character",
+                                      name.substr(0, 64)));
+  }
 }
 
 /// How much is returned to the system under one hold of the lock, so that others get a turn.

@@ -233,5 +233,17 @@ TEST(Budget, ReliefMayUseTheMemoryLayer) {
   EXPECT_EQ(root.used(), MiB(9));
 }
 
+TEST(Budget, NamesThatWouldMakePathsAmbiguousAreRefused) {
+  const Budget root = Budget::root("cpu:0", MiB(64));
+  const Budget inner = root.child("a").child("b", MiB(4));
+  // With it, "cpu:0/a/b" would be two budgets, and a line in the ledger that of either.
+  EXPECT_THROW(root.child("a/b"), InvalidArgument);
+  EXPECT_THROW(root.child("a\nb"), InvalidArgument);
+  EXPECT_THROW(root.child(""), InvalidArgument);
+  EXPECT_THROW(Budget::root("cpu:0/x"), InvalidArgument);
+  EXPECT_EQ(root.children().size(), 1U) << "nothing was changed";
+  EXPECT_EQ(root.child("a b").path(), "cpu:0/a b");
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -58,7 +58,8 @@ using ReliefFunction = std::function<Bytes(Bytes wanted)>;
 /// and byte. Thread-safe.
 class Budget {
  public:
-  /// A new tree.
+  /// A new tree. A name has at least one character, no slash and no control character; else
+  /// InvalidArgument.
   static Budget root(std::string_view name, Bytes limit = kUnlimited);
 
   /// A new node under this one. A sibling of the same name makes it "name#2".
