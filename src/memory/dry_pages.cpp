@@ -1,11 +1,13 @@
 #include <plimsoll/memory/dry_pages.h>
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
-#include "memory/chunk_map.h"
 #include "memory/page_range.h"
 
 namespace plimsoll {
@@ -15,12 +17,116 @@ namespace {
 constexpr std::uintptr_t kFirstAddress = std::uintptr_t{1} << 60;
 constexpr std::uintptr_t kLastAddress = std::uintptr_t{1} << 62;
 
-/// Nothing to remember of a chunk but that it is there.
-struct Nothing {};
+/// Mapped addresses, as runs of chunks of one size: a range of any size costs the same.
+class ChunkRuns {
+ public:
+  explicit ChunkRuns(Bytes page) : page_(page) {}
+
+  void require_unmapped(AddressRange range, const char* call) const {
+    auto it = runs_.lower_bound(range.end());
+    if (it != runs_.begin() && std::prev(it)->second.end > range.begin) {
+      fail(call, range, "is mapped already");
+    }
+  }
+
+  void require_chunks(AddressRange range, const char* call) const {
+    std::uintptr_t next = range.begin;
+    while (next < range.end()) {
+      const auto it = find(next);
+      if (it == runs_.end() || (next - it->first) % it->second.chunk != 0) break;
+      if (it->second.end > range.end() && (range.end() - it->first) % it->second.chunk != 0) break;
+      next = std::min(it->second.end, range.end());
+    }
+    if (next < range.end()) fail(call, range, "is not mapped, or ends within a chunk");
+  }
+
+  /// In chunks of 32, 8 and one page as cut_into_chunks() has them.
+  void insert(AddressRange range, Bytes hint) {
+    AddressRange rest = range;
+    for (const Bytes chunk : {32 * page_, 8 * page_, page_}) {
+      if (chunk > hint && chunk != page_) continue;
+      const Bytes size = rest.size / chunk * chunk;
+      if (size != 0) add({rest.begin, size}, chunk);
+      rest = {rest.begin + size, rest.size - size};
+    }
+  }
+
+  /// `range` is whole chunks.
+  void erase(AddressRange range) {
+    cut(range.begin);
+    cut(range.end());
+    runs_.erase(runs_.lower_bound(range.begin), runs_.lower_bound(range.end()));
+  }
+
+  /// `from` is whole chunks, `to` not mapped.
+  void move(AddressRange from, AddressRange to) {
+    cut(from.begin);
+    cut(from.end());
+    std::vector<std::pair<AddressRange, Bytes>> moved;
+    for (auto it = runs_.lower_bound(from.begin); it != runs_.end() && it->first < from.end();) {
+      moved.push_back(
+          {{to.begin + (it->first - from.begin), it->second.end - it->first}, it->second.chunk});
+      it = runs_.erase(it);
+    }
+    for (const auto& [range, chunk] : moved) add(range, chunk);
+  }
+
+  AddressRange chunk_at(std::uintptr_t address, const char* call) const {
+    const auto it = find(address);
+    if (it == runs_.end()) fail(call, {address, 0}, "is not mapped");
+    const Bytes chunk = it->second.chunk;
+    return {it->first + (address - it->first) / chunk * chunk, chunk};
+  }
+
+ private:
+  struct Run {
+    std::uintptr_t end = 0;
+    Bytes chunk = 0;
+  };
+  using Runs = std::map<std::uintptr_t, Run>;
+
+  Runs::const_iterator find(std::uintptr_t address) const {
+    const auto it = runs_.upper_bound(address);
+    if (it == runs_.begin() || address >= std::prev(it)->second.end) return runs_.end();
+    return std::prev(it);
+  }
+
+  /// Adds a run and joins it with its neighbours.
+  void add(AddressRange range, Bytes chunk) {
+    auto it = runs_.emplace(range.begin, Run{range.end(), chunk}).first;
+    const auto after = std::next(it);
+    if (after != runs_.end() && after->first == range.end() && after->second.chunk == chunk) {
+      it->second.end = after->second.end;
+      runs_.erase(after);
+    }
+    if (it == runs_.begin()) return;
+    const auto before = std::prev(it);
+    if (before->second.end == range.begin && before->second.chunk == chunk) {
+      before->second.end = it->second.end;
+      runs_.erase(it);
+    }
+  }
+
+  /// Makes a run begin at `address` if one goes across it.
+  void cut(std::uintptr_t address) {
+    const auto it = runs_.lower_bound(address);
+    if (it == runs_.begin() || std::prev(it)->second.end <= address) return;
+    Run& run = std::prev(it)->second;
+    runs_.emplace_hint(it, address, run);
+    run.end = address;
+  }
+
+  [[noreturn]] static void fail(const char* call, AddressRange range, const char* what) {
+    throw InternalError("[" + std::string(call) + "] dry: " + describe(range) + " " + what);
+  }
+
+  Bytes page_;
+  Runs runs_;
+};
 
 class DryPages final : public PageSource {
  public:
-  explicit DryPages(Bytes page_size) : page_size_(page_size) {}
+  explicit DryPages(Bytes page_size) : page_size_(page_size), chunks_(page_size) {}
 
   std::string name() const override { return "dry"; }
   Bytes page_size() const override { return page_size_; }
@@ -55,38 +161,50 @@ class DryPages final : public PageSource {
   }
 
   void map(AddressRange range, Bytes chunk) override {
+    const std::lock_guard lock(mutex_);
     require_reserved(range, "map");
-    std::vector<ChunkMap<Nothing>::Chunk> added;
-    for (const AddressRange piece : cut_into_chunks(range, page_size_, chunk)) {
-      added.push_back({piece, {}});
-    }
-    chunks_.insert(added);
+    chunks_.require_unmapped(range, "map");
+    chunks_.insert(range, chunk);
   }
 
   void unmap(AddressRange range) override {
+    const std::lock_guard lock(mutex_);
     require_reserved(range, "unmap");
-    (void)chunks_.find(range, "unmap");
+    chunks_.require_chunks(range, "unmap");
     chunks_.erase(range);
   }
 
   void move(AddressRange from, AddressRange to) override {
+    const std::lock_guard lock(mutex_);
     require_reserved(from, "move");
     require_reserved(to, "move");
     if (from.size != to.size) {
       throw InternalError("[move] dry: from " + describe(from) + " to " + describe(to));
     }
-    (void)chunks_.find(from, "move");
+    chunks_.require_chunks(from, "move");
     chunks_.require_unmapped(to, "move");
     chunks_.move(from, to);
   }
 
-  AddressRange whole_chunks(AddressRange range) const override { return chunks_.whole(range); }
-  Bytes chunk_size(std::uintptr_t at) const override { return chunks_.at(at).range.size; }
+  AddressRange whole_chunks(AddressRange range) const override {
+    if (range.empty()) return {range.begin, 0};
+    const std::lock_guard lock(mutex_);
+    const AddressRange first = chunks_.chunk_at(range.begin, "whole_chunks");
+    const AddressRange last = chunks_.chunk_at(range.end() - 1, "whole_chunks");
+    const std::uintptr_t begin = first.begin == range.begin ? first.begin : first.end();
+    const std::uintptr_t end = last.end() == range.end() ? last.end() : last.begin;
+    return begin < end ? AddressRange{begin, end - begin} : AddressRange{range.begin, 0};
+  }
+
+  Bytes chunk_size(std::uintptr_t at) const override {
+    const std::lock_guard lock(mutex_);
+    return chunks_.chunk_at(at, "chunk_size").size;
+  }
 
  private:
+  /// Needs `mutex_`.
   void require_reserved(AddressRange range, const char* call) const {
     require_whole_pages(range, page_size_, name(), call);
-    const std::lock_guard lock(mutex_);
     auto it = reserved_.upper_bound(range.begin);
     if (it != reserved_.begin()) {
       const AddressRange& reserved = std::prev(it)->second;
@@ -99,7 +217,7 @@ class DryPages final : public PageSource {
   const Bytes page_size_;
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, AddressRange> reserved_;
-  ChunkMap<Nothing> chunks_{"dry"};
+  ChunkRuns chunks_;
 };
 
 }  // namespace

@@ -201,5 +201,22 @@ TEST(FaultyPages, FailsTheChosenCallAndPassesNothingOn) {
   source->release(range);
 }
 
+TEST(DryPages, AnyAmountCostsTheSame) {
+  const auto pages = make_dry_pages(KiB(4));
+  const AddressRange all = pages->reserve(GiB(1) << 28);
+  const AddressRange low{all.begin, all.size / 2};
+  const AddressRange high{low.end(), low.size};
+  pages->map(low, 0);
+  EXPECT_EQ(pages->chunk_size(low.end() - 1), KiB(4));
+  pages->unmap({low.begin + KiB(4), KiB(4)});
+  EXPECT_THROW(pages->unmap(low), InternalError);
+  EXPECT_THROW(pages->map(low, 0), InternalError);
+  pages->map({low.begin + KiB(4), KiB(4)}, 0);
+  pages->move(low, high);
+  EXPECT_THROW(pages->release(all), InternalError);
+  pages->unmap(high);
+  pages->release(all);
+}
+
 }  // namespace
 }  // namespace plimsoll::testing

@@ -119,3 +119,9 @@ sed '1s/.*/when,what/' list.csv >header.csv
 refuses 2 "header.csv:1" header.csv
 head -c 5000 "$PLIMSOLL" >binary.csv
 refuses 2 "binary.csv:1" binary.csv
+
+# Sizes that no machine has cost no memory here, either.
+printf 'id,lower,upper,size\na,0,1,%s\n' 288230376151711744 >beyond.csv
+json=$(ulimit -v 4000000 && timeout 20 "$PLIMSOLL" replay beyond.csv --pages 4KiB --json) ||
+  fail "replay beyond.csv exits $?"
+[[ $(figure "$json" mapped_peak) == 288230376151711744 ]] || fail "mapped_peak of: $json"
