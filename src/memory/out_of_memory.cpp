@@ -44,13 +44,6 @@ std::string wrap(const std::string& text, const std::string& indent) {
   return result + line + "\n";
 }
 
-/// A limit that `bytes` fit into, written so that it can be passed on: whole MiB, rounded up.
-std::string enough_for(Bytes bytes) {
-  if (bytes > kUnlimited - MiB(1)) return format_bytes(bytes);
-  return bytes < MiB(1) ? fmt::format("{}KiB", align_up(bytes, KiB(1)) >> 10)
-                        : fmt::format("{}MiB", align_up(bytes, MiB(1)) >> 20);
-}
-
 /// What can be done about memory held under `tag`, and the share of it that this frees.
 Remedy remedy_for(Tag tag, Bytes bytes) {
   switch (tag) {
@@ -79,6 +72,23 @@ Remedy remedy_for(Tag tag, Bytes bytes) {
       break;
   }
   return {};
+}
+
+/// `bytes` as text that, read again, is not less: advice that was rounded down would not help.
+std::string format_at_least(Bytes bytes) {
+  std::string text = format_bytes(bytes);
+  if (bytes >= GiB(1) << 19) return text;  // beyond the units that are read
+  for (Bytes more = bytes; parse_bytes(text) < bytes; text = format_bytes(more)) {
+    more += more / 256 + 1;
+  }
+  return text;
+}
+
+/// True if `arena` stands on `node` or below it.
+bool carries(const BudgetNode& node, const ArenaState* arena) {
+  return node.arena == arena ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [&](const BudgetNode* child) { return carries(*child, arena); });
 }
 
 }  // namespace
@@ -187,12 +197,19 @@ void throw_out_of_memory(MemoryTree& tree, MemoryTree::Lock& lock, Bytes bytes,
     }
   }
   r.holders = tree.holders(refuser != nullptr ? refuser->path : tree.root()->path, false);
+  // Where an arena stands on the refusing budget or below it, whole pages are charged.
+  Bytes needed = bytes;
+  if (refuser != nullptr && arena != nullptr && carries(*refuser, arena) &&
+      bytes < kUnlimited / 2) {
+    needed = align_up(bytes, arena->source->page_size());
+  }
   lock.unlock();
 
   if (refuser != nullptr) {
-    const Bytes needed = r.used + std::min(bytes, kUnlimited - r.used);
     r.remedies.push_back(
-        {fmt::format("raise the limit of '{}' to {}", r.budget, enough_for(needed)), 0});
+        {fmt::format("raise the limit of '{}' to {}", r.budget,
+                     format_at_least(r.used + std::min(needed, kUnlimited - r.used))),
+         0});
   } else {
     r.remedies.push_back({"leave more memory to this process, or set a budget that fits", 0});
   }

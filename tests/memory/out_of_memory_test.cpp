@@ -80,5 +80,24 @@ TEST(OutOfMemory, WhenTheSystemRefusesItSaysSo) {
   }
 }
 
+TEST(OutOfMemory, TheLimitItAdvisesIsEnough) {
+  Budget root = Budget::root("cuda:0", MiB(1));
+  Arena arena(make_dry_pages(MiB(2)), root);
+  const Account account = root.account(Tag::user, "x");
+  std::vector<Block> kept;
+  // Pages are whole and figures are rounded; neither may make the advice fall short.
+  for (const Bytes bytes : {KiB(1), MiB(3), MiB(1357), GiB(5) + 1}) {
+    try {
+      kept.push_back(arena.allocate(bytes, account));
+      FAIL() << bytes << " fit";
+    } catch (const OutOfMemory& e) {
+      const std::string& text = e.report().remedies.at(0).text;
+      root.set_limit(parse_bytes(text.substr(text.rfind(" to ") + 4)));
+    }
+    EXPECT_NO_THROW(kept.push_back(arena.allocate(bytes, account))) << bytes;
+    root.set_limit(root.used());
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll
