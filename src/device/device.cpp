@@ -26,10 +26,42 @@ std::vector<std::shared_ptr<Device::State>> Device::State::live_children() {
   return result;
 }
 
+Bytes Device::State::lowest_limit() const {
+  Bytes lowest = kUnlimited;
+  for (const State* s = this; s != nullptr; s = s->parent.get()) {
+    lowest = std::min(lowest, s->budget.limit());
+  }
+  return lowest;
+}
+
+Bytes Device::State::promised() {
+  Bytes sum = 0;
+  for (const auto& child : live_children()) {
+    const Bytes limit = child->budget.limit();
+    const Bytes more =
+        child->logical ? limit - std::min(limit, child->budget.used()) : child->promised();
+    sum += std::min(more, kUnlimited - sum);
+  }
+  return sum;
+}
+
+Bytes Device::State::unpromised() {
+  Bytes room = budget.available();
+  for (State* s = this; s != nullptr; s = s->parent.get()) {
+    const Bytes limit = s->budget.limit();
+    if (limit != kUnlimited) {
+      const Bytes left = limit - std::min(limit, s->budget.used());
+      room = std::min(room, left - std::min(left, s->promised()));
+    }
+    if (s->logical) break;  // what lies around it has promised it the rest
+  }
+  return room;
+}
+
 void Device::State::close() {
   std::vector<std::shared_ptr<State>> below;
   {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(*mutex);
     closed = true;
     below = live_children();
   }
@@ -45,7 +77,7 @@ std::shared_ptr<Device::State> Device::State::make_child(const std::shared_ptr<S
   state->baseline = parent->baseline;
   state->ordinal = parent->ordinal;
   state->logical = logical;
-  const Bytes limit = std::min(state->budget.limit(), parent->budget.limit());
+  const Bytes limit = state->lowest_limit();
   state->arena = std::make_unique<Arena>(
       state->backend->pages_for(limit), state->budget,
       ArenaOptions{.fences = state->backend->fences(), .trace = state->trace});
@@ -81,27 +113,17 @@ std::vector<Device> Device::split(const std::vector<Bytes>& limits) const {
     if (limit == 0) throw InvalidArgument("[Device::split] a limit of 0; give at least a few MiB");
     if (__builtin_add_overflow(wanted, limit, &wanted)) wanted = kUnlimited;
   }
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(*state_->mutex);
   state_->require_open("Device::split");
   const auto siblings = state_->live_children();
   // What earlier splits were promised and have not taken yet is spoken for.
-  const auto room = [&] {
-    Bytes available = state_->budget.available();
-    for (const auto& sibling : siblings) {
-      if (!sibling->logical) continue;
-      const Bytes limit = sibling->budget.limit();
-      const Bytes promised = limit - std::min(limit, sibling->budget.used());
-      available -= std::min(available, promised);
-    }
-    return available;
-  };
-  if (wanted > room()) state_->arena->trim();
-  if (wanted > room()) {
+  if (wanted > state_->unpromised()) state_->arena->trim();
+  if (const Bytes room = state_->unpromised(); wanted > room) {
     throw BudgetTooSmall(fmt::format(
         "[Device::split] {} logical devices with {} together on {}, where {} of {} are to be had; "
         "lower their limits or raise that of {}",
-        limits.size(), format_bytes(wanted), state_->name, format_bytes(room()),
-        format_bytes(state_->budget.limit()), state_->name));
+        limits.size(), format_bytes(wanted), state_->name, format_bytes(room),
+        format_bytes(state_->lowest_limit()), state_->name));
   }
   std::vector<Device> devices;
   int index = 0;

@@ -21,7 +21,8 @@ struct Device::State {
       : name(std::move(device_name)),
         backend(std::move(device_backend)),
         parent(std::move(parent_state)),
-        budget(std::move(own_budget)) {}
+        budget(std::move(own_budget)),
+        mutex(parent != nullptr ? parent->mutex : std::make_shared<std::mutex>()) {}
 
   /// Opens a device on `backend`, whose info().name is the device's.
   static Device open(const std::shared_ptr<DeviceBackend>& backend, const DeviceOptions& options);
@@ -39,6 +40,15 @@ struct Device::State {
   /// The children still around. Needs `mutex`.
   std::vector<std::shared_ptr<State>> live_children();
 
+  /// The lowest limit from here to the opened device.
+  Bytes lowest_limit() const;
+
+  /// What logical devices in here were promised and have not taken yet. Needs `mutex`.
+  Bytes promised();
+
+  /// What could still be promised to a logical device in here. Needs `mutex`.
+  Bytes unpromised();
+
   const std::string name;
   const std::shared_ptr<DeviceBackend> backend;
   const std::shared_ptr<State> parent;  ///< null for an opened device
@@ -49,7 +59,7 @@ struct Device::State {
   int ordinal = 0;
   bool logical = false;  ///< made by split()
   std::atomic<bool> closed{false};
-  std::mutex mutex;
+  const std::shared_ptr<std::mutex> mutex;  ///< guards `children` of all scopes of a device
   std::vector<std::weak_ptr<State>> children;
   std::unique_ptr<Arena> arena;
 };

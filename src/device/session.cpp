@@ -13,7 +13,7 @@ namespace plimsoll {
 
 Session Device::session(std::string_view name, Limit limit) const {
   if (name.empty()) throw InvalidArgument("[Device::session] a session needs a name");
-  const Bytes room = state_->budget.limit();
+  const Bytes room = state_->lowest_limit();
   const Bytes bytes = limit.resolve(room).value_or(kUnlimited);
   if (bytes == 0) {
     throw InvalidArgument(
@@ -23,7 +23,7 @@ Session Device::session(std::string_view name, Limit limit) const {
     throw InvalidArgument(fmt::format("[Device::session] a limit of {} for \"{}\", but {} has {}",
                                       format_bytes(bytes), name, state_->name, format_bytes(room)));
   }
-  const std::lock_guard lock(state_->mutex);
+  const std::lock_guard lock(*state_->mutex);
   state_->require_open("Device::session");
   Budget budget = state_->budget.child(name, bytes);
   std::string path = budget.path();

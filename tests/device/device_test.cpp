@@ -313,5 +313,21 @@ TEST(DeviceThreads, MayDoEverythingAtOnce) {
   EXPECT_TRUE(device.budget().children().empty());
 }
 
+TEST(DeviceSplit, PromisesHoldAcrossSessions) {
+  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  const Session session = device.session("session");
+  {
+    const auto inner = session.device().split({MiB(48)});
+    EXPECT_THROW(device.split({MiB(48)}), BudgetTooSmall);
+    EXPECT_NO_THROW(device.split({MiB(16)}));
+  }
+  const auto outer = device.split({MiB(48)});
+  EXPECT_THROW(session.device().split({MiB(48)}), BudgetTooSmall);
+  EXPECT_NO_THROW(session.device().split({MiB(16)}));
+  // What was promised to a logical device is its own to promise on.
+  const auto within = outer[0].split({MiB(24), MiB(24)});
+  EXPECT_THROW(outer[0].split({MiB(1)}), BudgetTooSmall);
+}
+
 }  // namespace
 }  // namespace plimsoll

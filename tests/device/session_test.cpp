@@ -134,5 +134,24 @@ TEST_F(SessionTest, ImpossibleOnesAreRefused) {
   EXPECT_TRUE(device_.budget().children().empty());
 }
 
+TEST_F(SessionTest, WithinAnUnlimitedOneHasTheDevicesLimits) {
+  Session outer = device_.session("outer");
+  EXPECT_EQ(outer.device().session("half", Limit::share(0.5)).budget().limit(), MiB(128));
+  EXPECT_THROW(outer.device().session("large", MiB(512)), InvalidArgument);
+}
+
+TEST_F(SessionTest, NestedInASmallDeviceHasPagesThatFitIt) {
+  const Device small = Device::open("cpu:0", {.limit = MiB(1)});
+  const Session outer = small.session("outer");
+  const Session inner = outer.device().session("inner");
+  EXPECT_NO_THROW(inner.device().allocate(KiB(64), Tag::user, "x"));
+}
+
+TEST_F(SessionTest, NameWithASlashIsRefused) {
+  const Session a = device_.session("a");
+  const Session b = a.device().session("b");
+  EXPECT_THROW(device_.session("a/b"), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -88,10 +88,12 @@ class Device {
   Block allocate(Bytes bytes, Tag tag, std::string_view label, StreamId stream = kHostStream) const;
 
   /// Logical devices with limits of their own; together they must fit into what is available
-  /// here, else BudgetTooSmall. Named "cuda:0/0", "cuda:0/1".
+  /// here and has not been promised to other logical devices, else BudgetTooSmall. Named
+  /// "cuda:0/0", "cuda:0/1".
   std::vector<Device> split(const std::vector<Bytes>& limits) const;
 
-  /// A scope with a budget and pages of its own, which go back when it closes.
+  /// A scope with a budget and pages of its own, which go back when it closes. Its name is one of
+  /// a budget: no slash in it. A share is one of the lowest limit from here on.
   Session session(std::string_view name, Limit limit = {}) const;
 
   /// Bytes of the driver's context and the libraries', charged as `runtime`.
