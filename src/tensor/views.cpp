@@ -91,10 +91,11 @@ Tensor Tensor::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t
   }
   const std::int64_t count = (last - first) / step + ((last - first) % step != 0 ? 1 : 0);
   Strides strides = r.strides;
-  // With one element or none the stride is never used, and could overflow.
-  if (count > 1) strides[at] *= step;
+  // Without elements, or with one in this dimension, the stride is never used and could overflow.
+  const bool some = count > 0 && r.shape.elements() != 0;
+  if (some && count > 1) strides[at] *= step;
   const std::int64_t skipped =
-      count == 0 ? 0 : first * r.strides[at] * static_cast<std::int64_t>(item_size(r.dtype));
+      some ? first * r.strides[at] * static_cast<std::int64_t>(item_size(r.dtype)) : 0;
   return view(r.shape.with_dim(dim, count), strides, r.offset + static_cast<Bytes>(skipped));
 }
 

@@ -220,5 +220,13 @@ TEST_F(ViewTest, RandomChainsAgreeWithIndexArithmetic) {
   }
 }
 
+TEST(TensorViews, WithoutElementsCanBeSlicedWhateverTheirExtents) {
+  const Device cpu = Device::open("cpu:0", {.limit = MiB(1)});
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  const Tensor none = Tensor::zeros(Shape{4, 0, kHuge}, DType::f64, cpu);
+  EXPECT_EQ(none.slice(0, 1, 4, 2).shape(), (Shape{2, 0, kHuge}));
+  EXPECT_EQ(none.select(0, 3).shape(), (Shape{0, kHuge}));
+}
+
 }  // namespace
 }  // namespace plimsoll
