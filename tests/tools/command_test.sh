@@ -26,3 +26,11 @@ done
   fail "an unknown command is not called one"
 [[ $("$PLIMSOLL" devices surplus 2>&1 || true) == *'`plimsoll devices --help`'* ]] ||
   fail "a mistake does not lead to the command's own help"
+
+# Output that is lost is not success.
+if [[ -w /dev/full ]]; then
+  status=0
+  message=$("$PLIMSOLL" devices --json 2>&1 >/dev/full) || status=$?
+  [[ $status == 1 ]] || fail "a full disk: exits $status, expected 1"
+  [[ $message == *"could not be written"* ]] || fail "a full disk is not named in: $message"
+fi

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 
@@ -66,7 +68,13 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int status = run(argc, argv);
+    // What did not reach its place (a full disk) was not done.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      std::fprintf(stderr, "plimsoll: the output could not be written: %s\n", std::strerror(errno));
+      return 1;
+    }
+    return status;
   } catch (const plimsoll::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.exit_code();
