@@ -150,10 +150,7 @@ std::optional<Bottleneck> Pipeline::bottleneck() const {
   if (worst == nullptr || total <= 0) return std::nullopt;
   Bottleneck result{worst->stage, "give it less to do, or cache its results",
                     worst->busy_s / total};
-  if (worst->room_wait_s > worst->busy_s) {
-    result.remedy = "it waits for memory: raise the budget or use smaller batches";
-  } else if (worst->stage.starts_with("map(") &&
-             worst->stage.find("parallel=1)") != std::string::npos) {
+  if (worst->stage.starts_with("map(") && worst->stage.find("parallel=1)") != std::string::npos) {
     result.remedy = "run it in parallel: {.parallel = kAutotune}";
   } else if (worst->stage.starts_with("map(")) {
     result.remedy = "give the pipeline more threads, or cache what it makes";

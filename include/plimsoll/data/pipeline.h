@@ -31,10 +31,8 @@ struct StageStats {
   std::string stage;  ///< "map(load_images)"
   int depth = 0;      ///< 0 for the last stage, 1 for its inputs, ...
   std::uint64_t elements = 0;
-  Bytes bytes = 0;          ///< contents of those elements
-  double busy_s = 0;        ///< work of its own, all threads together
-  double input_wait_s = 0;  ///< had room, but nothing to work on
-  double room_wait_s = 0;   ///< had input, but no byte credit
+  Bytes bytes = 0;    ///< contents of those elements, by the first of each block
+  double busy_s = 0;  ///< work of its own, all threads together
 };
 
 /// The stage to blame when the consumer waits, and what would help.
