@@ -36,7 +36,7 @@ ArenaState::ArenaState(std::shared_ptr<PageSource> src, Budget b, ArenaOptions o
   Bytes addresses = options_.address_space;
   {
     MemoryTree::Lock lock(tree_->mutex);
-    if (node_->arena != nullptr) {
+    if (node_->arena != nullptr || node_->pages.mapped != 0) {
       throw InvalidArgument(
           fmt::format("[Arena] budget '{}' carries an arena already; give this "
                       "one a child of it",
@@ -48,10 +48,10 @@ ArenaState::ArenaState(std::shared_ptr<PageSource> src, Budget b, ArenaOptions o
     }
     node_->arena = this;
     node_->has_pages = true;
+    forget_entries(nullptr);  // lines below may have been another arena's
   }
   try {
-    const Bytes zone = align_up(std::max(addresses / kZones, page_), page_);
-    range_ = source->reserve(zone * kZones);
+    const Bytes zone = reserve_addresses(addresses) / kZones;
     for (std::uint8_t z = 0; z < kZones; ++z) {
       gaps_[z].insert(segments_.append({range_.begin + z * zone, zone}, Segment::State::gap, z));
     }
@@ -63,17 +63,46 @@ ArenaState::ArenaState(std::shared_ptr<PageSource> src, Budget b, ArenaOptions o
       if (room >= page_) prepare(align_down(room, page_));
     }
   } catch (...) {
-    if (!range_.empty()) {
-      close();
-    } else {
-      MemoryTree::Lock lock(tree_->mutex);
-      node_->arena = nullptr;
+    try {
+      if (!range_.empty()) close();
+    } catch (const std::exception&) {
+      // What made the arena fail is what is reported; pages that stay, stay charged.
     }
+    MemoryTree::Lock lock(tree_->mutex);
+    node_->arena = nullptr;
     throw;
   }
 }
 
 ArenaState::~ArenaState() = default;
+
+Bytes ArenaState::reserve_addresses(Bytes wanted) {
+  Bytes zone = align_up(std::max(wanted / kZones, page_), page_);
+  const Bytes least = options_.address_space != 0 ? zone : align_up(std::max(GiB(1), page_), page_);
+  // Where addresses are limited (ulimit -v), half of what can be had is left to others.
+  for (bool short_of = false;;) {
+    try {
+      range_ = source->reserve(zone * kZones);
+      if (!short_of || zone <= least) return range_.size;
+      source->release(std::exchange(range_, {}));
+      short_of = false;
+    } catch (const OutOfPages&) {
+      if (zone <= least) throw;
+      short_of = true;
+    }
+    zone = std::max(least, align_up(zone / 2, page_));
+  }
+}
+
+void ArenaState::forget_entries(const ArenaState* arena) noexcept {
+  for (const auto& [key, e] : tree_->entries()) {
+    if (arena == nullptr || e->arena == arena) e->arena = nullptr;
+  }
+}
+
+void ArenaState::require_open(const char* who) const {
+  if (closing_) throw Error(fmt::format("[{}] the arena of '{}' is closed", who, node_->path));
+}
 
 BudgetNode* ArenaState::charge_block(Bytes size, LedgerEntry* entry, Reservation* reservation) {
   // What a reservation covers has been charged with it; only the rest is new.
@@ -161,14 +190,12 @@ Block ArenaState::allocate(Bytes bytes, const Account& account, Reservation* res
 Block ArenaState::allocate_slowly(MemoryTree::Lock& lock, Bytes bytes, const Account& account,
                                   Reservation* reservation, StreamId stream) {
   LedgerEntry* entry = account.entry_;
-  if (closing_) {
-    throw Error(fmt::format("[allocate] the arena of '{}' is closed; '{}' asked for {}",
-                            node_->path, entry->label, format_bytes(bytes)));
-  }
+  require_open("allocate");
   if (entry->arena != this) {
-    if (account.budget_->tree != tree_ || !MemoryTree::is_under(entry->node, node_)) {
-      throw InvalidArgument(fmt::format("[allocate] account '{}' is not of budget '{}' or below it",
-                                        entry->budget, node_->path));
+    if (account.budget_->tree != tree_ || MemoryTree::arena_node(entry->node) != node_) {
+      throw InvalidArgument(
+          fmt::format("[allocate] account '{}' is not of the arena on budget '{}'", entry->budget,
+                      node_->path));
     }
     entry->arena = this;
   }
@@ -186,6 +213,7 @@ Block ArenaState::allocate_slowly(MemoryTree::Lock& lock, Bytes bytes, const Acc
 
   Segment* s = nullptr;
   auto attempt = [&]() -> bool {
+    require_open("allocate");  // it may have been closed while the lock was released
     for (;;) {
       why = {};
       s = try_allocate(size, entry, reservation, stream, why);
@@ -202,7 +230,6 @@ Block ArenaState::allocate_slowly(MemoryTree::Lock& lock, Bytes bytes, const Acc
     lock.unlock();
     relief->call(size);
     lock.lock();
-    if (closing_) break;
     if (attempt()) return Block(this, s);
   }
   throw_out_of_memory(*tree_, lock, bytes, entry, why.node, why.system, this);
@@ -225,14 +252,18 @@ Segment* ArenaState::settle_free(Segment* s, Join join) {
   };
   s->state = Segment::State::free;
   s->entry = nullptr;
-  if (joins(s->next)) {
-    bins_[s->zone].remove(s->next);
-    absorb_next_free(s);
-  }
-  if (Segment* p = s->prev; joins(p)) {
-    bins_[p->zone].remove(p);
-    absorb_next_free(p);
-    s = p;
+  // Each merge may give the segment a stream, and with it further neighbours to merge with.
+  for (;;) {
+    if (joins(s->next)) {
+      bins_[s->zone].remove(s->next);
+      absorb_next_free(s);
+    } else if (Segment* p = s->prev; joins(p)) {
+      bins_[p->zone].remove(p);
+      absorb_next_free(p);
+      s = p;
+    } else {
+      break;
+    }
   }
   bins_[s->zone].insert(s);
   return s;
@@ -296,8 +327,8 @@ void ArenaState::recharge(Segment* s, const Account& account) {
   if (closing_) return;
   LedgerEntry* to = account.entry_;
   LedgerEntry* from = s->entry;
-  if (account.budget_->tree != tree_ || !MemoryTree::is_under(to->node, node_)) {
-    throw InvalidArgument(fmt::format("[recharge] account '{}' is not of budget '{}' or below it",
+  if (account.budget_->tree != tree_ || MemoryTree::arena_node(to->node) != node_) {
+    throw InvalidArgument(fmt::format("[recharge] account '{}' is not of the arena on budget '{}'",
                                       to->budget, node_->path));
   }
   tree_->uncharge(from->node, node_, s->size);
@@ -316,6 +347,7 @@ ArenaStats ArenaState::stats() const {
   ArenaStats result = stats_;
   result.live = node_->pages.live;
   result.mapped = node_->pages.mapped;
+  if (closed_) return result;
   result.blocks = stats_.allocations - stats_.releases;
   result.largest_free = largest_free();
   const Bytes free = free_mapped();
@@ -335,6 +367,8 @@ Bytes ArenaState::largest_free() const {
 void ArenaState::abandon() noexcept {
   std::shared_ptr<ArenaState> keep = shared_from_this();
   MemoryTree::Lock lock(tree_->mutex);
+  if (node_->arena == this) node_->arena = nullptr;  // closing failed: nobody may find it any more
+  forget_entries(this);  // another arena may come to lie at this address
   if (stats_.allocations != stats_.releases) self_ = keep;
 }
 
@@ -364,7 +398,7 @@ Arena::Arena(std::shared_ptr<PageSource> source, Budget budget, ArenaOptions opt
 Arena::~Arena() {
   for (int attempt = 0; attempt < 2 && !state_->gone(); ++attempt) {
     try {
-      state_->close();
+      state_->close(/*even_if_broken=*/attempt > 0);
     } catch (const std::exception&) {
       // A page source that fails twice keeps its pages, and they stay charged.
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/memory/trace.h>
 
 #include "memory/arena_state.h"
 
@@ -286,8 +287,7 @@ Segment* ArenaState::unify(Segment* s, Window window, Bytes size) {
     bins_[s->zone].remove(s->next);
     absorb_next_free(s);
   }
-  bins_[s->zone].insert(s);
-  return s;
+  return settle_free(s, Join::same);
 }
 
 Segment* ArenaState::make_room(Bytes size, std::uint8_t zone, StreamId stream, Refusal& why) {
@@ -319,14 +319,21 @@ void ArenaState::prepare(Bytes bytes) {
   const Account account = budget.account(Tag::user, "prepared pages");
   MemoryTree::Lock lock(tree_->mutex);
   Refusal why;
+  if (bytes > range_.size) {
+    throw_out_of_memory(*tree_, lock, bytes, account.entry_, nullptr,
+                        "no free range of addresses is long enough", this);
+  }
   const Bytes size = align_up(bytes, page_);
   BudgetNode* refuser = tree_->with_relief(lock, size, [&]() -> BudgetNode* {
+    require_open("prepare");
     why = {};
     // Large chunks are cheap to make but go back only whole: they are for ranges like this one.
-    chunk_ = size / 4;
-    Segment* s = make_room(size, kLargeZone, kHostStream, why);
-    chunk_ = 0;
-    return s != nullptr ? nullptr : why.node;
+    struct Chunk {
+      explicit Chunk(Bytes& c, Bytes value) : chunk(c) { chunk = value; }
+      ~Chunk() { chunk = 0; }
+      Bytes& chunk;
+    } const large(chunk_, size / 4);
+    return make_room(size, kLargeZone, kHostStream, why) != nullptr ? nullptr : why.node;
   });
   if (refuser != nullptr || !why.system.empty()) {
     throw_out_of_memory(*tree_, lock, size, account.entry_, refuser, why.system, this);
@@ -365,7 +372,8 @@ Bytes ArenaState::trim(Bytes keep) {
   return total;
 }
 
-void ArenaState::close() {
+void ArenaState::close(bool even_if_broken) {
+  const std::lock_guard one_at_a_time(close_mutex_);
   MemoryTree::Lock lock(tree_->mutex);
   if (gone_) return;
   if (!closed_) {
@@ -378,17 +386,25 @@ void ArenaState::close() {
     for (const auto& [segment, extra] : extra_uses_) {
       for (const StreamId id : extra) stream_of(id).last_release = ++release_count_;
     }
-    for (auto waiting = fences(); !waiting.empty(); waiting = fences()) {
-      lock.unlock();
-      for (const auto& fence : waiting) fence->wait();
-      lock.lock();
-      poll_streams();
+    try {
+      for (auto waiting = fences(); !waiting.empty(); waiting = fences()) {
+        lock.unlock();
+        for (const auto& fence : waiting) fence->wait();
+        lock.lock();
+        poll_streams();
+      }
+    } catch (const std::exception&) {
+      if (!even_if_broken) throw;
+      if (!lock.owns_lock()) lock.lock();  // a device without fences runs nothing any more
     }
     for (Segment* s = segments_.first(); s != nullptr; s = s->next) {
       if (s->state != Segment::State::live) continue;
+      BudgetNode* account_node = s->entry->node;
+      if (options_.trace) options_.trace->release(s->begin, s->size, s->stream);
       tree_->debit(s->entry, s->size);
-      uncharge_block(s->size, s->entry->node);
+      uncharge_block(s->size, account_node);
       s->state = Segment::State::pending;  // its handle is still around, its memory is going
+      if (!account_node->open) tree_->drop_if_unused(account_node);
     }
     closed_.store(true, std::memory_order_release);
   }
@@ -406,9 +422,11 @@ void ArenaState::close() {
       last = last->next;
     }
     const AddressRange range{s->begin, last->end() - s->begin};
+    std::int64_t page_ns = 0;
     lock.unlock();
-    const bool done = succeeds(stats_.page_ns, why, [&] { source->unmap(range); });
+    const bool done = succeeds(page_ns, why, [&] { source->unmap(range); });
     lock.lock();
+    stats_.page_ns += page_ns;
     Segment* after = last->next;
     if (done) {
       ++stats_.unmaps;

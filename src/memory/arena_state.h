@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,7 +36,8 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
   void recharge(Segment* s, const Account& account);
   void prepare(Bytes bytes);
   Bytes trim(Bytes keep);
-  void close();
+  /// With `even_if_broken`, fences that fail count as passed.
+  void close(bool even_if_broken = false);
   ArenaStats stats() const;
   void check() const;
   /// The Arena is going: the state stays only as long as blocks do.
@@ -93,6 +95,11 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
   }
 
   // arena.cpp
+  /// Reserves about `wanted` bytes of addresses as range_; returns its size.
+  Bytes reserve_addresses(Bytes wanted);
+  void require_open(const char* who) const;
+  /// Makes the ledger's lines forget that they are under `arena`; null: under any.
+  void forget_entries(const ArenaState* arena) noexcept;
   Block allocate_slowly(MemoryTree::Lock& lock, Bytes bytes, const Account& account,
                         Reservation* reservation, StreamId stream);
   Segment* try_allocate(Bytes size, LedgerEntry* entry, Reservation* reservation, StreamId stream,
@@ -157,6 +164,7 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
 
   ArenaStats stats_;
   Bytes chunk_ = 0;                   ///< the largest chunk to map
+  std::mutex close_mutex_;            ///< one closes at a time; taken before the tree's
   bool closing_ = false;              ///< nothing more is given out or taken back
   std::atomic<bool> closed_{false};   ///< blocks have no memory any more
   std::atomic<bool> gone_{false};     ///< every page has been returned
