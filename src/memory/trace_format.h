@@ -28,6 +28,8 @@ class TraceFormat {
   virtual ~TraceFormat() = default;
   /// A line, with exactly as many fields as the header. Throws DataError.
   virtual void line(TraceFields fields) = 0;
+  /// True if nothing is lost when the last field of a line is cut short.
+  virtual bool can_spare_last_field() const { return false; }
   virtual Trace finish() = 0;
 };
 

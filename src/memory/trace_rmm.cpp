@@ -13,8 +13,9 @@ namespace {
 
 class RmmFormat : public TraceFormat {
  public:
-  RmmFormat(const TracePosition& at, std::size_t action, std::size_t pointer, std::size_t size)
-      : at_(at), action_(action), pointer_(pointer), size_(size) {}
+  RmmFormat(const TracePosition& at, std::size_t columns, std::size_t action, std::size_t pointer,
+            std::size_t size)
+      : at_(at), last_(columns - 1), action_(action), pointer_(pointer), size_(size) {}
 
   void line(TraceFields fields) override {
     const std::string_view action = fields[action_];
@@ -30,6 +31,10 @@ class RmmFormat : public TraceFormat {
     } else {
       release(pointer, bytes);
     }
+  }
+
+  bool can_spare_last_field() const override {
+    return last_ != action_ && last_ != pointer_ && last_ != size_;
   }
 
   Trace finish() override { return builder_.finish(); }
@@ -49,7 +54,7 @@ class RmmFormat : public TraceFormat {
     if (slot == nullptr) {
       at_.fail(fmt::format("free of {:#x}, which is not allocated", pointer));
     }
-    if (builder_.bytes(*slot) != bytes) {
+    if (bytes != 0 && builder_.bytes(*slot) != bytes) {  // some writers do not say it again
       at_.fail(fmt::format("free of {:#x} with {} bytes, but it was allocated with {}", pointer,
                            bytes, builder_.bytes(*slot)));
     }
@@ -81,7 +86,7 @@ class RmmFormat : public TraceFormat {
   }
 
   const TracePosition& at_;
-  std::size_t action_, pointer_, size_;
+  std::size_t last_, action_, pointer_, size_;
   PointerMap slots_;
   TraceBuilder builder_;
 };
@@ -101,7 +106,7 @@ std::unique_ptr<TraceFormat> make_rmm_format(TraceFields header, const TracePosi
                       quoted(name)));
     }
   }
-  return std::make_unique<RmmFormat>(at, action, pointer, size);
+  return std::make_unique<RmmFormat>(at, header.size(), action, pointer, size);
 }
 
 }  // namespace plimsoll

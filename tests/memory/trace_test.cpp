@@ -83,6 +83,12 @@ TEST(ReadTrace, AcceptsWhatOtherProgramsWrite) {
             "accepted");
 }
 
+TEST(ReadTrace, ALastLineWithoutItsNewlineCountsIfItIsWhole) {
+  const Trace trace = parse_trace(rmm("1,x,allocate,0x10,16,0\n1,x,free,0x10,0,0"), "t.csv");
+  EXPECT_EQ(trace.operations.size(), 2U);
+  EXPECT_EQ(trace.live_peak, 16U);
+}
+
 TEST(ReadTrace, NamesTheLineAndWhatIsWrong) {
   const struct {
     std::string text;
@@ -97,7 +103,8 @@ TEST(ReadTrace, NamesTheLineAndWhatIsWrong) {
       {rmm("1,x,allocate,0x10,16\n"), {"t.csv:2", "5 columns", "6"}},
       {rmm("1,x,allocate,0x10,16,0,9\n"), {"t.csv:2", "7 columns"}},
       {rmm("1,x,allocate,0x10,16,0\n1,x,alloc"), {"t.csv:3", "mid-line"}},
-      {rmm("1,x,allocate,0x10,16,0"), {"t.csv:2", "mid-line"}},
+      {rmm("1,x,allocate,0x10,16"), {"t.csv:2", "mid-line"}},
+      {"id,lower,upper,size\na,0,1,12", {"t.csv:2", "mid-line"}},
       {rmm("1,x,reallocate,0x10,16,0\n"), {"t.csv:2", "Action", "'reallocate'"}},
       {rmm("1,x,allocate,0x1G,16,0\n"), {"t.csv:2", "Pointer", "'0x1G'"}},
       {rmm("1,x,allocate,,16,0\n"), {"t.csv:2", "Pointer ''"}},

@@ -115,7 +115,8 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
   ~Arena();
 
-  /// A block of at least `bytes`, charged to `account`, whose budget is this arena's or below it.
+  /// A block of at least `bytes`, charged to `account`, whose budget is this arena's or below it
+  /// with no other arena in between.
   /// The memory is for work on `stream`. Zero bytes give a block without memory. Throws
   /// OutOfMemory after trimming, waiting for fences and asking for relief have not helped.
   Block allocate(Bytes bytes, const Account& account, StreamId stream = kHostStream);

@@ -66,7 +66,8 @@ class PageSource {
   /// reserved and not mapped; `from` is then not mapped. Takes no memory. Contents are not kept.
   virtual void move(AddressRange from, AddressRange to) = 0;
 
-  /// The largest part of the mapped `range` that consists of whole chunks; empty when none does.
+  /// The largest part of `range`, all of it mapped, that consists of whole chunks; empty when none
+  /// does.
   virtual AddressRange whole_chunks(AddressRange range) const = 0;
 
   /// Size of the chunk that lies under the mapped address `at`.

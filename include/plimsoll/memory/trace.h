@@ -56,7 +56,9 @@ struct Trace {
 ///
 /// Throws DataError with the file, the line and what is wrong: a missing column, a number that is
 /// none, negative or too large, a free of a pointer that is not allocated or with another size, an
-/// allocation of one that is, a line cut short, a file that ends in mid-line.
+/// allocation of one that is, a line cut short, a file that ends in
+/// mid-line. A last line without its newline is taken if its last field does not matter (RMM's
+/// Stream), and a free may leave its size at 0.
 Trace read_trace(const std::string& path);
 
 /// The same from text; `name` stands for the file in messages.
