@@ -341,7 +341,7 @@ void ArenaState::prepare(Bytes bytes) {
 }
 
 Bytes ArenaState::reclaim(Bytes wanted) {
-  if (closing_ || options_.preallocate) return 0;
+  if (closing_) return 0;
   poll_streams();
   Bytes got = 0;
   while (got < wanted) {
@@ -359,6 +359,7 @@ Bytes ArenaState::reclaim(Bytes wanted) {
 
 Bytes ArenaState::trim(Bytes keep) {
   constexpr Bytes kSlice = MiB(256);  // others get a turn in between
+  if (options_.preallocate) return 0;
   Bytes total = 0;
   MemoryTree::Lock lock(tree_->mutex);
   tree_->wait_for_fences(lock, node_);

@@ -224,9 +224,9 @@ TEST(Pipeline, ManyEpochsLeaveNoGrowth) {
 TEST(Pipeline, StatisticsNameTheStagesAndTheBottleneck) {
   const Device device = host();
   const auto slow = [](const Element& element) {
-    std::int64_t sum = 0;
-    for (std::int64_t i = 0; i < 20'000; ++i) sum += i * (sum | 1);
-    return Element{Value(number(element) + (sum & 1))};
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < 20'000; ++i) sum += i * (sum | 1);
+    return Element{Value(number(element) + static_cast<std::int64_t>(sum & 1))};
   };
   Pipeline pipeline(Dataset::range(200).map(slow).batch(10), device);
   rest_of(pipeline);

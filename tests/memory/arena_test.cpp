@@ -189,6 +189,21 @@ TEST(Arena, PreallocationTakesTheWholeLimitAtOnceAndKeepsIt) {
   EXPECT_THROW(Fixture(kUnlimited, {.preallocate = true}), InvalidArgument);
 }
 
+TEST(Arena, PreallocatedPagesGiveWayToALowerLimitAndToSessions) {
+  Budget root = Budget::root("cpu:0", MiB(64));
+  Arena device(make_dry_pages(kPage), root, {.preallocate = true});
+  Arena session(make_dry_pages(kPage), root.child("session"));
+  Block b = session.allocate(MiB(24), session.budget().account(Tag::user, "x"));
+  EXPECT_LE(root.used(), MiB(64));
+  EXPECT_LE(device.stats().mapped, MiB(40)) << "what goes back goes in whole chunks";
+  root.set_limit(MiB(32));
+  EXPECT_LE(root.used(), MiB(32));
+  EXPECT_EQ(session.stats().live, MiB(24));
+  EXPECT_THROW(root.set_limit(MiB(16)), InvalidArgument);
+  device.check();
+  session.check();
+}
+
 TEST(Arena, PrepareMapsAheadInOnePiece) {
   Fixture f(MiB(100));
   f.arena->prepare(MiB(50));

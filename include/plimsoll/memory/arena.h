@@ -67,7 +67,8 @@ struct ArenaOptions {
   Bytes address_space = 0;
   /// Every block starts at, and is sized in, multiples of this; a power of two.
   Bytes alignment = 256;
-  /// Map everything the budget's limit allows at once, and keep it.
+  /// Map everything the budget's limit allows at once, and keep it: trim() returns nothing. Free
+  /// pages still go where a lowered limit or a neighbour in the same tree wants them.
   bool preallocate = false;
   /// Records fences for streams; without it every stream counts as the host's.
   std::shared_ptr<FenceSource> fences = nullptr;
