@@ -36,3 +36,36 @@ if(PkgConfig_FOUND)
 endif()
 target_compile_definitions(plimsoll_dependencies
                            INTERFACE PLIMSOLL_HAS_HIGHWAY=${plimsoll_has_highway})
+
+# Threads for our own loops, the same that the mathematical libraries use.
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(OpenMP_CXX_FOUND)
+  target_link_libraries(plimsoll_dependencies INTERFACE OpenMP::OpenMP_CXX)
+endif()
+
+# BLAS and oneDNN do the heavy mathematics of the CPU; without them our own kernels do.
+# PLIMSOLL_HAS_BLAS and PLIMSOLL_HAS_ONEDNN are 0 or 1 in every source of the library.
+option(PLIMSOLL_ONEDNN "Use oneDNN where it is found" ON)
+option(PLIMSOLL_BLAS "Use OpenBLAS where it is found" ON)
+set(plimsoll_has_blas 0)
+set(plimsoll_has_onednn 0)
+if(PLIMSOLL_BLAS AND PkgConfig_FOUND)
+  pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
+  if(OPENBLAS_FOUND)
+    set(plimsoll_has_blas 1)
+    target_link_libraries(plimsoll_dependencies INTERFACE PkgConfig::OPENBLAS)
+  endif()
+endif()
+if(PLIMSOLL_ONEDNN)
+  # Not by its package file: Debian's asks for OpenCL's headers, which nothing here needs.
+  find_path(ONEDNN_INCLUDE dnnl.hpp)
+  find_library(ONEDNN_LIBRARY dnnl)
+  mark_as_advanced(ONEDNN_INCLUDE ONEDNN_LIBRARY)
+  if(ONEDNN_INCLUDE AND ONEDNN_LIBRARY)
+    set(plimsoll_has_onednn 1)
+    target_link_libraries(plimsoll_dependencies INTERFACE "${ONEDNN_LIBRARY}")
+  endif()
+endif()
+target_compile_definitions(
+  plimsoll_dependencies INTERFACE PLIMSOLL_HAS_BLAS=${plimsoll_has_blas}
+                                  PLIMSOLL_HAS_ONEDNN=${plimsoll_has_onednn})

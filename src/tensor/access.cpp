@@ -49,7 +49,7 @@ const Device* mover(const Storage& a, const Storage& b) {
 }  // namespace
 
 Bytes Tensor::nbytes() const {
-  const Rep& r = rep("nbytes");
+  const Rep& r = type_rep("nbytes");
   const std::int64_t count = r.shape.elements();
   if (r.dtype != DType::bytes) return static_cast<Bytes>(count) * dtype_size(r.dtype);
   Bytes sum = 0;

@@ -99,6 +99,7 @@ std::int64_t position(const std::array<std::int64_t, kMaxRank>& index,
 std::string Tensor::to_string(const PrintOptions& options) const {
   if (rep_ == nullptr) return "undefined tensor";
   const Rep& r = *rep_;
+  if (r.symbol != nullptr) return r.symbol->describe() + "\n" + type().to_string();
   const std::string footer = fmt::format("{} {} on {}", dtype_name(r.dtype), r.shape.to_string(),
                                          r.storage->device().name());
   if (r.shape.elements() == 0) return "[]\n" + footer;

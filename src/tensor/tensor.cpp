@@ -71,9 +71,34 @@ Bytes dense_bytes(const Shape& shape, DType dtype) {
   return static_cast<Bytes>(bytes);
 }
 
-const Tensor::Rep& Tensor::rep(const char* who) const {
+const Tensor::Rep& Tensor::type_rep(const char* who) const {
   if (rep_ == nullptr) throw InvalidArgument(fmt::format("[Tensor::{}] undefined tensor", who));
   return *rep_;
+}
+
+const Tensor::Rep& Tensor::rep(const char* who) const {
+  const Rep& r = type_rep(who);
+  if (r.symbol != nullptr) {
+    throw InvalidArgument(fmt::format(
+        "[Tensor::{}] {} {} has no data; look at values outside the trace, and use ops on it within",
+        who, r.symbol->describe(), TensorType{r.dtype, r.shape}.to_string()));
+  }
+  return r;
+}
+
+const Tensor::Rep& Tensor::viewable_rep(const char* who) const {
+  const Rep& r = rep(who);
+  if (ViewListener* listener = ViewListener::current()) listener->on_view(r.id, who);
+  return r;
+}
+
+Tensor Tensor::symbolic(const TensorType& type, std::shared_ptr<const Symbol> symbol) {
+  if (symbol == nullptr) throw InvalidArgument("[Tensor::symbolic] no symbol");
+  return Tensor(std::make_shared<Rep>(Rep{.storage = nullptr,
+                                          .symbol = std::move(symbol),
+                                          .dtype = type.dtype,
+                                          .shape = type.shape,
+                                          .strides = type.shape.contiguous_strides()}));
 }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device,
@@ -138,15 +163,17 @@ Tensor Tensor::from_storage(std::shared_ptr<Storage> storage, DType dtype, const
   return Tensor(std::make_shared<Rep>(std::move(rep)));
 }
 
-DType Tensor::dtype() const { return rep("dtype").dtype; }
-const Shape& Tensor::shape() const { return rep("shape").shape; }
-std::span<const std::int64_t> Tensor::strides() const { return rep("strides").stride_span(); }
+std::uint64_t Tensor::id() const { return type_rep("id").id; }
+const std::shared_ptr<const Symbol>& Tensor::symbol() const { return type_rep("symbol").symbol; }
+DType Tensor::dtype() const { return type_rep("dtype").dtype; }
+const Shape& Tensor::shape() const { return type_rep("shape").shape; }
+std::span<const std::int64_t> Tensor::strides() const { return type_rep("strides").stride_span(); }
 const Device& Tensor::device() const { return rep("device").storage->device(); }
 const std::shared_ptr<Storage>& Tensor::storage() const { return rep("storage").storage; }
 Bytes Tensor::offset() const { return rep("offset").offset; }
 
 bool Tensor::is_contiguous() const {
-  const Rep& r = rep("is_contiguous");
+  const Rep& r = type_rep("is_contiguous");
   if (r.shape.elements() == 0) return true;
   const auto dense = r.shape.contiguous_strides();
   for (int i = 0; i < r.shape.rank(); ++i) {

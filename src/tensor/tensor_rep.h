@@ -10,9 +10,14 @@
 
 namespace plimsoll {
 
-/// What a handle points to; never changes.
+/// A number no other tensor of this process has.
+std::uint64_t next_tensor_id();
+
+/// What a handle points to; never changes. Has storage or a symbol.
 struct Tensor::Rep {
   std::shared_ptr<Storage> storage;
+  std::shared_ptr<const Symbol> symbol = nullptr;
+  std::uint64_t id = next_tensor_id();
   DType dtype = DType::f32;
   Shape shape;
   std::array<std::int64_t, kMaxRank> strides{};

@@ -61,7 +61,7 @@ std::optional<Strides> reshaped_strides(const Shape& from, std::span<const std::
 }  // namespace
 
 Tensor Tensor::reshape(const Shape& shape) const {
-  const Rep& r = rep("reshape");
+  const Rep& r = viewable_rep("reshape");
   if (shape.elements() != r.shape.elements()) {
     throw InvalidArgument(fmt::format("[Tensor::reshape] {} has {} elements, {} has {}",
                                       r.shape.to_string(), r.shape.elements(), shape.to_string(),
@@ -79,7 +79,7 @@ Tensor Tensor::reshape(const Shape& shape) const {
 }
 
 Tensor Tensor::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t step) const {
-  const Rep& r = rep("slice");
+  const Rep& r = viewable_rep("slice");
   const auto at = static_cast<std::size_t>(r.shape.index(dim));
   const std::int64_t extent = r.shape.dim(dim);
   const std::int64_t first = begin < 0 ? begin + extent : begin;
@@ -100,7 +100,7 @@ Tensor Tensor::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t
 }
 
 Tensor Tensor::select(int dim, std::int64_t index) const {
-  const Rep& r = rep("select");
+  const Rep& r = viewable_rep("select");
   const int at = r.shape.index(dim);
   const std::int64_t extent = r.shape[at];
   const std::int64_t position = index < 0 ? index + extent : index;
@@ -112,7 +112,7 @@ Tensor Tensor::select(int dim, std::int64_t index) const {
 }
 
 Tensor Tensor::transpose(int dim0, int dim1) const {
-  const Rep& r = rep("transpose");
+  const Rep& r = viewable_rep("transpose");
   std::array<int, kMaxRank> order{};
   for (int i = 0; i < r.shape.rank(); ++i) order[static_cast<std::size_t>(i)] = i;
   std::swap(order[static_cast<std::size_t>(r.shape.index(dim0))],
@@ -121,7 +121,7 @@ Tensor Tensor::transpose(int dim0, int dim1) const {
 }
 
 Tensor Tensor::permute(std::span<const int> order) const {
-  const Rep& r = rep("permute");
+  const Rep& r = viewable_rep("permute");
   std::array<std::int64_t, kMaxRank> dims{};
   std::array<bool, kMaxRank> seen{};
   Strides strides{};
@@ -141,7 +141,7 @@ Tensor Tensor::permute(std::span<const int> order) const {
 }
 
 Tensor Tensor::squeeze(int dim) const {
-  const Rep& r = rep("squeeze");
+  const Rep& r = viewable_rep("squeeze");
   const int at = r.shape.index(dim);
   if (r.shape[at] != 1) {
     throw InvalidArgument(fmt::format("[Tensor::squeeze] dimension {} of {} has extent {}, not 1",
@@ -153,7 +153,7 @@ Tensor Tensor::squeeze(int dim) const {
 }
 
 Tensor Tensor::squeeze() const {
-  rep("squeeze");
+  viewable_rep("squeeze");
   Tensor result = *this;
   for (int i = rank() - 1; i >= 0; --i) {
     if (result.shape()[i] == 1) result = result.squeeze(i);
@@ -162,7 +162,7 @@ Tensor Tensor::squeeze() const {
 }
 
 Tensor Tensor::unsqueeze(int dim) const {
-  const Rep& r = rep("unsqueeze");
+  const Rep& r = viewable_rep("unsqueeze");
   const int at = dim < 0 ? dim + r.shape.rank() + 1 : dim;
   const Shape shape = r.shape.with_inserted(at, 1);
   Strides strides = r.strides;

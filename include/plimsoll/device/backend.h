@@ -10,6 +10,10 @@
 
 namespace plimsoll {
 
+namespace ops {
+class KernelTable;
+}
+
 /// What a kind of device must bring: pages, streams, copies and its own figures. One object is one
 /// opened device. The CPU's is in src/device, CUDA's in src/backend/cuda. Thread-safe.
 class DeviceBackend {
@@ -49,6 +53,8 @@ class CudaModule {
   /// Reads a device's description without making a context.
   virtual DeviceInfo describe(int ordinal) = 0;
   virtual std::shared_ptr<DeviceBackend> open(int ordinal) = 0;
+  /// How ops run on its devices; null where it brings none. Lives as long as the module.
+  virtual const ops::KernelTable* kernels() { return nullptr; }
 };
 
 /// The module, loaded at the first call; null where there is none, and `why` says why: built

@@ -15,6 +15,8 @@
 #include <plimsoll/device/device.h>
 #include <plimsoll/memory/tag.h>
 #include <plimsoll/tensor/storage.h>
+#include <plimsoll/tensor/symbol.h>
+#include <plimsoll/tensor/tensor_type.h>
 
 namespace plimsoll {
 
@@ -81,8 +83,18 @@ class Tensor {
   static Tensor from_storage(std::shared_ptr<Storage> storage, DType dtype, const Shape& shape,
                              std::span<const std::int64_t> strides = {}, Bytes offset = 0);
 
+  /// A tensor without data, of a trace or not yet allocated. It has a dtype and a shape; whatever
+  /// needs data or a device throws InvalidArgument naming `symbol`.
+  static Tensor symbolic(const TensorType& type, std::shared_ptr<const Symbol> symbol);
+
   // What it is.
 
+  /// Names this value in this process: copies of the handle share it, views and clones do not.
+  std::uint64_t id() const;
+  /// True if it has no data; symbol() then says what it stands for, else it is null.
+  bool is_symbolic() const { return symbol() != nullptr; }
+  const std::shared_ptr<const Symbol>& symbol() const;
+  TensorType type() const { return {dtype(), shape()}; }
   DType dtype() const;
   const Shape& shape() const;
   int rank() const { return shape().rank(); }
@@ -187,8 +199,13 @@ class Tensor {
 
   static Tensor from_host(const void* values, std::size_t count, DType dtype, const Shape& shape,
                           const Device& device, const TensorOptions& options);
-  /// What this tensor is; throws InvalidArgument naming the function `who` if it is undefined.
+  /// What this tensor is; throws InvalidArgument naming the function `who` if it is undefined or
+  /// has no data.
   const Rep& rep(const char* who) const;
+  /// The same for what needs no data.
+  const Rep& type_rep(const char* who) const;
+  /// The same for making a view.
+  const Rep& viewable_rep(const char* who) const;
   Tensor view(const Shape& shape, std::span<const std::int64_t> strides, Bytes offset) const;
   template <typename At>
   static Tensor make_strings(std::size_t count, At at, const Shape& shape, const Device& device,

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <plimsoll/graph/graph.h>
+#include <plimsoll/ops/dispatcher.h>
+
+namespace plimsoll::graph {
+
+/// Records ops as a graph instead of running them: put it in force with a DispatchScope and run
+/// the model's code. Tensors it gives out have no data.
+///
+///   Tracer tracer;
+///   Tensor x = tracer.input("images", {DType::f32, {128, 1, 28, 28}});
+///   tracer.bind(weight, Role::parameter, "head.weight");   // data, or only declared
+///   {
+///     ops::DispatchScope scope(tracer);
+///     tracer.output(model(x));
+///   }
+///   Graph graph = tracer.finish();
+class Tracer final : public ops::Dispatcher {
+ public:
+  Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  ~Tracer() override;
+
+  /// A value that is fed for each step.
+  Tensor input(std::string_view name, const TensorType& type);
+  /// From now on `tensor`, with data or without, stands for a persistent value of the graph.
+  /// Binding it again does nothing.
+  void bind(const Tensor& tensor, Role role, Tag tag, std::string_view name);
+  /// `tensor` must be there at the end.
+  void output(const Tensor& tensor);
+
+  std::vector<Tensor> call(const ops::OpCall& call) override;
+
+  /// The value that a tensor stands for now (after writes, the new one); kNone if none.
+  ValueId find(const Tensor& tensor) const;
+
+  /// The graph so far, without what leads nowhere. The tracer stays as it is.
+  Graph finish() const;
+
+ private:
+  struct Traced;
+  ValueId value_of(const Tensor& tensor, const ops::OpCall& call);
+  Tensor tensor_for(ValueId value);
+
+  Graph graph_;
+  std::unordered_map<std::uint64_t, ValueId> bound_;    ///< by tensor id
+  std::vector<std::vector<NodeId>> readers_;            ///< of each value
+};
+
+}  // namespace plimsoll::graph

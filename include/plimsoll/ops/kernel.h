@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/op_def.h>
+
+namespace plimsoll::ops {
+
+/// A dense, row-major array somewhere on the device. Owns nothing.
+struct TensorView {
+  void* data = nullptr;
+  TensorType type;
+
+  const Shape& shape() const { return type.shape; }
+  DType dtype() const { return type.dtype; }
+  std::int64_t elements() const { return type.elements(); }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+/// What a kernel prepares once for a signature: a library's primitive, an algorithm, a plan.
+/// Used by any number of threads at a time, so it does not change.
+struct KernelState {
+  virtual ~KernelState() = default;
+  /// Scratch bytes that a run needs, the same for every run; never a function of the budget.
+  Bytes workspace = 0;
+};
+
+/// One run of a kernel. Everything it touches is here; it allocates nothing on the device.
+struct KernelContext {
+  std::span<const TensorView> outputs;
+  std::span<const TensorView> inputs;  ///< optional ones that were not given are missing at the end
+  const Attributes& attributes;
+  const KernelState* state = nullptr;
+  void* workspace = nullptr;  ///< of state->workspace bytes, aligned to 256
+  StreamId stream = kHostStream;
+  RandomKey random = {};
+
+  const TensorView& in(int i) const { return inputs[static_cast<std::size_t>(i)]; }
+  const TensorView& out(int i) const { return outputs[static_cast<std::size_t>(i)]; }
+};
+
+/// How a backend runs an op. An op that writes an input finds it in `inputs`, and the output for
+/// it has the same address.
+struct Kernel {
+  void (*run)(const KernelContext& context) = nullptr;
+  /// Null where there is nothing to prepare and no workspace. Deterministic: the same types and
+  /// attributes give the same algorithm, whatever the budget.
+  std::shared_ptr<const KernelState> (*prepare)(const OpInputs& inputs,
+                                                std::span<const TensorType> outputs) = nullptr;
+};
+
+/// The kernels of a backend. Filled once by an explicit list, then read by any thread.
+class KernelTable {
+ public:
+  /// Throws InternalError if there is no such op or it has one already.
+  void add(std::string_view op, Kernel kernel);
+  /// Null if there is none.
+  const Kernel* find(const OpDef& op) const;
+
+ private:
+  std::unordered_map<const OpDef*, Kernel> kernels_;
+};
+
+/// Those of a kind of device. DeviceError if its backend is not there.
+const KernelTable& kernels_of(DeviceKind kind);
+
+/// Defined by backend/cpu: every op of the registry has a kernel there.
+const KernelTable& cpu_kernels();
+
+}  // namespace plimsoll::ops

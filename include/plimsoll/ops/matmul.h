@@ -1,0 +1,19 @@
+#pragma once
+
+#include <plimsoll/tensor/tensor.h>
+
+namespace plimsoll::ops {
+
+struct MatmulOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+
+/// Matrix products over the last two dimensions; the others broadcast. Accumulates in f32 (f64 for
+/// f64) and rounds once.
+Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+
+/// x [..., in] times the transpose of weight [out, in], plus bias [out] if it is defined.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <plimsoll/tensor/tensor.h>
+
+namespace plimsoll::ops {
+
+// The only ops that write. What they write into is a parameter, a buffer or a piece of an
+// optimizer's state; whoever reads it afterwards sees the new value. Each returns what it wrote.
+
+/// Writes `value` into `target`, which has the same type.
+Tensor assign(const Tensor& target, const Tensor& value);
+
+/// Hyperparameters that change from step to step come as f32 scalars, so that a trace serves all
+/// steps: `rate` is the learning rate. `gradient` may be 16-bit; parameters and state are f32 (or
+/// all f64).
+
+struct SgdOptions {
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;  ///< added to the gradient
+};
+/// velocity is undefined without momentum.
+void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
+                const Tensor& rate, const SgdOptions& options);
+
+struct AdamOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  bool decoupled = false;  ///< AdamW: decay shrinks the parameter itself
+};
+/// `step` counts from 1, an f32 scalar.
+void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
+                 const Tensor& gradient, const Tensor& rate, const Tensor& step,
+                 const AdamOptions& options);
+
+struct RmspropOptions {
+  double decay = 0.9;
+  double epsilon = 1e-7;
+  double momentum = 0;
+  double weight_decay = 0;
+};
+/// velocity is undefined without momentum.
+void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,
+                    const Tensor& gradient, const Tensor& rate, const RmspropOptions& options);
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace plimsoll {
+
+/// What stands in a tensor that has no data: a value of a trace, or a parameter that is declared
+/// but not yet allocated. The trace derives from it.
+class Symbol {
+ public:
+  virtual ~Symbol() = default;
+  /// For messages: "output 0 of matmul in block3".
+  virtual std::string describe() const = 0;
+};
+
+/// Told of every view made by this thread, while it is set. A gradient tape uses it to refuse views
+/// of tensors it follows, whose gradient would silently be lost.
+class ViewListener {
+ public:
+  virtual ~ViewListener() = default;
+  /// Before a view of the tensor `id` is made by Tensor::`function`. May throw.
+  virtual void on_view(std::uint64_t id, const char* function) = 0;
+
+  /// The one of this thread; null if there is none.
+  static ViewListener* current();
+  /// Sets it and returns the one before.
+  static ViewListener* set_current(ViewListener* listener);
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,139 @@
+#include "ops/eager.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/kernel.h>
+
+#include "ops/check_finite.h"
+#include "ops/kernel_cache.h"
+
+namespace plimsoll::ops {
+namespace {
+
+thread_local const Device* eager_device = nullptr;
+
+/// Signatures whose preparation is remembered: more than a large model has.
+constexpr std::size_t kPreparedSignatures = 4096;
+
+const Device& device_of(const OpCall& call) {
+  if (call.inputs.empty()) {
+    if (eager_device == nullptr) {
+      throw InvalidArgument(fmt::format("[{}] no device to run on", call.def.name));
+    }
+    return *eager_device;
+  }
+  for (const Tensor& input : call.inputs) {
+    if (input.is_symbolic()) {
+      throw InvalidArgument(fmt::format("[{}] {} has no data; run it within its trace, or allocate "
+                                        "the module's parameters first",
+                                        call.def.name, input.symbol()->describe()));
+    }
+  }
+  const Device& device = call.inputs.front().device();
+  for (const Tensor& input : call.inputs) {
+    if (input.device() != device) {
+      throw InvalidArgument(fmt::format("[{}] inputs are on {} and {}; move one with to()",
+                                        call.def.name, device.name(), input.device().name()));
+    }
+  }
+  return device;
+}
+
+class EagerDispatcher final : public Dispatcher {
+ public:
+  std::vector<Tensor> call(const OpCall& call) override {
+    const Device& device = device_of(call);
+    const Kernel* kernel = kernels_of(device.kind()).find(call.def);
+    if (kernel == nullptr) {
+      throw DeviceError(fmt::format("[{}] has no kernel for {}", call.def.name, device.name()));
+    }
+    if (call.def.view) {
+      return {call.inputs.front().contiguous().reshape(call.outputs.front().shape)};
+    }
+
+    std::vector<TensorType> types;
+    for (const Tensor& input : call.inputs) types.push_back(input.type());
+    const OpInputs signature(call.def, types, call.attributes);
+    const auto state = prepared_.get(*kernel, signature, call.outputs);
+
+    // Everything is allocated before anything is computed.
+    std::vector<Tensor> dense;
+    std::vector<TensorView> in;
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      const bool written = (call.def.writes >> i & 1U) != 0;
+      if (written && !call.inputs[i].is_contiguous()) {
+        throw InvalidArgument(
+            fmt::format("[{}] cannot write into a view with gaps; input {}", call.def.name, i));
+      }
+      dense.push_back(call.inputs[i].contiguous());
+      in.push_back({written ? dense.back().raw_mutable_data()
+                            : const_cast<void*>(dense.back().raw_data()),
+                    types[i]});
+    }
+    std::vector<Tensor> results = outputs_of(call, device);
+    std::vector<TensorView> out;
+    bool work = call.def.writes != 0;
+    for (Tensor& result : results) {
+      out.push_back({result.raw_mutable_data(), result.type()});
+      work = work || result.elements() != 0;
+    }
+    const Bytes scratch = state == nullptr ? 0 : state->workspace;
+    const Block workspace = device.allocate(scratch, Tag::workspace, call.def.name);
+    if (work) {
+      kernel->run({.outputs = out,
+                   .inputs = in,
+                   .attributes = call.attributes,
+                   .state = state.get(),
+                   .workspace = workspace.data(),
+                   .random = RandomScope::key()});
+    }
+    if (CheckFiniteScope::current()) check_outputs_finite(call, results);
+    return results;
+  }
+
+ private:
+  static std::vector<Tensor> outputs_of(const OpCall& call, const Device& device) {
+    std::vector<Tensor> results;
+    results.reserve(call.outputs.size());
+    if (call.def.writes != 0) {
+      for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+        if ((call.def.writes >> i & 1U) != 0) results.push_back(call.inputs[i]);
+      }
+      return results;
+    }
+    for (const TensorType& type : call.outputs) {
+      results.push_back(Tensor::empty(type.shape, type.dtype, device,
+                                      {.tag = Tag::activations, .label = call.def.name}));
+    }
+    return results;
+  }
+
+  KernelCache prepared_{kPreparedSignatures};
+};
+
+}  // namespace
+
+Dispatcher& Dispatcher::eager() {
+  thread_local EagerDispatcher dispatcher;
+  return dispatcher;
+}
+
+EagerDeviceScope::EagerDeviceScope(const Device& device)
+    : before_(std::exchange(eager_device, &device)) {}
+EagerDeviceScope::~EagerDeviceScope() { eager_device = before_; }
+
+std::vector<Tensor> call_on(const Device& device, const OpDef& def, const Attributes& attributes) {
+  const EagerDeviceScope scope(device);
+  return ops::call(def, std::span<const Tensor>(), attributes);
+}
+
+std::vector<Tensor> call_like(const Tensor& like, const OpDef& def, const Attributes& attributes) {
+  if (like.is_symbolic()) return ops::call(def, std::span<const Tensor>(), attributes);
+  return call_on(like.device(), def, attributes);
+}
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+
+#include <plimsoll/ops/op_def.h>
+
+// Each family's ops, defined in the file of its name. registry.cpp puts them together.
+
+namespace plimsoll::ops {
+
+using Family = std::span<const OpDef* const>;
+
+Family elementwise_unary_ops();
+Family elementwise_binary_ops();
+Family cast_ops();
+Family reduce_ops();
+Family matmul_ops();
+Family shape_ops();
+Family random_ops();
+Family update_ops();
+
+}  // namespace plimsoll::ops

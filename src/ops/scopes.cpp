@@ -1,0 +1,63 @@
+// The thread-local settings of ops/dispatcher.h.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/dispatcher.h>
+
+namespace plimsoll::ops {
+namespace {
+
+thread_local Dispatcher* current_dispatcher = nullptr;
+thread_local std::optional<DType> compute_dtype;
+thread_local RandomKey random_key;
+thread_local std::int64_t next_random_id = 0;
+thread_local bool check_finite = false;
+
+std::string& scope_name() {
+  thread_local std::string name;
+  return name;
+}
+
+}  // namespace
+
+Dispatcher& Dispatcher::current() {
+  return current_dispatcher != nullptr ? *current_dispatcher : eager();
+}
+
+DispatchScope::DispatchScope(Dispatcher& dispatcher)
+    : before_(std::exchange(current_dispatcher, &dispatcher)) {}
+DispatchScope::~DispatchScope() { current_dispatcher = before_; }
+
+PrecisionScope::PrecisionScope(DType compute) : before_(compute_dtype) {
+  if (!is_floating(compute)) {
+    throw InvalidArgument(
+        fmt::format("[PrecisionScope] {} is no floating dtype", dtype_name(compute)));
+  }
+  compute_dtype = compute == DType::f32 ? std::nullopt : std::optional(compute);
+}
+PrecisionScope::~PrecisionScope() { compute_dtype = before_; }
+std::optional<DType> PrecisionScope::current() { return compute_dtype; }
+
+RandomScope::RandomScope(const RandomKey& key)
+    : key_before_(std::exchange(random_key, key)), next_before_(std::exchange(next_random_id, 0)) {}
+RandomScope::~RandomScope() {
+  random_key = key_before_;
+  next_random_id = next_before_;
+}
+RandomKey RandomScope::key() { return random_key; }
+std::int64_t RandomScope::next_id() { return next_random_id++; }
+
+NameScope::NameScope(std::string_view name) : length_before_(scope_name().size()) {
+  if (length_before_ != 0) scope_name() += '/';
+  scope_name() += name;
+}
+NameScope::~NameScope() { scope_name().resize(length_before_); }
+const std::string& NameScope::current() { return scope_name(); }
+
+CheckFiniteScope::CheckFiniteScope() : before_(std::exchange(check_finite, true)) {}
+CheckFiniteScope::~CheckFiniteScope() { check_finite = before_; }
+bool CheckFiniteScope::current() { return check_finite; }
+
+}  // namespace plimsoll::ops

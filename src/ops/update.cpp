@@ -1,0 +1,38 @@
+// Ops that write: the only way in which a parameter, a buffer or an optimizer's state changes.
+#include <plimsoll/ops/update.h>
+
+#include <array>
+
+#include <plimsoll/ops/dispatcher.h>
+
+#include "ops/families.h"
+
+namespace plimsoll::ops {
+namespace {
+
+const OpDef kAssign = {
+    .name = "assign",
+    .family = "update",
+    .summary = "writes a value into a parameter, a buffer or state",
+    .inputs = 2,
+    .dtypes = kAnyDType,
+    .types =
+        [](const OpInputs& inputs) {
+          if (inputs[0] != inputs[1]) inputs.fail("target and value differ in type");
+          return std::vector<TensorType>{inputs[0]};
+        },
+    .writes = 1,
+    .precision = Precision::keep,
+};
+
+constexpr std::array kOps = {&kAssign};
+
+}  // namespace
+
+Family update_ops() { return kOps; }
+
+Tensor assign(const Tensor& target, const Tensor& value) {
+  return call_one(kAssign, {target, value});
+}
+
+}  // namespace plimsoll::ops
