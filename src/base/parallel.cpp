@@ -37,10 +37,9 @@ void set_compute_threads(int threads) {
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
-  const std::int64_t most = (count + std::max<std::int64_t>(grain, 1) - 1) /
-                            std::max<std::int64_t>(grain, 1);
-  const auto threads =
-      static_cast<int>(std::min<std::int64_t>(compute_threads(), most));
+  const std::int64_t most =
+      (count + std::max<std::int64_t>(grain, 1) - 1) / std::max<std::int64_t>(grain, 1);
+  const auto threads = static_cast<int>(std::min<std::int64_t>(compute_threads(), most));
 #if PLIMSOLL_OPENMP
   if (threads > 1 && omp_in_parallel() == 0) {
     std::exception_ptr error;

@@ -17,8 +17,8 @@ Shape broadcast_shape(const OpInputs& inputs, int a, int b) {
     const std::int64_t x = l < 0 ? 1 : left[l];
     const std::int64_t y = r < 0 ? 1 : right[r];
     if (x != y && x != 1 && y != 1) {
-      inputs.fail(fmt::format("shapes {} and {} do not broadcast", left.to_string(),
-                              right.to_string()));
+      inputs.fail(
+          fmt::format("shapes {} and {} do not broadcast", left.to_string(), right.to_string()));
     }
     dims[static_cast<std::size_t>(i)] = x == 1 ? y : x;
   }

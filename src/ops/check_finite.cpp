@@ -23,11 +23,16 @@ std::int64_t first_not_finite(const Tensor& tensor) {
 
 std::int64_t first_not_finite(const Tensor& tensor) {
   switch (tensor.dtype()) {
-    case DType::f64: return first_not_finite<double>(tensor);
-    case DType::f32: return first_not_finite<float>(tensor);
-    case DType::f16: return first_not_finite<Float16>(tensor);
-    case DType::bf16: return first_not_finite<BFloat16>(tensor);
-    default: return -1;
+    case DType::f64:
+      return first_not_finite<double>(tensor);
+    case DType::f32:
+      return first_not_finite<float>(tensor);
+    case DType::f16:
+      return first_not_finite<Float16>(tensor);
+    case DType::bf16:
+      return first_not_finite<BFloat16>(tensor);
+    default:
+      return -1;
   }
 }
 
@@ -43,9 +48,9 @@ void check_outputs_finite(const OpCall& call, std::span<const Tensor> outputs) {
                             first_not_finite(input) >= 0 ? " (not finite)" : "");
     }
     const std::string& scope = NameScope::current();
-    throw Error(fmt::format("[{}] output {} {} has a NaN or an infinity at element {}{}{}; inputs: {}",
-                            call.def.name, i, outputs[i].type().to_string(), at,
-                            scope.empty() ? "" : ", in ", scope, inputs));
+    throw Error(fmt::format(
+        "[{}] output {} {} has a NaN or an infinity at element {}{}{}; inputs: {}", call.def.name,
+        i, outputs[i].type().to_string(), at, scope.empty() ? "" : ", in ", scope, inputs));
   }
 }
 

@@ -28,9 +28,10 @@ const Device& device_of(const OpCall& call) {
   }
   for (const Tensor& input : call.inputs) {
     if (input.is_symbolic()) {
-      throw InvalidArgument(fmt::format("[{}] {} has no data; run it within its trace, or allocate "
-                                        "the module's parameters first",
-                                        call.def.name, input.symbol()->describe()));
+      throw InvalidArgument(
+          fmt::format("[{}] {} has no data; run it within its trace, or allocate "
+                      "the module's parameters first",
+                      call.def.name, input.symbol()->describe()));
     }
   }
   const Device& device = call.inputs.front().device();
@@ -70,9 +71,9 @@ class EagerDispatcher final : public Dispatcher {
             fmt::format("[{}] cannot write into a view with gaps; input {}", call.def.name, i));
       }
       dense.push_back(call.inputs[i].contiguous());
-      in.push_back({written ? dense.back().raw_mutable_data()
-                            : const_cast<void*>(dense.back().raw_data()),
-                    types[i]});
+      in.push_back(
+          {written ? dense.back().raw_mutable_data() : const_cast<void*>(dense.back().raw_data()),
+           types[i]});
     }
     std::vector<Tensor> results = outputs_of(call, device);
     std::vector<TensorView> out;

@@ -93,9 +93,7 @@ Family elementwise_unary_ops() { return kOps; }
 Tensor neg(const Tensor& x) { return call_one(kNeg, {x}); }
 Tensor square(const Tensor& x) { return call_one(kSquare, {x}); }
 Tensor relu(const Tensor& x) { return call_one(kRelu, {x}); }
-Tensor scale(const Tensor& x, double factor) {
-  return call_one(kScale, {x}, {{"factor", factor}});
-}
+Tensor scale(const Tensor& x, double factor) { return call_one(kScale, {x}, {{"factor", factor}}); }
 Tensor stop_gradient(const Tensor& x) { return call_one(kStopGradient, {x}); }
 
 }  // namespace plimsoll::ops

@@ -18,5 +18,18 @@ Family matmul_ops();
 Family shape_ops();
 Family random_ops();
 Family update_ops();
+Family compare_ops();
+Family select_ops();
+Family reduce_index_ops();
+Family convolution_ops();
+Family pooling_ops();
+Family normalize_ops();
+Family dropout_ops();
+Family softmax_ops();
+Family cross_entropy_ops();
+Family linear_cross_entropy_ops();
+Family attention_ops();
+Family gather_ops();
+Family optimizer_update_ops();
 
 }  // namespace plimsoll::ops

@@ -8,7 +8,9 @@ namespace {
 
 std::size_t hash_of(const Kernel& kernel, const OpInputs& inputs) {
   std::size_t h = std::hash<const void*>()(&kernel) ^ inputs.attributes().hash();
-  const auto add = [&h](std::uint64_t value) { h = (h ^ value) * 0x9e3779b97f4a7c15ULL + (h >> 7); };
+  const auto add = [&h](std::uint64_t value) {
+    h = (h ^ value) * 0x9e3779b97f4a7c15ULL + (h >> 7);
+  };
   for (const TensorType& type : inputs.types()) {
     add(static_cast<std::uint64_t>(type.dtype) + 16);
     for (const std::int64_t extent : type.shape) add(static_cast<std::uint64_t>(extent));
@@ -38,8 +40,8 @@ std::shared_ptr<const KernelState> KernelCache::get(const Kernel& kernel, const 
     index_.erase(std::find_if(first, stop, [&](const auto& item) { return item.second == last; }));
     entries_.pop_back();
   }
-  entries_.push_front({&kernel, {inputs.types().begin(), inputs.types().end()},
-                       inputs.attributes(), state, hash});
+  entries_.push_front(
+      {&kernel, {inputs.types().begin(), inputs.types().end()}, inputs.attributes(), state, hash});
   index_.emplace(hash, entries_.begin());
   return state;
 }

@@ -41,8 +41,7 @@ std::vector<TensorType> matmul_types(const OpInputs& inputs) {
 
 Cost matmul_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
   Cost cost;
-  const std::int64_t inner =
-      inputs.shape(0).dim(inputs.attributes().flag("transpose_a") ? -2 : -1);
+  const std::int64_t inner = inputs.shape(0).dim(inputs.attributes().flag("transpose_a") ? -2 : -1);
   cost.flops = 2.0 * static_cast<double>(outputs[0].elements()) * static_cast<double>(inner);
   cost.bytes = static_cast<double>(inputs[0].bytes() + inputs[1].bytes() + outputs[0].bytes());
   return cost;

@@ -19,9 +19,8 @@ void OpInputs::fail(const std::string& message) const {
   std::vector<std::string> types;
   for (const TensorType& type : types_) types.push_back(type.to_string());
   const std::string attributes = attributes_->to_string();
-  throw InvalidArgument(fmt::format("[{}] {} ({}{}{})", def_->name, message,
-                                    fmt::join(types, ", "), attributes.empty() ? "" : "; ",
-                                    attributes));
+  throw InvalidArgument(fmt::format("[{}] {} ({}{}{})", def_->name, message, fmt::join(types, ", "),
+                                    attributes.empty() ? "" : "; ", attributes));
 }
 
 void OpInputs::require_same_dtype(int first) const {

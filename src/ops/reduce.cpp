@@ -41,8 +41,7 @@ const OpDef kSum = {
     .gradient =
         [](GradientContext& g) {
           const Shape& shape = g.input_type(0).shape;
-          const Tensor kept =
-              reshape(g.grad(), kept_shape(shape, g.attributes().integers("axes")));
+          const Tensor kept = reshape(g.grad(), kept_shape(shape, g.attributes().integers("axes")));
           g.set(0, broadcast_to(kept, shape));
         },
     .cheap = true,

@@ -8,9 +8,27 @@ namespace {
 
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> ops;
-  for (const Family family :
-       {elementwise_unary_ops(), elementwise_binary_ops(), cast_ops(), reduce_ops(), matmul_ops(),
-        shape_ops(), random_ops(), update_ops()}) {
+  for (const Family family : {elementwise_unary_ops(),
+                              elementwise_binary_ops(),
+                              cast_ops(),
+                              reduce_ops(),
+                              matmul_ops(),
+                              shape_ops(),
+                              random_ops(),
+                              update_ops(),
+                              compare_ops(),
+                              select_ops(),
+                              reduce_index_ops(),
+                              convolution_ops(),
+                              pooling_ops(),
+                              normalize_ops(),
+                              dropout_ops(),
+                              softmax_ops(),
+                              cross_entropy_ops(),
+                              linear_cross_entropy_ops(),
+                              attention_ops(),
+                              gather_ops(),
+                              optimizer_update_ops()}) {
     ops.insert(ops.end(), family.begin(), family.end());
   }
   return ops;

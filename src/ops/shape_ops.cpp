@@ -22,8 +22,8 @@ const OpDef kReshape = {
         [](const OpInputs& inputs) {
           const Shape shape = inputs.attributes().shape("shape");
           if (shape.elements() != inputs[0].elements()) {
-            inputs.fail(fmt::format("{} elements do not fit {}", inputs[0].elements(),
-                                    shape.to_string()));
+            inputs.fail(
+                fmt::format("{} elements do not fit {}", inputs[0].elements(), shape.to_string()));
           }
           return std::vector<TensorType>{{inputs.dtype(0), shape}};
         },

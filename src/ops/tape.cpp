@@ -31,7 +31,8 @@ struct Record {
   std::vector<Operand> outputs;
 };
 
-/// The bit of operand `i` in a mask; with any number of them the last bit speaks for all from there.
+/// The bit of operand `i` in a mask; with any number of them the last bit speaks for all from
+/// there.
 std::uint32_t bit(std::size_t i) { return 1U << std::min<std::size_t>(i, 31); }
 
 using Gradients = std::unordered_map<std::uint64_t, Tensor>;
@@ -104,9 +105,10 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
 
   void watch(const Tensor& tensor) {
     if (!is_floating(tensor.dtype())) {
-      throw InvalidArgument(fmt::format("[GradientTape::watch] {} has no derivative; only floating "
-                                        "tensors can be watched",
-                                        tensor.type().to_string()));
+      throw InvalidArgument(
+          fmt::format("[GradientTape::watch] {} has no derivative; only floating "
+                      "tensors can be watched",
+                      tensor.type().to_string()));
     }
     followed_.insert(tensor.id());
   }
@@ -146,13 +148,15 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& seed) {
     if (used_up_) {
-      throw InvalidArgument("[GradientTape::gradient] this tape was used; make it persistent to "
-                            "take several gradients");
+      throw InvalidArgument(
+          "[GradientTape::gradient] this tape was used; make it persistent to "
+          "take several gradients");
     }
     if (!is_floating(target.dtype())) {
-      throw InvalidArgument(fmt::format("[GradientTape::gradient] the target is {}, which has no "
-                                        "derivative",
-                                        target.type().to_string()));
+      throw InvalidArgument(
+          fmt::format("[GradientTape::gradient] the target is {}, which has no "
+                      "derivative",
+                      target.type().to_string()));
     }
     if (seed.defined() && seed.type() != target.type()) {
       throw InvalidArgument(fmt::format("[GradientTape::gradient] the seed is {}, the target {}",
@@ -218,10 +222,10 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
                                      [&](const Operand& o) { return gradients.contains(o.id); });
     if (!reached) return;
     if (record.def->gradient == nullptr) {
-      throw InvalidArgument(fmt::format("[GradientTape::gradient] {} has no gradient{}{}; use "
-                                        "stop_gradient on its input if none is meant",
-                                        record.def->name, record.scope.empty() ? "" : ", in ",
-                                        record.scope));
+      throw InvalidArgument(
+          fmt::format("[GradientTape::gradient] {} has no gradient{}{}; use "
+                      "stop_gradient on its input if none is meant",
+                      record.def->name, record.scope.empty() ? "" : ", in ", record.scope));
     }
     const NameScope scope(record.scope);
     RecordContext context(record, gradients, like);

@@ -79,9 +79,10 @@ const Tensor::Rep& Tensor::type_rep(const char* who) const {
 const Tensor::Rep& Tensor::rep(const char* who) const {
   const Rep& r = type_rep(who);
   if (r.symbol != nullptr) {
-    throw InvalidArgument(fmt::format(
-        "[Tensor::{}] {} {} has no data; look at values outside the trace, and use ops on it within",
-        who, r.symbol->describe(), TensorType{r.dtype, r.shape}.to_string()));
+    throw InvalidArgument(
+        fmt::format("[Tensor::{}] {} {} has no data; look at values outside the trace, and use ops "
+                    "on it within",
+                    who, r.symbol->describe(), TensorType{r.dtype, r.shape}.to_string()));
   }
   return r;
 }

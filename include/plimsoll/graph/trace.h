@@ -49,8 +49,8 @@ class Tracer final : public ops::Dispatcher {
   Tensor tensor_for(ValueId value);
 
   Graph graph_;
-  std::unordered_map<std::uint64_t, ValueId> bound_;    ///< by tensor id
-  std::vector<std::vector<NodeId>> readers_;            ///< of each value
+  std::unordered_map<std::uint64_t, ValueId> bound_;  ///< by tensor id
+  std::vector<std::vector<NodeId>> readers_;          ///< of each value
 };
 
 }  // namespace plimsoll::graph

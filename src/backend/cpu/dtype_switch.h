@@ -17,10 +17,14 @@ using Acc = std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, B
 template <typename Body>
 void with_float(DType dtype, Body&& body) {
   switch (dtype) {
-    case DType::f64: return body.template operator()<double>();
-    case DType::f32: return body.template operator()<float>();
-    case DType::f16: return body.template operator()<Float16>();
-    case DType::bf16: return body.template operator()<BFloat16>();
+    case DType::f64:
+      return body.template operator()<double>();
+    case DType::f32:
+      return body.template operator()<float>();
+    case DType::f16:
+      return body.template operator()<Float16>();
+    case DType::bf16:
+      return body.template operator()<BFloat16>();
     default:
       throw InternalError(fmt::format("[cpu] no kernel for {}", dtype_name(dtype)));
   }
@@ -30,13 +34,20 @@ void with_float(DType dtype, Body&& body) {
 template <typename Body>
 void with_number(DType dtype, Body&& body) {
   switch (dtype) {
-    case DType::i64: return body.template operator()<std::int64_t>();
-    case DType::i32: return body.template operator()<std::int32_t>();
-    case DType::i16: return body.template operator()<std::int16_t>();
-    case DType::i8: return body.template operator()<std::int8_t>();
-    case DType::u16: return body.template operator()<std::uint16_t>();
-    case DType::u8: return body.template operator()<std::uint8_t>();
-    default: return with_float(dtype, static_cast<Body&&>(body));
+    case DType::i64:
+      return body.template operator()<std::int64_t>();
+    case DType::i32:
+      return body.template operator()<std::int32_t>();
+    case DType::i16:
+      return body.template operator()<std::int16_t>();
+    case DType::i8:
+      return body.template operator()<std::int8_t>();
+    case DType::u16:
+      return body.template operator()<std::uint16_t>();
+    case DType::u8:
+      return body.template operator()<std::uint8_t>();
+    default:
+      return with_float(dtype, static_cast<Body&&>(body));
   }
 }
 

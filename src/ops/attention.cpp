@@ -1,0 +1,7 @@
+#include "ops/families.h"
+
+namespace plimsoll::ops {
+
+Family attention_ops() { return {}; }
+
+}  // namespace plimsoll::ops

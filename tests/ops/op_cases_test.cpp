@@ -1,0 +1,296 @@
+// Every registered op, against values recorded from NumPy or TensorFlow (tests/ops/record): in each
+// dtype it claims, with gaps between elements, traced, and differentiated.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/op_def.h>
+#include <plimsoll/ops/tape.h>
+#include <plimsoll/plan/run_graph.h>
+
+#include "support/op_cases.h"
+
+namespace plimsoll {
+namespace {
+
+using ops::OpDef;
+using test::as_doubles;
+using test::from_doubles;
+using test::OpCase;
+
+std::vector<const OpCase*> cases_of(std::string_view op) {
+  std::vector<const OpCase*> cases;
+  for (const OpCase& c : test::op_cases()) {
+    if (c.op == op) cases.push_back(&c);
+  }
+  return cases;
+}
+
+/// Inputs of their own, so that ops that write do not spoil the case.
+std::vector<Tensor> cloned(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> copies;
+  for (const Tensor& t : tensors) copies.push_back(t.clone(test::op_cases_device(), {}));
+  return copies;
+}
+
+/// What a result may differ by, as a share of the largest value around.
+double allowed(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 1e-12;
+    case DType::f32:
+      return 2e-6;
+    case DType::f16:
+      return 2e-3;
+    case DType::bf16:
+      return 1.2e-2;
+    default:
+      return 0;
+  }
+}
+
+void expect_near(const std::vector<double>& actual, const std::vector<double>& expected,
+                 double share, const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  double largest = 1e-3;
+  for (const double e : expected) {
+    if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double e = expected[i];
+    const double a = actual[i];
+    if (std::isnan(e) ? std::isnan(a) : (a == e || std::abs(a - e) <= share * largest)) continue;
+    ADD_FAILURE() << what << ": element " << i << " is " << a << ", expected " << e;
+    return;
+  }
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.contiguous();
+  const Tensor y = b.contiguous();
+  return x.type() == y.type() &&
+         (x.nbytes() == 0 || std::memcmp(x.raw_data(), y.raw_data(), x.nbytes()) == 0);
+}
+
+/// The same values with a gap after each element of the last dimension.
+Tensor with_gaps(const Tensor& x) {
+  if (x.rank() == 0) return x;
+  Tensor wide = Tensor::zeros(x.shape().with_dim(-1, x.dim(-1) * 2 + 1), x.dtype(), x.device());
+  const Tensor view = wide.slice(-1, 1, Tensor::kToEnd, 2);
+  const Tensor dense = x.contiguous();
+  const auto size = static_cast<std::int64_t>(dtype_size(x.dtype()));
+  auto* to = static_cast<std::byte*>(wide.raw_mutable_data());
+  const auto* from = static_cast<const std::byte*>(dense.raw_data());
+  const std::int64_t width = x.dim(-1);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const std::int64_t at = i / width * (2 * width + 1) + i % width * 2 + 1;
+    std::memcpy(to + at * size, from + i * size, static_cast<std::size_t>(size));
+  }
+  return view;
+}
+
+void check_recorded(const OpDef& def, const OpCase& c) {
+  const auto outputs = ops::call(def, cloned(c.inputs), c.attributes);
+  ASSERT_EQ(outputs.size(), c.outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_EQ(outputs[i].shape(), c.outputs[i].shape()) << "output " << i;
+    // Recorded values may have been computed in f32.
+    const double share = is_floating(outputs[i].dtype()) ? 1e-9 * c.tolerance : 0;
+    expect_near(as_doubles(outputs[i]), as_doubles(c.outputs[i]), share,
+                fmt::format("output {} as recorded", i));
+  }
+}
+
+void check_dtypes(const OpDef& def, const OpCase& c) {
+  if (!c.dtypes || c.inputs.empty()) return;
+  const DType recorded = c.inputs.front().dtype();
+  for (const DType dtype : kDTypes) {
+    if (!def.dtypes.has(dtype) || dtype == recorded) continue;
+    if (is_floating(dtype) != is_floating(recorded) || dtype == DType::boolean) continue;
+    std::vector<Tensor> narrow;
+    std::vector<Tensor> wide;
+    for (const Tensor& input : c.inputs) {
+      const bool follows =
+          is_floating(input.dtype()) == is_floating(recorded) && input.dtype() != DType::boolean;
+      narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), dtype)
+                               : input.clone(test::op_cases_device(), {}));
+      wide.push_back(from_doubles(as_doubles(narrow.back()), input.shape(), input.dtype()));
+    }
+    const auto outputs = ops::call(def, narrow, c.attributes);
+    const auto expected = ops::call(def, wide, c.attributes);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      expect_near(as_doubles(outputs[i]), as_doubles(expected[i]), allowed(dtype) * c.tolerance,
+                  fmt::format("output {} in {}", i, dtype_name(dtype)));
+    }
+  }
+}
+
+void check_gaps(const OpDef& def, const OpCase& c) {
+  if (def.writes != 0) return;
+  std::vector<Tensor> gapped;
+  for (const Tensor& input : c.inputs) gapped.push_back(with_gaps(input));
+  const auto expected = ops::call(def, c.inputs, c.attributes);
+  const auto outputs = ops::call(def, gapped, c.attributes);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(same_bits(outputs[i], expected[i])) << "output " << i << " with gaps";
+  }
+}
+
+void check_traced(const OpDef& def, const OpCase& c) {
+  const auto expected = ops::call(def, cloned(c.inputs), c.attributes);
+  graph::Tracer tracer;
+  std::map<std::string, Tensor> feeds;
+  std::vector<Tensor> inputs = cloned(c.inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if ((def.writes >> i & 1U) != 0) {
+      tracer.bind(inputs[i], graph::Role::state, Tag::user, "s");
+      continue;
+    }
+    const std::string name = "in" + std::to_string(i);
+    feeds.emplace(name, inputs[i]);
+    inputs[i] = tracer.input(name, inputs[i].type());
+  }
+  {
+    const ops::DispatchScope scope(tracer);
+    for (const Tensor& output : ops::call(def, inputs, c.attributes)) tracer.output(output);
+  }
+  const graph::Graph graph = tracer.finish();
+  graph.verify();
+  const auto outputs = plan::run_graph(graph, feeds, test::op_cases_device());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(same_bits(outputs[i], expected[i])) << "output " << i << " traced";
+  }
+}
+
+/// Sum of all floating outputs, each element with a weight of its own.
+double weighed(const std::vector<Tensor>& outputs, const std::vector<Tensor>& weights) {
+  double total = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!weights[i].defined()) continue;
+    const auto values = as_doubles(outputs[i]);
+    const auto w = as_doubles(weights[i]);
+    for (std::size_t k = 0; k < values.size(); ++k) total += values[k] * w[k];
+  }
+  return total;
+}
+
+bool check_gradient(const OpDef& def, const OpCase& c) {
+  if (!c.gradient || def.gradient == nullptr) return false;
+  if (c.inputs.empty() || c.inputs.front().elements() == 0) return false;
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+
+  ops::GradientTape tape({.persistent = true});
+  std::vector<Tensor> sources;
+  for (const Tensor& input : c.inputs) {
+    if (!is_floating(input.dtype())) continue;
+    tape.watch(input);
+    sources.push_back(input);
+  }
+  const auto outputs = ops::call(def, c.inputs, c.attributes);
+  std::vector<Tensor> weights;
+  std::vector<std::vector<double>> gradients(sources.size());
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    gradients[s].resize(static_cast<std::size_t>(sources[s].elements()));
+  }
+  for (const Tensor& output : outputs) {
+    weights.emplace_back();
+    if (!is_floating(output.dtype())) continue;
+    std::vector<double> w(static_cast<std::size_t>(output.elements()));
+    for (double& value : w) value = uniform(random);
+    weights.back() = from_doubles(w, output.shape(), output.dtype());
+    const auto parts = tape.gradient(output, sources, weights.back());
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      if (!parts[s].defined()) continue;
+      EXPECT_EQ(parts[s].type(), sources[s].type());
+      const auto values = as_doubles(parts[s]);
+      for (std::size_t k = 0; k < values.size(); ++k) gradients[s][k] += values[k];
+    }
+  }
+  tape.stop();
+
+  std::size_t source = 0;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!is_floating(c.inputs[i].dtype())) continue;
+    const auto values = as_doubles(c.inputs[i]);
+    std::vector<double> expected;
+    std::vector<double> actual;
+    const std::size_t step = std::max<std::size_t>(1, values.size() / 40);
+    for (std::size_t k = 0; k < values.size(); k += step) {
+      const double h = 1e-5 * std::max(1.0, std::abs(values[k]));
+      const auto at = [&](double x) {
+        auto moved = values;
+        moved[k] = x;
+        auto inputs = c.inputs;
+        inputs[i] = from_doubles(moved, c.inputs[i].shape(), c.inputs[i].dtype());
+        return weighed(ops::call(def, inputs, c.attributes), weights);
+      };
+      expected.push_back((at(values[k] + h) - at(values[k] - h)) / (2 * h));
+      actual.push_back(gradients[source][k]);
+    }
+    expect_near(actual, expected, 2e-6 * c.tolerance, fmt::format("gradient of input {}", i));
+    ++source;
+  }
+  return true;
+}
+
+std::vector<std::string> op_names() {
+  std::vector<std::string> names;
+  for (const OpDef* op : ops::all_ops()) names.emplace_back(op->name);
+  return names;
+}
+
+class Op : public testing::TestWithParam<std::string> {};
+
+TEST_P(Op, IsAsRecordedInEveryDtypeLayoutAndMode) {
+  const OpDef& def = *ops::find_op(GetParam());
+  if (def.random) GTEST_SKIP() << "draws random numbers: tested in random_test.cpp";
+  const auto cases = cases_of(def.name);
+  ASSERT_FALSE(cases.empty()) << "no case in tests/ops/recorded; add one to tests/ops/record";
+  bool differentiated = false;
+  bool empty = false;
+  for (const OpCase* c : cases) {
+    SCOPED_TRACE(c->description);
+    empty = empty || std::any_of(c->inputs.begin(), c->inputs.end(),
+                                 [](const Tensor& t) { return t.elements() == 0; });
+    check_recorded(def, *c);
+    check_dtypes(def, *c);
+    check_gaps(def, *c);
+    check_traced(def, *c);
+    differentiated = check_gradient(def, *c) || differentiated;
+  }
+  EXPECT_TRUE(differentiated || def.gradient == nullptr) << "no case tests the gradient";
+  EXPECT_TRUE(empty || def.inputs == 0) << "no case has a tensor without elements";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Op, testing::ValuesIn(op_names()),
+                         [](const auto& op) { return op.param; });
+
+TEST(Ops, HaveKernelsOnTheCpu) {
+  for (const OpDef* op : ops::all_ops()) {
+    EXPECT_NE(ops::cpu_kernels().find(*op), nullptr) << op->name;
+    EXPECT_NE(op->types, nullptr) << op->name;
+    EXPECT_FALSE(op->summary.empty()) << op->name;
+  }
+}
+
+TEST(Ops, HaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const OpDef* op : ops::all_ops()) EXPECT_TRUE(names.insert(op->name).second) << op->name;
+}
+
+TEST(Ops, EveryRecordedCaseIsOfAnOp) {
+  for (const OpCase& c : test::op_cases()) EXPECT_NE(ops::find_op(c.op), nullptr) << c.op;
+}
+
+}  // namespace
+}  // namespace plimsoll

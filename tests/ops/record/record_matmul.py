@@ -1,0 +1,26 @@
+"""Cases of the matmul family, from NumPy."""
+
+import numpy as np
+from recorder import Recorder
+
+r = Recorder("matmul")
+
+
+def matmul(a_shape, b_shape, ta, tb):
+    a, b = r.normal(*a_shape), r.normal(*b_shape)
+    left = np.swapaxes(a, -1, -2) if ta else a
+    right = np.swapaxes(b, -1, -2) if tb else b
+    r.case("matmul", [a, b], [left @ right], transpose_a=ta, transpose_b=tb)
+
+
+for ta in (False, True):
+    for tb in (False, True):
+        a = (4, 3) if ta else (3, 4)
+        b = (5, 4) if tb else (4, 5)
+        matmul(a, b, ta, tb)
+        matmul((2, 3) + a, (3,) + b, ta, tb)
+        matmul((2, 1) + a, (1, 3) + b, ta, tb)
+matmul((0, 4), (4, 5), False, False)
+matmul((3, 0), (0, 5), False, False)
+matmul((1, 1), (1, 1), False, False)
+r.write()

@@ -1,0 +1,168 @@
+#include "support/op_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::test {
+namespace {
+
+/// Names of attributes must outlive them.
+std::string_view interned(const std::string& name) {
+  static std::deque<std::string> names;
+  const auto it = std::find(names.begin(), names.end(), name);
+  return it != names.end() ? *it : names.emplace_back(name);
+}
+
+ops::Attribute attribute_from(const nlohmann::json& json) {
+  const auto& [kind, value] = *json.items().begin();
+  if (kind == "flag") return value.get<bool>();
+  if (kind == "integer") return value.get<std::int64_t>();
+  if (kind == "number") return value.get<double>();
+  if (kind == "text") return value.get<std::string>();
+  if (kind == "dtype") return parse_dtype(value.get<std::string>());
+  return value.get<std::vector<std::int64_t>>();
+}
+
+Tensor tensor_from(const nlohmann::json& json, const std::string& data) {
+  const auto dims = json.at("shape").get<std::vector<std::int64_t>>();
+  Tensor tensor =
+      Tensor::empty(Shape(std::span<const std::int64_t>(dims)),
+                    parse_dtype(json.at("dtype").get<std::string>()), op_cases_device());
+  const auto offset = json.at("offset").get<std::size_t>();
+  if (offset + tensor.nbytes() > data.size()) throw DataError("recorded cases are truncated");
+  std::copy_n(data.data() + offset, tensor.nbytes(), static_cast<char*>(tensor.raw_mutable_data()));
+  return tensor;
+}
+
+void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) {
+  std::ifstream binary(std::filesystem::path(path).replace_extension(".bin"), std::ios::binary);
+  const std::string data((std::istreambuf_iterator<char>(binary)), {});
+  std::ifstream text(path);
+  int number = 0;
+  for (const nlohmann::json& json : nlohmann::json::parse(text)) {
+    OpCase c;
+    c.op = json.at("op").get<std::string>();
+    for (const auto& [name, value] : json.at("attributes").items()) {
+      c.attributes.set(interned(name), attribute_from(value));
+    }
+    std::string types;
+    for (const auto& input : json.at("inputs")) {
+      c.inputs.push_back(tensor_from(input, data));
+      types += " " + c.inputs.back().type().to_string();
+    }
+    for (const auto& output : json.at("outputs")) c.outputs.push_back(tensor_from(output, data));
+    c.gradient = json.at("gradient").get<bool>();
+    c.dtypes = json.at("dtypes").get<bool>();
+    c.tolerance = json.at("tolerance").get<double>();
+    c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,
+                                c.attributes.to_string(), types);
+    cases.push_back(std::move(c));
+  }
+}
+
+template <typename T>
+std::vector<double> widened(const Tensor& tensor) {
+  std::vector<double> result;
+  if constexpr (std::is_same_v<T, bool>) {
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      result.push_back(tensor.contiguous().data<bool>()[i] ? 1 : 0);
+    }
+  } else {
+    for (const T value : tensor.to_vector<T>()) {
+      if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+        result.push_back(static_cast<float>(value));
+      } else {
+        result.push_back(static_cast<double>(value));
+      }
+    }
+  }
+  return result;
+}
+
+template <typename T>
+void narrow(const std::vector<double>& values, Tensor& tensor) {
+  T* to = tensor.mutable_data<T>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+      to[i] = T(static_cast<float>(values[i]));
+    } else {
+      to[i] = static_cast<T>(values[i]);
+    }
+  }
+}
+
+/// Calls body<T>() for the C++ type of a dtype.
+template <typename Body>
+auto with_type(DType dtype, Body body) {
+  switch (dtype) {
+    case DType::f64:
+      return body.template operator()<double>();
+    case DType::f32:
+      return body.template operator()<float>();
+    case DType::f16:
+      return body.template operator()<Float16>();
+    case DType::bf16:
+      return body.template operator()<BFloat16>();
+    case DType::i64:
+      return body.template operator()<std::int64_t>();
+    case DType::i32:
+      return body.template operator()<std::int32_t>();
+    case DType::i16:
+      return body.template operator()<std::int16_t>();
+    case DType::i8:
+      return body.template operator()<std::int8_t>();
+    case DType::u16:
+      return body.template operator()<std::uint16_t>();
+    case DType::u8:
+      return body.template operator()<std::uint8_t>();
+    case DType::boolean:
+      return body.template operator()<bool>();
+    case DType::bytes:
+      break;
+  }
+  throw InvalidArgument("no numbers in bytes");
+}
+
+}  // namespace
+
+const Device& op_cases_device() {
+  static const Device device = Device::open("cpu:0", {.limit = GiB(2)});
+  return device;
+}
+
+const std::vector<OpCase>& op_cases() {
+  static const std::vector<OpCase> cases = [] {
+    std::vector<std::filesystem::path> files;
+    const std::filesystem::path folder =
+        std::filesystem::path(PLIMSOLL_TEST_SOURCE_DIR) / "ops" / "recorded";
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    std::vector<OpCase> all;
+    for (const auto& file : files) read_family(file, all);
+    return all;
+  }();
+  return cases;
+}
+
+std::vector<double> as_doubles(const Tensor& tensor) {
+  return with_type(tensor.dtype(), [&]<typename T>() { return widened<T>(tensor); });
+}
+
+Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType dtype) {
+  Tensor tensor = Tensor::empty(shape, dtype, op_cases_device());
+  with_type(dtype, [&]<typename T>() { narrow<T>(values, tensor); });
+  return tensor;
+}
+
+}  // namespace plimsoll::test
