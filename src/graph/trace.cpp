@@ -6,6 +6,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "ops/backward.h"
+
 namespace plimsoll::graph {
 
 /// What stands in the tensors a tracer gives out.
@@ -78,7 +80,8 @@ ValueId Tracer::value_of(const Tensor& tensor, const ops::OpCall& call) {
 }
 
 std::vector<Tensor> Tracer::call(const ops::OpCall& call) {
-  Node node{.op = &call.def, .attributes = call.attributes, .scope = ops::NameScope::current()};
+  Node node{.op = &call.def, .attributes = call.attributes, .scope = ops::NameScope::current(),
+            .backward = ops::BackwardScope::current()};
   for (const Tensor& input : call.inputs) node.inputs.push_back(value_of(input, call));
 
   const auto writes = [&](std::size_t i) { return i < 32 && (call.def.writes >> i & 1U) != 0; };

@@ -6,6 +6,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 
+#include "ops/backward.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -14,6 +16,7 @@ thread_local std::optional<DType> compute_dtype;
 thread_local RandomKey random_key;
 thread_local std::int64_t next_random_id = 0;
 thread_local bool check_finite = false;
+thread_local bool backward = false;
 
 std::string& scope_name() {
   thread_local std::string name;
@@ -59,5 +62,9 @@ const std::string& NameScope::current() { return scope_name(); }
 CheckFiniteScope::CheckFiniteScope() : before_(std::exchange(check_finite, true)) {}
 CheckFiniteScope::~CheckFiniteScope() { check_finite = before_; }
 bool CheckFiniteScope::current() { return check_finite; }
+
+BackwardScope::BackwardScope() : before_(std::exchange(backward, true)) {}
+BackwardScope::~BackwardScope() { backward = before_; }
+bool BackwardScope::current() { return backward; }
 
 }  // namespace plimsoll::ops

@@ -12,6 +12,8 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/random.h>
 
+#include "ops/backward.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -166,6 +168,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
     used_up_ = !options_.persistent;
     // Dtypes were settled going forward.
     const PrecisionScope as_recorded(DType::f32);
+    const BackwardScope backward;
 
     std::unordered_set<std::uint64_t> wanted;
     for (const Tensor& source : sources) wanted.insert(source.id());

@@ -47,7 +47,8 @@ struct Node {
   /// Nodes that must run before, though it reads nothing of theirs: those that read the old value
   /// of what this one writes.
   std::vector<NodeId> after;
-  std::string scope;  ///< "encoder/block3"
+  std::string scope;      ///< "encoder/block3"
+  bool backward = false;  ///< traced while gradients were taken
 };
 
 /// A step as a graph in single-assignment form: nodes in an order in which they can run.

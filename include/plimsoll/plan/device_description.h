@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/base/dtype.h>
+#include <plimsoll/device/device.h>
+
+namespace plimsoll::plan {
+
+/// What the planner knows of a device: enough to plan for one that is not there. Rates are what
+/// kernels reach in practice, not the data sheet's peaks.
+struct DeviceDescription {
+  std::string name = "cpu";
+  DeviceKind kind = DeviceKind::cpu;
+  Bytes memory = 0;                  ///< in all
+  double bytes_per_second = 0;       ///< of its own memory, read and written
+  double flops_f32 = 0;              ///< floating-point operations per second
+  double flops_16 = 0;               ///< in f16 and bf16
+  double launch_seconds = 0;         ///< what any op takes at least
+  double host_bytes_per_second = 0;  ///< to and from pinned host memory, each way
+  Bytes runtime = 0;                 ///< context, modules and handles
+  Bytes workspace = 0;               ///< the slot for a library's scratch, per stream
+  Bytes page_size = MiB(2);          ///< memory is taken in multiples of it
+
+  double flops(DType dtype) const {
+    return dtype == DType::f16 || dtype == DType::bf16 ? flops_16 : flops_f32;
+  }
+};
+
+/// A device by name: "cpu" (this machine's), "h200", "h100", "a100", "rtx4090", "t4" ..., or a JSON
+/// file with the fields above by their names. Throws InvalidArgument naming what is wrong and what
+/// there is.
+DeviceDescription describe_device(std::string_view name_or_file);
+/// A device that was opened.
+DeviceDescription describe_device(const Device& device);
+/// The names that describe_device knows.
+std::vector<std::string> known_devices();
+
+}  // namespace plimsoll::plan

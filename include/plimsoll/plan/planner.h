@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <plimsoll/plan/plan.h>
+
+namespace plimsoll::plan {
+
+struct PlanOptions {
+  /// Everything on the device: persistent memory, the range, runtime, rounding.
+  Bytes budget = kUnlimited;
+  DeviceDescription device = {};
+  /// Scopes (of modules: "encoder/block3") whose values must be kept, or computed anew.
+  std::vector<std::string> keep = {};
+  std::vector<std::string> recompute = {};
+  /// For the placement's search.
+  std::chrono::milliseconds placement_time = std::chrono::milliseconds(500);
+};
+
+/// Time against memory.
+struct CurvePoint {
+  Bytes budget = 0;
+  double seconds = 0;
+};
+
+/// Plans one graph for any number of budgets. What does not depend on the budget (fusion,
+/// algorithms, order of sums) is settled here. Not thread-safe.
+class Planner {
+ public:
+  /// Throws InvalidArgument for hints that name no scope of the graph.
+  Planner(std::shared_ptr<const graph::Graph> graph, const PlanOptions& options);
+  ~Planner();
+  Planner(Planner&&) noexcept;
+  Planner& operator=(Planner&&) noexcept;
+
+  /// The fastest plan found whose total is at most `budget`. Throws BudgetTooSmall with the
+  /// smallest budget found, which then works.
+  Plan plan(Bytes budget);
+  /// The smallest total found, without splitting the batch.
+  Plan smallest();
+  /// With everything kept.
+  Plan largest();
+  /// From the largest useful budget to the smallest possible one.
+  std::vector<CurvePoint> curve(int points = 12);
+  /// Persistent state, all gradients of parameters, everything gradients need; nothing computed in
+  /// place, anew, early or fused: the yardstick.
+  Bytes unconstrained_peak() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace plimsoll::plan

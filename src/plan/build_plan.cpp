@@ -1,0 +1,215 @@
+#include "plan/build_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <plimsoll/plan/placement.h>
+
+namespace plimsoll::plan {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::Role;
+using graph::Value;
+using graph::ValueId;
+
+/// The instances of a schedule as buffers: what takes over another's memory is one with it.
+struct Buffers {
+  std::vector<Buffer> list;
+  std::vector<int> of_instance;
+  std::vector<int> of_workspace;  ///< by task; -1 if it needs none
+};
+
+Buffers buffers_of(const StepModel& model, const Schedule& schedule) {
+  Buffers buffers;
+  buffers.of_instance.assign(schedule.instances.size(), -1);
+  for (std::size_t i = 0; i < schedule.instances.size(); ++i) {
+    const Instance& instance = schedule.instances[i];
+    const std::int64_t end = instance.last + 1;
+    if (instance.over >= 0) {
+      const int shared = buffers.of_instance[static_cast<std::size_t>(instance.over)];
+      buffers.of_instance[i] = shared;
+      Buffer& buffer = buffers.list[static_cast<std::size_t>(shared)];
+      buffer.upper = std::max(buffer.upper, end);
+      continue;
+    }
+    buffers.of_instance[i] = static_cast<int>(buffers.list.size());
+    buffers.list.push_back({.size = model.roots[static_cast<std::size_t>(instance.root)].bytes,
+                            .lower = std::max(instance.born, 0),
+                            .upper = std::max<std::int64_t>(end, 0)});
+  }
+  for (std::size_t t = 0; t < schedule.tasks.size(); ++t) {
+    const Bytes bytes = model.work[static_cast<std::size_t>(schedule.tasks[t].work)].workspace;
+    buffers.of_workspace.push_back(bytes == 0 ? -1 : static_cast<int>(buffers.list.size()));
+    if (bytes == 0) continue;
+    const auto at = static_cast<std::int64_t>(t);
+    buffers.list.push_back({.size = bytes, .lower = at, .upper = at + 1});
+  }
+  return buffers;
+}
+
+Tag tag_of(const StepModel& model, const Root& root) {
+  if (root.producer < 0) return Tag::input;
+  const Graph& graph = *model.graph;
+  const Node& producer = graph.node(model.work[static_cast<std::size_t>(root.producer)].node);
+  if (!producer.backward) return Tag::activations;
+  for (const int use : root.uses) {
+    const Node& reader = graph.node(model.work[static_cast<std::size_t>(use)].node);
+    if (reader.op->writes != 0) return Tag::gradients;
+  }
+  return Tag::activations;
+}
+
+void count_at_peak(const StepModel& model, const Schedule& schedule, Plan& plan) {
+  for (const ValueId id : model.persistent) {
+    const Value& value = model.graph->value(id);
+    const Tag tag = value.role == Role::parameter ? Tag::parameters : value.tag;
+    plan.at_peak[tag] += aligned(value.type.bytes());
+  }
+  plan.at_peak[Tag::user] += output_bytes(model);
+  for (std::size_t i = 0; i < schedule.instances.size(); ++i) {
+    const Instance& instance = schedule.instances[i];
+    if (instance.born > schedule.peak_task || instance.last < schedule.peak_task) continue;
+    // What is written over counts once, as what it becomes.
+    const bool taken_over = std::any_of(
+        schedule.instances.begin(), schedule.instances.end(), [&](const Instance& other) {
+          return other.over == static_cast<int>(i) && other.born == schedule.peak_task;
+        });
+    if (taken_over) continue;
+    const Root& root = model.roots[static_cast<std::size_t>(instance.root)];
+    plan.at_peak[tag_of(model, root)] += root.bytes;
+  }
+  if (!schedule.tasks.empty()) {
+    const Task& task = schedule.tasks[static_cast<std::size_t>(schedule.peak_task)];
+    plan.at_peak[Tag::workspace] += model.work[static_cast<std::size_t>(task.work)].workspace;
+  }
+  plan.at_peak[Tag::workspace] += plan.workspace;
+  plan.at_peak[Tag::runtime] += plan.runtime;
+}
+
+/// "recompute: 49 batch_norm, 48 relu"
+std::string recompute_text(const StepModel& model, const Schedule& schedule) {
+  std::map<std::string_view, int> counts;
+  for (const Task& task : schedule.tasks) {
+    if (task.again) {
+      ++counts[model.graph->node(model.work[static_cast<std::size_t>(task.work)].node).op->name];
+    }
+  }
+  std::vector<std::pair<int, std::string_view>> sorted;
+  for (const auto& [name, count] : counts) sorted.emplace_back(-count, name);
+  std::sort(sorted.begin(), sorted.end());
+  std::string text = "recompute:";
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 4) {
+      text += fmt::format(" and {} other ops", sorted.size() - i);
+      break;
+    }
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", -sorted[i].first, sorted[i].second);
+  }
+  return text;
+}
+
+}  // namespace
+
+Bytes output_bytes(const StepModel& model) {
+  Bytes bytes = 0;
+  for (const ValueId id : model.graph->outputs()) {
+    bytes += aligned(model.graph->value(id).type.bytes());
+  }
+  return bytes;
+}
+
+Plan build_plan(const StepModel& model, const std::vector<char>& keep, const PlanOptions& options,
+                Bytes budget, const Choice& kept_all) {
+  Scheduler scheduler(model);
+  const Schedule& schedule = scheduler.run(keep);
+  const Buffers buffers = buffers_of(model, schedule);
+
+  Plan plan;
+  plan.graph = model.graph;
+  plan.device = options.device;
+  plan.budget = budget;
+  plan.persistent = model.persistent_bytes + output_bytes(model);
+  plan.workspace = options.device.workspace;
+  plan.runtime = options.device.runtime;
+  plan.seconds = schedule.seconds;
+  plan.again_seconds = schedule.again_seconds;
+  plan.kept_seconds = kept_all.seconds;
+
+  const PlacementOptions how{.time_limit = options.placement_time, .alignment = kAlignment};
+  Placement placement = place_fast(buffers.list, how);
+  if (placement.height > placement.lower_bound) placement = place(buffers.list, how);
+  plan.range = aligned(placement.height);
+  plan.lower_bound = placement.lower_bound;
+
+  const auto place_of = [&](ValueId value, int instance) {
+    if (instance < 0) return Place{value, true, 0};
+    const int buffer = buffers.of_instance[static_cast<std::size_t>(instance)];
+    return Place{value, false, placement.offsets[static_cast<std::size_t>(buffer)]};
+  };
+  std::vector<int> live(model.roots.size(), -1);
+  for (std::size_t i = 0; i < schedule.instances.size(); ++i) {
+    if (schedule.instances[i].born < 0) {
+      live[static_cast<std::size_t>(schedule.instances[i].root)] = static_cast<int>(i);
+    }
+  }
+  const auto root_of = [&](ValueId v) { return model.root_of[static_cast<std::size_t>(v)]; };
+  for (std::size_t v = 0; v < model.graph->values().size(); ++v) {
+    const Value& value = model.graph->values()[v];
+    if (value.role != Role::input) continue;
+    const int root = root_of(static_cast<ValueId>(v));
+    // One that nobody reads has no place.
+    const int instance = root < 0 ? -1 : live[static_cast<std::size_t>(root)];
+    plan.inputs.push_back(place_of(static_cast<ValueId>(v), instance));
+  }
+  for (std::size_t t = 0; t < schedule.tasks.size(); ++t) {
+    const Task& task = schedule.tasks[t];
+    const Work& work = model.work[static_cast<std::size_t>(task.work)];
+    const Node& node = model.graph->node(work.node);
+    PlannedTask planned{.node = work.node, .again = task.again, .workspace = work.workspace};
+    if (buffers.of_workspace[t] >= 0) {
+      planned.workspace_offset =
+          placement.offsets[static_cast<std::size_t>(buffers.of_workspace[t])];
+    }
+    for (const ValueId v : node.inputs) {
+      int instance = -1;
+      if (root_of(v) >= 0) {
+        const auto at = std::find(work.inputs.begin(), work.inputs.end(), root_of(v));
+        instance = schedule.reads[static_cast<std::size_t>(task.first_instance) +
+                                  static_cast<std::size_t>(at - work.inputs.begin())];
+      }
+      planned.inputs.push_back(place_of(v, instance));
+    }
+    int next = task.first_output;
+    for (const ValueId v : node.outputs) {
+      const int root = root_of(v);
+      planned.outputs.push_back(place_of(v, root < 0 ? -1 : next));
+      if (root >= 0) live[static_cast<std::size_t>(root)] = next++;
+    }
+    plan.tasks.push_back(std::move(planned));
+  }
+  for (const ValueId v : model.graph->outputs()) {
+    const int root = root_of(v);
+    int instance = -1;
+    if (root >= 0) {
+      // Outputs are never dropped, so the first is the only one that lasts.
+      for (std::size_t i = 0; i < schedule.instances.size() && instance < 0; ++i) {
+        if (schedule.instances[i].root == root) instance = static_cast<int>(i);
+      }
+    }
+    plan.outputs.push_back(place_of(v, instance));
+  }
+
+  count_at_peak(model, schedule, plan);
+  if (schedule.again_seconds > 0) {
+    plan.measures.push_back({recompute_text(model, schedule),
+                             kept_all.peak > schedule.peak ? kept_all.peak - schedule.peak : 0,
+                             schedule.again_seconds});
+  }
+  return plan;
+}
+
+}  // namespace plimsoll::plan

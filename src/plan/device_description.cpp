@@ -1,0 +1,142 @@
+#include <plimsoll/plan/device_description.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/parallel.h>
+#include <plimsoll/base/system.h>
+
+namespace plimsoll::plan {
+namespace {
+
+struct Known {
+  const char* name;
+  double gib;
+  double bandwidth;  ///< GB/s that kernels reach
+  double f32;        ///< Tflop/s, with TF32 where the device has it
+  double f16;
+  double host;  ///< GB/s over the bus
+};
+
+// What matmuls and copies reach in practice: about 0.7 of the data sheet's matrix rates and 0.85 of
+// its bandwidth.
+constexpr std::array<Known, 9> kKnown = {{
+    {"h200", 139, 4100, 280, 620, 50},
+    {"h100", 79, 2800, 280, 620, 50},
+    {"a100", 79, 1650, 105, 220, 22},
+    {"a100-40g", 39, 1320, 105, 220, 22},
+    {"l4", 22, 255, 42, 85, 22},
+    {"t4", 15, 270, 6.5, 45, 11},
+    {"v100", 31, 765, 11, 85, 11},
+    {"rtx4090", 23.5, 860, 58, 115, 22},
+    {"rtx3090", 23.5, 800, 25, 50, 22},
+}};
+
+DeviceDescription cpu_description() {
+  DeviceDescription cpu;
+  const int threads = compute_threads();
+  cpu.name = "cpu";
+  cpu.memory = list_devices().front().total;
+  cpu.bytes_per_second = 8e9 * std::min(threads, 16);
+  cpu.flops_f32 = 50e9 * threads;
+  cpu.flops_16 = 50e9 * threads;
+  cpu.launch_seconds = 2e-6;
+  cpu.host_bytes_per_second = 8e9;
+  return cpu;
+}
+
+DeviceDescription gpu_description(const Known& known) {
+  DeviceDescription gpu;
+  gpu.name = known.name;
+  gpu.kind = DeviceKind::cuda;
+  gpu.memory = static_cast<Bytes>(known.gib * static_cast<double>(GiB(1)));
+  gpu.bytes_per_second = known.bandwidth * 1e9;
+  gpu.flops_f32 = known.f32 * 1e12;
+  gpu.flops_16 = known.f16 * 1e12;
+  gpu.launch_seconds = 2e-6;
+  gpu.host_bytes_per_second = known.host * 1e9;
+  gpu.runtime = MiB(640);
+  gpu.workspace = MiB(32);
+  return gpu;
+}
+
+DeviceDescription from_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    throw InvalidArgument(
+        fmt::format("[device] '{}' is neither a known device ({}) nor a file that "
+                    "can be read",
+                    path, fmt::join(known_devices(), ", ")));
+  }
+  try {
+    const nlohmann::json json = nlohmann::json::parse(file);
+    const auto size = [&](const char* field) {
+      const auto& value = json.at(field);
+      return value.is_string() ? parse_bytes(value.get<std::string>(), field) : value.get<Bytes>();
+    };
+    DeviceDescription d;
+    d.name = json.value("name", path);
+    d.kind = json.value("kind", "cuda") == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+    d.memory = size("memory");
+    d.bytes_per_second = json.at("bytes_per_second").get<double>();
+    d.flops_f32 = json.at("flops_f32").get<double>();
+    d.flops_16 = json.at("flops_16").get<double>();
+    d.launch_seconds = json.value("launch_seconds", 2e-6);
+    d.host_bytes_per_second = json.value("host_bytes_per_second", 1e10);
+    d.runtime = json.contains("runtime") ? size("runtime") : MiB(640);
+    d.workspace = json.contains("workspace") ? size("workspace") : MiB(32);
+    d.page_size = json.contains("page_size") ? size("page_size") : MiB(2);
+    if (!(d.bytes_per_second > 0 && d.flops_f32 > 0 && d.flops_16 > 0)) {
+      throw InvalidArgument(fmt::format("[device] rates in {} must be above 0", path));
+    }
+    return d;
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidArgument(
+        fmt::format("[device] {} does not describe a device: {}", path, error.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> known_devices() {
+  std::vector<std::string> names = {"cpu"};
+  for (const Known& known : kKnown) names.emplace_back(known.name);
+  return names;
+}
+
+DeviceDescription describe_device(std::string_view name) {
+  if (name == "cpu" || name == "cpu:0") return cpu_description();
+  for (const Known& known : kKnown) {
+    if (name == known.name) return gpu_description(known);
+  }
+  return from_file(std::string(name));
+}
+
+DeviceDescription describe_device(const Device& device) {
+  if (device.kind() == DeviceKind::cpu) {
+    DeviceDescription cpu = cpu_description();
+    cpu.page_size = device.arena().source()->page_size();
+    return cpu;
+  }
+  const DeviceInfo info = device.info();
+  // The nearest one we know by its words; else a cautious one.
+  std::string words = info.description;
+  std::transform(words.begin(), words.end(), words.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  DeviceDescription gpu = gpu_description(kKnown[2]);
+  for (const Known& known : kKnown) {
+    if (words.find(known.name) != std::string::npos) gpu = gpu_description(known);
+  }
+  gpu.memory = info.total;
+  gpu.runtime = device.runtime();
+  gpu.page_size = device.arena().source()->page_size();
+  return gpu;
+}
+
+}  // namespace plimsoll::plan

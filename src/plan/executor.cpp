@@ -1,0 +1,160 @@
+#include <plimsoll/plan/executor.h>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/kernel.h>
+
+#include "plan/range_check.h"
+
+namespace plimsoll::plan {
+
+using graph::Graph;
+using graph::Node;
+using graph::Value;
+using graph::ValueId;
+
+struct Executor::State {
+  /// A task ready to run: nothing is looked up or allocated any more.
+  struct Launch {
+    const ops::Kernel* kernel;
+    const Node* node;
+    std::shared_ptr<const ops::KernelState> prepared;
+    std::vector<ops::TensorView> inputs;
+    std::vector<ops::TensorView> outputs;
+    void* workspace;
+  };
+
+  State(const Plan& p, const Device& d) : plan(p), device(d) {}
+
+  std::byte* at(Bytes offset) { return static_cast<std::byte*>(range.data()) + offset; }
+
+  ops::TensorView view(const Place& place) {
+    const Value& value = plan.graph->value(place.value);
+    if (!place.persistent) return {at(place.offset), value.type};
+    Tensor tensor = plan.graph->value(value.memory).tensor;
+    if (!tensor.defined() || tensor.is_symbolic()) {
+      throw InvalidArgument(fmt::format("[Executor] {} has no data; allocate it first",
+                                        value.name.empty() ? "a persistent value" : value.name));
+    }
+    if (tensor.device() != device) {
+      throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
+                                        tensor.device().name(), device.name()));
+    }
+    return {const_cast<void*>(tensor.raw_data()), value.type};
+  }
+
+  Plan plan;
+  Device device;
+  Block range;
+  Block slot;  ///< workspace that stands apart
+  std::vector<Launch> launches;
+  std::vector<ops::TensorView> inputs;
+  std::vector<ops::TensorView> results;  ///< in the range
+  std::vector<Tensor> outputs;           ///< copies
+  std::unique_ptr<RangeCheck> check;
+};
+
+Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions& options)
+    : state_(std::make_unique<State>(plan, device)) {
+  State& s = *state_;
+  s.range = device.allocate(plan.range, Tag::activations, "plan");
+  s.slot = device.allocate(plan.workspace, Tag::workspace, "plan");
+  const ops::KernelTable& kernels = ops::kernels_of(device.kind());
+  // A node that runs again is prepared once.
+  std::vector<std::shared_ptr<const ops::KernelState>> prepared(plan.graph->nodes().size());
+  for (const PlannedTask& task : plan.tasks) {
+    const Node& node = plan.graph->node(task.node);
+    const ops::Kernel* kernel = kernels.find(*node.op);
+    if (kernel == nullptr) {
+      throw DeviceError(fmt::format("[{}] has no kernel for {}", node.op->name, device.name()));
+    }
+    State::Launch launch{.kernel = kernel, .node = &node, .workspace = nullptr};
+    std::vector<TensorType> in;
+    std::vector<TensorType> out;
+    for (const Place& place : task.inputs) {
+      launch.inputs.push_back(s.view(place));
+      in.push_back(launch.inputs.back().type);
+    }
+    for (const Place& place : task.outputs) {
+      launch.outputs.push_back(s.view(place));
+      out.push_back(launch.outputs.back().type);
+    }
+    auto& known = prepared[static_cast<std::size_t>(task.node)];
+    if (known == nullptr && kernel->prepare != nullptr) {
+      known = kernel->prepare({*node.op, in, node.attributes}, out);
+    }
+    launch.prepared = known;
+    const Bytes wanted = known == nullptr ? 0 : known->workspace;
+    if (task.workspace != 0) {
+      launch.workspace = s.at(task.workspace_offset);
+    } else if (wanted != 0) {
+      launch.workspace = s.slot.data();
+    }
+    if (wanted > std::max(task.workspace, plan.workspace)) {
+      throw InternalError(fmt::format("[Executor] {} needs {} of workspace, the plan has {}",
+                                      node.op->name, format_bytes(wanted),
+                                      format_bytes(std::max(task.workspace, plan.workspace))));
+    }
+    s.launches.push_back(std::move(launch));
+  }
+  for (const Place& place : plan.inputs) {
+    s.inputs.push_back(place.persistent
+                           ? ops::TensorView{nullptr, plan.graph->value(place.value).type}
+                           : s.view(place));
+  }
+  for (const Place& place : plan.outputs) {
+    s.results.push_back(s.view(place));
+    const TensorType& type = s.results.back().type;
+    s.outputs.push_back(
+        Tensor::empty(type.shape, type.dtype, device, {.tag = Tag::user, .label = "outputs"}));
+  }
+  if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range.data());
+}
+
+Executor::~Executor() = default;
+
+void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) {
+  State& s = *state_;
+  if (feeds.size() != s.inputs.size()) {
+    throw InvalidArgument(
+        fmt::format("[Executor::run] {} feeds for {} inputs", feeds.size(), s.inputs.size()));
+  }
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (feeds[i].type() != s.inputs[i].type) {
+      throw InvalidArgument(fmt::format("[Executor::run] input {} ({}) is {}, but {} is fed", i,
+                                        s.plan.graph->value(s.plan.inputs[i].value).name,
+                                        s.inputs[i].type.to_string(), feeds[i].type().to_string()));
+    }
+  }
+  if (s.check != nullptr) s.check->begin();
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (s.inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
+    const Tensor dense = feeds[i].contiguous();
+    s.device.copy(s.inputs[i].data, dense.raw_data(), dense.nbytes());
+  }
+  for (std::size_t t = 0; t < s.launches.size(); ++t) {
+    const State::Launch& launch = s.launches[t];
+    bool work = launch.node->op->writes != 0;
+    for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
+    if (s.check != nullptr) s.check->before(t);
+    if (work) {
+      launch.kernel->run({.outputs = launch.outputs,
+                          .inputs = launch.inputs,
+                          .attributes = launch.node->attributes,
+                          .state = launch.prepared.get(),
+                          .workspace = launch.workspace,
+                          .random = random});
+    }
+    if (s.check != nullptr) s.check->after(t);
+  }
+  for (std::size_t i = 0; i < s.results.size(); ++i) {
+    if (s.outputs[i].elements() == 0) continue;
+    s.device.copy(s.outputs[i].raw_mutable_data(), s.results[i].data, s.outputs[i].nbytes());
+  }
+}
+
+const std::vector<Tensor>& Executor::outputs() const { return state_->outputs; }
+const Plan& Executor::plan() const { return state_->plan; }
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/plan/plan.h>
+
+namespace plimsoll::plan {
+Bytes Plan::total() const {
+  const Bytes page = device.page_size == 0 ? 1 : device.page_size;
+  return (arena_bytes() + page - 1) / page * page + runtime;
+}
+
+std::string Plan::explain() const {
+  std::string text = budget == kUnlimited ? fmt::format("takes {}\n", format_bytes(total()))
+                                          : fmt::format("fits: {} of {}\n", format_bytes(total()),
+                                                        format_bytes(budget));
+  text += " ";
+  for (const auto& [tag, bytes] : at_peak) {
+    if (bytes != 0) text += fmt::format(" {} {}", tag_name(tag), format_bytes(bytes));
+  }
+  text += "\n";
+  for (const Measure& measure : measures) {
+    text +=
+        fmt::format("  {} (saves {}, +{:.1f}% time)\n", measure.what, format_bytes(measure.saved),
+                    kept_seconds > 0 ? measure.seconds / kept_seconds * 100 : 0.0);
+  }
+  const double gap =
+      lower_bound == 0 ? 0 : (static_cast<double>(range) / static_cast<double>(lower_bound) - 1);
+  text += fmt::format("  {} tasks, {:.3f} ms predicted; placed {:.2f}% above the lower bound\n",
+                      tasks.size(), seconds * 1e3, gap * 100);
+  return text;
+}
+
+std::string Plan::to_json() const {
+  nlohmann::json json;
+  json["device"] = device.name;
+  json["budget"] = budget == kUnlimited ? nlohmann::json() : nlohmann::json(budget);
+  json["total"] = total();
+  json["arena"] = arena_bytes();
+  json["range"] = range;
+  json["lower_bound"] = lower_bound;
+  json["persistent"] = persistent;
+  json["workspace"] = workspace;
+  json["runtime"] = runtime;
+  json["seconds"] = seconds;
+  json["seconds_unconstrained"] = kept_seconds;
+  json["tasks"] = tasks.size();
+  for (const auto& [tag, bytes] : at_peak) json["at_peak"][std::string(tag_name(tag))] = bytes;
+  json["measures"] = nlohmann::json::array();
+  for (const Measure& measure : measures) {
+    json["measures"].push_back(
+        {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
+  }
+  return json.dump();
+}
+
+}  // namespace plimsoll::plan

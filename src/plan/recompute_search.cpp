@@ -1,0 +1,230 @@
+#include "plan/recompute_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
+/// Up to so many candidates every subset is tried.
+constexpr std::size_t kExhaustive = 13;
+constexpr int kMostSegments = 64;
+
+bool better(const Choice& a, const Choice& b, Bytes target) {
+  const bool a_fits = a.peak <= target;
+  const bool b_fits = b.peak <= target;
+  if (a_fits != b_fits) return a_fits;
+  if (!a_fits) return a.peak < b.peak;
+  return a.seconds < b.seconds || (a.seconds == b.seconds && a.peak < b.peak);
+}
+
+}  // namespace
+
+RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned)
+    : model_(model), scheduler_(model) {
+  std::vector<char> keep(model.roots.size(), 1);
+  for (std::size_t r = 0; r < model.roots.size(); ++r) {
+    const Root& root = model.roots[r];
+    if (!root.droppable || root.output) continue;
+    if (!pinned.empty() && pinned[r] > 0) continue;
+    if (!pinned.empty() && pinned[r] < 0) {
+      keep[r] = 0;
+      continue;
+    }
+    candidates_.push_back(static_cast<int>(r));
+  }
+  all_ = evaluate(keep);
+}
+
+Choice RecomputeSearch::evaluate(const std::vector<char>& keep) {
+  const Schedule& schedule = scheduler_.run(keep);
+  return {keep, schedule.feasible ? schedule.peak : kNever, schedule.seconds};
+}
+
+bool RecomputeSearch::drop(std::vector<char>& keep, int root, int needed_at) const {
+  const Root& r = model_.roots[static_cast<std::size_t>(root)];
+  if (!r.droppable || r.output || keep[static_cast<std::size_t>(root)] == 0) return false;
+  keep[static_cast<std::size_t>(root)] = 0;
+  // Inputs that nobody else needs for as long are computed again too, rather than kept for this.
+  for (const int input : model_.work[static_cast<std::size_t>(r.producer)].inputs) {
+    const Root& in = model_.roots[static_cast<std::size_t>(input)];
+    if (in.last_use < needed_at) drop(keep, input, needed_at);
+  }
+  return true;
+}
+
+Choice RecomputeSearch::greedy(Choice from, Bytes target) {
+  std::vector<char> tried(model_.roots.size(), 0);
+  Choice best = from;
+  while (best.peak > target) {
+    const Schedule& schedule = scheduler_.run(best.keep);
+    const int at = schedule.peak_task;
+    struct Move {
+      int root;
+      int needed_at;
+      double price;
+    };
+    std::vector<Move> moves;
+    for (const Instance& instance : schedule.instances) {
+      const auto r = static_cast<std::size_t>(instance.root);
+      const Root& root = model_.roots[r];
+      if (instance.born >= at || instance.last <= at || best.keep[r] == 0 || tried[r] != 0)
+        continue;
+      if (!root.droppable || root.output || root.bytes == 0) continue;
+      const auto next = std::upper_bound(root.uses.begin(), root.uses.end(), root.drop_after);
+      if (next == root.uses.end()) continue;
+      moves.push_back({instance.root, *next,
+                       model_.work[static_cast<std::size_t>(root.producer)].seconds /
+                           static_cast<double>(root.bytes)});
+    }
+    if (moves.empty()) break;
+    std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
+      return a.price != b.price ? a.price < b.price : a.root < b.root;
+    });
+    // The cheapest few by estimate, judged by what they really do.
+    Choice step;
+    double step_price = std::numeric_limits<double>::max();
+    int step_root = -1;
+    const std::size_t look = std::min<std::size_t>(moves.size(), 6);
+    for (std::size_t m = 0; m < look; ++m) {
+      std::vector<char> keep = best.keep;
+      drop(keep, moves[m].root, moves[m].needed_at);
+      Choice choice = evaluate(keep);
+      if (choice.peak >= best.peak) {
+        tried[static_cast<std::size_t>(moves[m].root)] = 1;
+        continue;
+      }
+      const double price = (choice.seconds - best.seconds) /
+                           static_cast<double>(best.peak - std::max(choice.peak, target));
+      if (price < step_price) {
+        step = std::move(choice);
+        step_price = price;
+        step_root = moves[m].root;
+      }
+    }
+    if (step_root >= 0) best = std::move(step);
+  }
+  return best;
+}
+
+Choice RecomputeSearch::improve(Choice from, Bytes target) {
+  if (from.peak > target) return from;
+  // Longest computed again per byte first; whole runs of the list at once while that fits.
+  std::vector<int> dropped;
+  for (const int r : candidates_) {
+    if (from.keep[static_cast<std::size_t>(r)] == 0) dropped.push_back(r);
+  }
+  const auto price = [&](int r) {
+    const Root& root = model_.roots[static_cast<std::size_t>(r)];
+    return model_.work[static_cast<std::size_t>(root.producer)].seconds /
+           static_cast<double>(std::max<Bytes>(root.bytes, 1));
+  };
+  std::stable_sort(dropped.begin(), dropped.end(),
+                   [&](int a, int b) { return price(a) > price(b); });
+  Choice best = std::move(from);
+  std::size_t first = 0;
+  std::size_t length = dropped.size();
+  while (first < dropped.size()) {
+    length = std::min(length, dropped.size() - first);
+    std::vector<char> keep = best.keep;
+    for (std::size_t i = first; i < first + length; ++i) {
+      keep[static_cast<std::size_t>(dropped[i])] = 1;
+    }
+    Choice choice = evaluate(keep);
+    if (choice.peak <= target && choice.seconds <= best.seconds) {
+      best = std::move(choice);
+      first += length;
+      length *= 2;
+    } else if (length > 1) {
+      length /= 2;
+    } else {
+      ++first;
+    }
+  }
+  return best;
+}
+
+const std::vector<Choice>& RecomputeSearch::segmented() {
+  if (!segmented_.empty()) return segmented_;
+  // Up to where the values that the second half of the step waits for are made.
+  std::vector<double> weight(model_.work.size() + 1, 0);
+  Bytes total = 0;
+  for (const int r : candidates_) {
+    const Root& root = model_.roots[static_cast<std::size_t>(r)];
+    if (root.drop_after == root.last_use) continue;
+    weight[static_cast<std::size_t>(root.producer)] += static_cast<double>(root.bytes);
+    total += root.bytes;
+  }
+  if (total == 0) return segmented_;
+  // Bytes that cross each position on their way forward.
+  std::vector<double> width(model_.work.size() + 1, 0);
+  for (const int r : candidates_) {
+    const Root& root = model_.roots[static_cast<std::size_t>(r)];
+    for (int p = root.producer; p < root.drop_after; ++p) {
+      width[static_cast<std::size_t>(p)] += static_cast<double>(root.bytes);
+    }
+  }
+  for (int segments = 1; segments <= kMostSegments; segments += 1 + segments / 8) {
+    std::vector<int> cuts;
+    double sum = 0;
+    int next = 1;
+    std::size_t window_begin = 0;
+    for (std::size_t p = 0; p < model_.work.size() && next < segments; ++p) {
+      sum += weight[p];
+      if (sum < static_cast<double>(total) * next / segments) continue;
+      // The narrowest place since the last cut, in the second half of the stretch.
+      const std::size_t low = window_begin + (p - window_begin) / 2;
+      std::size_t place = p;
+      for (std::size_t q = low; q <= p; ++q) {
+        if (width[q] < width[place]) place = q;
+      }
+      cuts.push_back(static_cast<int>(place));
+      window_begin = p;
+      ++next;
+    }
+    std::vector<char> keep = all_.keep;
+    for (const int r : candidates_) {
+      const Root& root = model_.roots[static_cast<std::size_t>(r)];
+      const bool crosses = std::any_of(cuts.begin(), cuts.end(), [&](int cut) {
+        return root.producer <= cut && cut < root.drop_after;
+      });
+      keep[static_cast<std::size_t>(r)] = crosses ? 1 : 0;
+    }
+    segmented_.push_back(evaluate(keep));
+  }
+  return segmented_;
+}
+
+Choice RecomputeSearch::exhaustive(Bytes target) {
+  Choice best = all_;
+  const std::size_t count = candidates_.size();
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << count); ++bits) {
+    std::vector<char> keep = all_.keep;
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((bits >> i & 1U) != 0) keep[static_cast<std::size_t>(candidates_[i])] = 0;
+    }
+    Choice choice = evaluate(keep);
+    if (better(choice, best, target)) best = std::move(choice);
+  }
+  return best;
+}
+
+Choice RecomputeSearch::solve(Bytes target) {
+  if (all_.peak <= target) return all_;
+  if (candidates_.size() <= kExhaustive) return exhaustive(target);
+  Choice best = improve(greedy(all_, target), target);
+  for (const Choice& segments : segmented()) {
+    Choice choice = segments;
+    if (choice.peak > target) choice = greedy(std::move(choice), target);
+    if (choice.peak > target && best.peak <= target) continue;
+    choice = improve(std::move(choice), target);
+    if (better(choice, best, target)) best = std::move(choice);
+  }
+  return best;
+}
+
+Choice RecomputeSearch::smallest() { return solve(0); }
+
+}  // namespace plimsoll::plan

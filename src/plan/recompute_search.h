@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/schedule.h"
+
+namespace plimsoll::plan {
+
+/// What to keep and what to compute again, with what that gives.
+struct Choice {
+  std::vector<char> keep;  ///< by root
+  Bytes peak = 0;
+  double seconds = 0;
+};
+
+/// Finds which values to compute again so that a step's memory stays within a target and its
+/// predicted time is small.
+///
+/// Candidates come from two sides: dropping, at the peak, what is cheapest per byte; and cutting
+/// the forward pass into segments of which only the borders are kept. Each is then improved by
+/// keeping again whatever fits. Small steps are searched exhaustively. Deterministic.
+class RecomputeSearch {
+ public:
+  /// `pinned[r]` is 1 for roots that must be kept, -1 for roots that must be computed again.
+  RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned = {});
+
+  /// Everything kept.
+  const Choice& keep_all() const { return all_; }
+  /// The fastest found whose peak is at most `target`; if there is none, the one with the lowest
+  /// peak.
+  Choice solve(Bytes target);
+  /// The lowest peak found.
+  Choice smallest();
+
+ private:
+  Choice evaluate(const std::vector<char>& keep);
+  Choice greedy(Choice from, Bytes target);
+  Choice improve(Choice from, Bytes target);
+  Choice exhaustive(Bytes target);
+  const std::vector<Choice>& segmented();
+  bool drop(std::vector<char>& keep, int root, int needed_at) const;
+
+  const StepModel& model_;
+  Scheduler scheduler_;
+  std::vector<int> candidates_;  ///< roots that may be dropped
+  Choice all_;
+  std::vector<Choice> segmented_;
+};
+
+}  // namespace plimsoll::plan

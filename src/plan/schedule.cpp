@@ -1,0 +1,129 @@
+#include "plan/schedule.h"
+
+#include <algorithm>
+
+namespace plimsoll::plan {
+
+Scheduler::Scheduler(const StepModel& model)
+    : model_(model), live_(model.roots.size()), written_at_(model.graph->values().size()) {}
+
+const Schedule& Scheduler::run(const std::vector<char>& keep) {
+  keep_ = &keep;
+  schedule_.feasible = true;
+  schedule_.tasks.clear();
+  schedule_.instances.clear();
+  schedule_.reads.clear();
+  schedule_.seconds = 0;
+  schedule_.again_seconds = 0;
+  std::fill(live_.begin(), live_.end(), -1);
+  std::fill(written_at_.begin(), written_at_.end(), -1);
+  for (std::size_t r = 0; r < model_.roots.size(); ++r) {
+    if (model_.roots[r].producer >= 0) continue;
+    live_[r] = static_cast<int>(schedule_.instances.size());
+    schedule_.instances.push_back({.root = static_cast<int>(r), .born = -1, .last = -1});
+  }
+  for (position_ = 0; position_ < static_cast<int>(model_.work.size()); ++position_) {
+    compute(position_, false);
+    for (const int root : passing_) live_[static_cast<std::size_t>(root)] = -1;
+    passing_.clear();
+    const Work& work = model_.work[static_cast<std::size_t>(position_)];
+    for (const std::vector<int>* roots : {&work.inputs, &work.outputs}) {
+      for (const int r : *roots) {
+        const Root& root = model_.roots[static_cast<std::size_t>(r)];
+        const bool kept = keep[static_cast<std::size_t>(r)] != 0 || !root.droppable;
+        if (!kept && !root.output && (root.drop_after == position_ || root.last_use == position_)) {
+          live_[static_cast<std::size_t>(r)] = -1;
+        }
+      }
+    }
+  }
+  finish();
+  return schedule_;
+}
+
+void Scheduler::require(int root) {
+  if (live_[static_cast<std::size_t>(root)] >= 0) return;
+  compute(model_.roots[static_cast<std::size_t>(root)].producer, true);
+}
+
+void Scheduler::compute(int index, bool again) {
+  const Work& work = model_.work[static_cast<std::size_t>(index)];
+  for (const int root : work.inputs) require(root);
+  for (const int state : work.reads_state) {
+    if (again && written_at_[static_cast<std::size_t>(state)] >= index) schedule_.feasible = false;
+  }
+  const int task = static_cast<int>(schedule_.tasks.size());
+  Task entry{
+      .work = index, .again = again, .first_instance = static_cast<int>(schedule_.reads.size())};
+  for (const int root : work.inputs) {
+    const int instance = live_[static_cast<std::size_t>(root)];
+    schedule_.reads.push_back(instance);
+    schedule_.instances[static_cast<std::size_t>(instance)].last = task;
+  }
+  entry.first_output = static_cast<int>(schedule_.instances.size());
+  for (const int r : work.outputs) {
+    const auto at = static_cast<std::size_t>(r);
+    const int instance = static_cast<int>(schedule_.instances.size());
+    schedule_.instances.push_back({.root = r, .born = task, .last = task});
+    if (live_[at] >= 0) continue;  // only another output was missing: this one is thrown away
+    live_[at] = instance;
+    if (!again) continue;
+    // What was computed again stays while the base order still needs it.
+    if (model_.roots[at].last_use <= position_ && (*keep_)[at] == 0) passing_.push_back(r);
+  }
+  for (const int state : work.writes_state) written_at_[static_cast<std::size_t>(state)] = index;
+  schedule_.seconds += work.seconds;
+  if (again) schedule_.again_seconds += work.seconds;
+  schedule_.tasks.push_back(entry);
+}
+
+void Scheduler::finish() {
+  const int count = static_cast<int>(schedule_.tasks.size());
+  for (std::size_t r = 0; r < model_.roots.size(); ++r) {
+    if (model_.roots[r].output && live_[r] >= 0) {
+      schedule_.instances[static_cast<std::size_t>(live_[r])].last = count - 1;
+    }
+  }
+  change_.assign(static_cast<std::size_t>(count) + 2, 0);
+  for (const Instance& instance : schedule_.instances) {
+    if (instance.last < 0) continue;  // an input that nobody reads
+    const Bytes bytes = model_.roots[static_cast<std::size_t>(instance.root)].bytes;
+    change_[static_cast<std::size_t>(std::max(instance.born, 0))] += bytes;
+    change_[static_cast<std::size_t>(instance.last) + 1] -= bytes;  // wraps, and back again
+  }
+  schedule_.peak = 0;
+  schedule_.peak_task = 0;
+  Bytes live = 0;
+  for (int t = 0; t < count; ++t) {
+    live += change_[static_cast<std::size_t>(t)];
+    const Task& task = schedule_.tasks[static_cast<std::size_t>(t)];
+    const Work& work = model_.work[static_cast<std::size_t>(task.work)];
+    Bytes shared = 0;
+    for (std::size_t o = 0; o < work.outputs.size() && !work.in_place.empty(); ++o) {
+      const auto made = static_cast<std::size_t>(task.first_output) + o;
+      for (const auto& [to, from] : work.in_place) {
+        if (to != work.outputs[o] || schedule_.instances[made].over >= 0) continue;
+        const auto it = std::find(work.inputs.begin(), work.inputs.end(), from);
+        const int read = schedule_.reads[static_cast<std::size_t>(task.first_instance) +
+                                         static_cast<std::size_t>(it - work.inputs.begin())];
+        if (schedule_.instances[static_cast<std::size_t>(read)].last != t) continue;
+        bool taken = false;
+        for (std::size_t other = 0; other < o; ++other) {
+          taken =
+              taken ||
+              schedule_.instances[static_cast<std::size_t>(task.first_output) + other].over == read;
+        }
+        if (taken) continue;
+        schedule_.instances[made].over = read;
+        shared += model_.roots[static_cast<std::size_t>(to)].bytes;
+      }
+    }
+    const Bytes now = live - shared + work.workspace;
+    if (now > schedule_.peak) {
+      schedule_.peak = now;
+      schedule_.peak_task = t;
+    }
+  }
+}
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <vector>
+
+#include "plan/step_model.h"
+
+namespace plimsoll::plan {
+
+/// A root for as long as it is in memory; dropped and computed again it is another one.
+struct Instance {
+  int root = 0;
+  int born = 0;  ///< task that writes it; -1 for inputs
+  int last = 0;  ///< last task that needs it
+  /// The instance whose memory it takes over at `born`; -1 if none.
+  int over = -1;
+};
+
+/// One run of a node.
+struct Task {
+  int work = 0;  ///< index into StepModel::work
+  bool again = false;
+  int first_instance = 0;  ///< of `inputs` in Schedule::reads, one for each of Work::inputs
+  int first_output = 0;    ///< in Schedule::instances, one for each of Work::outputs
+};
+
+/// A step with every run of every node, and when each piece of memory is needed.
+struct Schedule {
+  bool feasible = true;  ///< false: something would be computed again from overwritten state
+  std::vector<Task> tasks;
+  std::vector<Instance> instances;
+  std::vector<int> reads;  ///< instances
+  Bytes peak = 0;          ///< most bytes at any task, workspace included, persistent ones not
+  int peak_task = 0;
+  double seconds = 0;
+  double again_seconds = 0;  ///< of which spent on computing again
+};
+
+/// Builds schedules for decisions on what to keep. Reuses its memory: one per thread.
+class Scheduler {
+ public:
+  explicit Scheduler(const StepModel& model);
+
+  /// `keep[r]` false: root r is dropped where nobody needs it for long, and computed again when it
+  /// is needed. A kept one stays until its last need, by a recomputation too.
+  const Schedule& run(const std::vector<char>& keep);
+
+ private:
+  void require(int root);
+  void compute(int work, bool again);
+  void finish();
+
+  const StepModel& model_;
+  const std::vector<char>* keep_ = nullptr;
+  Schedule schedule_;
+  int position_ = 0;             ///< in the base order
+  std::vector<int> live_;        ///< by root: its instance, or -1
+  std::vector<int> passing_;     ///< roots computed again that nobody needs after this position
+  std::vector<int> written_at_;  ///< by value id: base position of the last write so far, or -1
+  std::vector<Bytes> change_;
+};
+
+}  // namespace plimsoll::plan

@@ -1,0 +1,160 @@
+#include "plan/step_model.h"
+
+#include <algorithm>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/kernel.h>
+
+namespace plimsoll::plan {
+namespace {
+
+using graph::Graph;
+using graph::kNone;
+using graph::Node;
+using graph::NodeId;
+using graph::Role;
+using graph::Value;
+using graph::ValueId;
+
+void add_once(std::vector<int>& list, int item) {
+  if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+}
+
+/// The dtype that the arithmetic runs in: the widest floating input's.
+DType arithmetic_dtype(const std::vector<TensorType>& types) {
+  DType dtype = DType::bf16;
+  for (const TensorType& type : types) {
+    if (is_floating(type.dtype)) dtype = std::min(dtype, type.dtype);
+  }
+  return dtype;
+}
+
+struct Expense {
+  double seconds = 0;
+  Bytes workspace = 0;
+};
+
+Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription& device) {
+  std::vector<TensorType> in;
+  std::vector<TensorType> out;
+  for (const ValueId v : node.inputs) in.push_back(graph.value(v).type);
+  for (const ValueId v : node.outputs) out.push_back(graph.value(v).type);
+  const ops::OpInputs inputs(*node.op, in, node.attributes);
+  const ops::Cost cost = node.op->cost_of(inputs, out);
+  Expense expense;
+  expense.seconds = std::max(cost.flops / device.flops(arithmetic_dtype(in)),
+                             cost.bytes / device.bytes_per_second) +
+                    device.launch_seconds;
+  if (device.kind != DeviceKind::cpu) {
+    expense.workspace = 0;  // the slot stands apart
+    return expense;
+  }
+  const ops::Kernel* kernel = ops::cpu_kernels().find(*node.op);
+  if (kernel != nullptr && kernel->prepare != nullptr) {
+    const auto state = kernel->prepare(inputs, out);
+    if (state != nullptr) expense.workspace = aligned(state->workspace);
+  }
+  return expense;
+}
+
+/// Where the longest stretch without a need begins.
+void find_gap(Root& root, int born) {
+  root.last_use = root.uses.empty() ? born : root.uses.back();
+  root.drop_after = root.last_use;
+  int longest = 0;
+  int before = born;
+  for (const int use : root.uses) {
+    if (use - before > longest) {
+      longest = use - before;
+      root.drop_after = before;
+    }
+    before = use;
+  }
+}
+
+}  // namespace
+
+StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescription& device) {
+  StepModel model;
+  model.graph = graph;
+  const Graph& g = *graph;
+  model.root_of.assign(g.values().size(), -1);
+  std::vector<bool> used(g.values().size(), false);
+  for (const Node& node : g.nodes()) {
+    for (const ValueId v : node.inputs) {
+      used[static_cast<std::size_t>(g.value(v).memory)] = true;
+    }
+  }
+  for (const ValueId v : g.outputs()) used[static_cast<std::size_t>(g.value(v).memory)] = true;
+
+  for (std::size_t v = 0; v < g.values().size(); ++v) {
+    const Value& value = g.values()[v];
+    if (value.memory != static_cast<ValueId>(v)) continue;
+    const bool computed = value.role == Role::computed && value.producer != kNone;
+    if (computed || (value.role == Role::input && used[v])) {
+      model.root_of[v] = static_cast<int>(model.roots.size());
+      model.roots.push_back(
+          {.value = static_cast<ValueId>(v), .bytes = aligned(value.type.bytes())});
+    } else if (value.role != Role::input && value.role != Role::computed && used[v]) {
+      model.persistent.push_back(static_cast<ValueId>(v));
+      model.persistent_bytes += aligned(value.type.bytes());
+    }
+  }
+  const auto root_of = [&](ValueId v) {
+    return model.root_of[static_cast<std::size_t>(g.value(v).memory)];
+  };
+  for (std::size_t v = 0; v < g.values().size(); ++v) {
+    model.root_of[v] = root_of(static_cast<ValueId>(v));
+  }
+
+  for (const NodeId id : base_order(g)) {
+    const Node& node = g.node(id);
+    if (node.op->view) continue;
+    const int position = static_cast<int>(model.work.size());
+    Work work{.node = id};
+    const Expense expense = expense_of(g, node, device);
+    work.seconds = expense.seconds;
+    work.workspace = expense.workspace;
+    for (const ValueId v : node.inputs) {
+      const int root = root_of(v);
+      if (root < 0) {
+        add_once(work.reads_state, g.value(v).memory);
+      } else {
+        add_once(work.inputs, root);
+      }
+    }
+    for (const ValueId v : node.outputs) {
+      const int root = root_of(v);
+      if (root < 0) {
+        add_once(work.writes_state, g.value(v).memory);
+        continue;
+      }
+      work.outputs.push_back(root);
+      Root& made = model.roots[static_cast<std::size_t>(root)];
+      made.producer = position;
+      made.droppable = node.op->writes == 0;
+    }
+    for (const ops::InPlace& pair : node.op->in_place) {
+      if (static_cast<std::size_t>(pair.input) >= node.inputs.size() ||
+          static_cast<std::size_t>(pair.output) >= node.outputs.size()) {
+        continue;
+      }
+      const ValueId from = node.inputs[static_cast<std::size_t>(pair.input)];
+      const ValueId to = node.outputs[static_cast<std::size_t>(pair.output)];
+      if (root_of(from) >= 0 && root_of(to) >= 0 && g.value(from).type == g.value(to).type) {
+        work.in_place.emplace_back(root_of(to), root_of(from));
+      }
+    }
+    for (const int root : work.inputs) {
+      model.roots[static_cast<std::size_t>(root)].uses.push_back(position);
+    }
+    model.work.push_back(std::move(work));
+  }
+  for (const ValueId v : g.outputs()) {
+    if (root_of(v) >= 0) model.roots[static_cast<std::size_t>(root_of(v))].output = true;
+  }
+  for (Root& root : model.roots) find_gap(root, std::max(root.producer, 0));
+  return model;
+}
+
+}  // namespace plimsoll::plan

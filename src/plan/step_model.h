@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <plimsoll/graph/graph.h>
+#include <plimsoll/plan/device_description.h>
+
+namespace plimsoll::plan {
+
+/// A block of memory that a step computes: a value, with all its views.
+struct Root {
+  graph::ValueId value = graph::kNone;
+  Bytes bytes = 0;         ///< rounded up to the arena's alignment
+  int producer = -1;       ///< index into StepModel::work; -1 for inputs
+  bool output = false;     ///< must be there at the end
+  bool droppable = false;  ///< can be computed again
+  std::vector<int> uses;   ///< positions in the base order, rising, each once
+  /// If it is dropped, then after this position: before the longest stretch in which nobody needs
+  /// it. The producer's own position counts as a use.
+  int drop_after = 0;
+  int last_use = 0;
+};
+
+/// A node that has work to do, as the planner sees it.
+struct Work {
+  graph::NodeId node = graph::kNone;
+  std::vector<int> inputs;   ///< roots, each once; persistent memory is not listed
+  std::vector<int> outputs;  ///< roots
+  /// Output root over input root, where the op allows it and sizes agree.
+  std::vector<std::pair<int, int>> in_place;
+  std::vector<int> reads_state;   ///< persistent memory it reads, by value id
+  std::vector<int> writes_state;  ///< and overwrites
+  double seconds = 0;
+  Bytes workspace = 0;
+};
+
+/// A graph digested for planning: what is persistent, what each node reads and writes, what it
+/// costs, and the order in which nodes run when nothing is recomputed.
+struct StepModel {
+  std::shared_ptr<const graph::Graph> graph;
+  std::vector<Root> roots;
+  std::vector<Work> work;                  ///< in base order
+  std::vector<int> root_of;                ///< by value id; -1 for persistent memory
+  std::vector<graph::ValueId> persistent;  ///< parameters, state, constants that are used
+  Bytes persistent_bytes = 0;
+};
+
+/// Every block of the arena starts at a multiple of this.
+inline constexpr Bytes kAlignment = 256;
+constexpr Bytes aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Nodes in the order they run when nothing is recomputed: as traced, but what only leads to
+/// writes (updates, statistics) as soon as it can, so that gradients do not pile up.
+std::vector<graph::NodeId> base_order(const graph::Graph& graph);
+
+StepModel make_step_model(std::shared_ptr<const graph::Graph> graph,
+                          const DeviceDescription& device);
+
+}  // namespace plimsoll::plan

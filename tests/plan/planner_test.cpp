@@ -1,0 +1,168 @@
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/matmul.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/update.h>
+#include <plimsoll/plan/executor.h>
+#include <plimsoll/plan/planner.h>
+
+namespace plimsoll {
+namespace {
+
+/// A stack of layers with residual connections, its step traced.
+struct Stack {
+  Stack(const Device& device, int layers, std::int64_t batch, std::int64_t width)
+      : feed(filled({batch, width}, 99, device)) {
+    for (int i = 0; i < layers; ++i) {
+      weights.push_back(filled({width, width}, static_cast<unsigned>(i) + 1, device));
+    }
+    graph::Tracer tracer;
+    const Tensor x = tracer.input("x", feed.type());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      tracer.bind(weights[i], graph::Role::parameter, Tag::parameters, "w" + std::to_string(i));
+    }
+    const ops::DispatchScope scope(tracer);
+    ops::GradientTape tape;
+    tape.watch(weights);
+    Tensor h = x;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const ops::NameScope name("layer" + std::to_string(i));
+      h = ops::add(h, ops::relu(ops::matmul(h, weights[i])));
+    }
+    const Tensor loss = ops::mean(ops::square(h));
+    const auto gradients = tape.gradient(loss, weights);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      ops::assign(weights[i], ops::sub(weights[i], ops::scale(gradients[i], 0.01)));
+    }
+    tracer.output(loss);
+    graph = std::make_shared<graph::Graph>(tracer.finish());
+    graph->verify();
+    for (const Tensor& w : weights) initial.push_back(w.to_vector<float>());
+  }
+
+  static Tensor filled(const Shape& shape, unsigned seed, const Device& device) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-0.1F, 0.1F);
+    std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+    for (float& v : values) v = uniform(random);
+    return Tensor::from_values(std::span<const float>(values), shape, device);
+  }
+
+  void reset() {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i].copy_from(std::span<const float>(initial[i]));
+    }
+  }
+
+  std::vector<float> losses(const plan::Plan& plan, const Device& device, int steps = 3) {
+    reset();
+    plan::Executor executor(plan, device, {.check = true});
+    std::vector<float> result;
+    for (int i = 0; i < steps; ++i) {
+      executor.run({&feed, 1});
+      result.push_back(executor.outputs().front().item<float>());
+    }
+    return result;
+  }
+
+  Tensor feed;
+  std::vector<Tensor> weights;
+  std::vector<std::vector<float>> initial;
+  std::shared_ptr<graph::Graph> graph;
+};
+
+class Planning : public testing::Test {
+ protected:
+  Device device_ = Device::open("cpu:0", {.limit = MiB(256)});
+  plan::PlanOptions options_{.device = plan::describe_device(device_)};
+};
+
+TEST_F(Planning, TheSameBitsAtEveryBudget) {
+  Stack stack(device_, 12, 64, 48);
+  options_.device.page_size = 256;
+  plan::Planner planner(stack.graph, options_);
+  const plan::Plan most = planner.largest();
+  const plan::Plan least = planner.smallest();
+  EXPECT_LT(least.range, most.range * 7 / 10);
+  const auto expected = stack.losses(most, device_);
+  EXPECT_LT(expected.back(), expected.front());
+  for (int i = 0; i <= 6; ++i) {
+    const Bytes budget = least.total() + (most.total() - least.total()) * static_cast<Bytes>(i) / 6;
+    const plan::Plan plan = planner.plan(budget);
+    EXPECT_LE(plan.total(), budget);
+    EXPECT_EQ(stack.losses(plan, device_), expected) << plan.explain();
+  }
+}
+
+TEST_F(Planning, ABudgetThatIsTooSmallNamesOneThatWorks) {
+  Stack stack(device_, 6, 32, 16);
+  options_.device.page_size = 256;
+  plan::Planner planner(stack.graph, options_);
+  const Bytes least = planner.smallest().total();
+  try {
+    planner.plan(least / 2);
+    FAIL();
+  } catch (const BudgetTooSmall& error) {
+    EXPECT_NE(std::string(error.what()).find("smallest budget for this batch: "),
+              std::string::npos);
+  }
+  EXPECT_LE(planner.plan(least).total(), least);
+}
+
+TEST_F(Planning, AStepTakesExactlyThePlannedBytesAndAllocatesNothing) {
+  Stack stack(device_, 8, 64, 32);
+  plan::Planner planner(stack.graph, options_);
+  const plan::Plan plan = planner.plan(planner.largest().total());
+  const Bytes weights = device_.arena().stats().live - 64 * 32 * 4;  // without the feed
+  plan::Executor executor(plan, device_);
+  EXPECT_EQ(device_.arena().stats().live - 64 * 32 * 4, plan.arena_bytes());
+  EXPECT_LT(weights, plan.arena_bytes());
+  executor.run({&stack.feed, 1});
+  const auto before = device_.arena().stats();
+  for (int i = 0; i < 10; ++i) executor.run({&stack.feed, 1});
+  EXPECT_EQ(device_.arena().stats().allocations, before.allocations);
+}
+
+TEST_F(Planning, UpdatesRunAsSoonAsTheirGradientsAreThere) {
+  Stack stack(device_, 10, 1, 64);
+  plan::Planner planner(stack.graph, options_);
+  // All gradients at once would take 160 KiB; a few at a time do not.
+  EXPECT_LT(planner.largest().range, KiB(80));
+}
+
+TEST_F(Planning, HintsAreKept) {
+  Stack stack(device_, 6, 64, 32);
+  options_.recompute = {"layer2"};
+  plan::Planner planner(stack.graph, options_);
+  const plan::Plan plan = planner.largest();
+  bool again = false;
+  for (const auto& task : plan.tasks) {
+    if (task.again) {
+      again = true;
+      EXPECT_EQ(stack.graph->node(task.node).scope, "layer2");
+    }
+  }
+  EXPECT_TRUE(again);
+  options_.recompute = {"layer99"};
+  EXPECT_THROW(plan::Planner(stack.graph, options_), InvalidArgument);
+}
+
+TEST_F(Planning, TheCurveFallsFromFastToSmall) {
+  Stack stack(device_, 12, 64, 32);
+  options_.device.page_size = 256;
+  plan::Planner planner(stack.graph, options_);
+  const auto curve = planner.curve(6);
+  ASSERT_EQ(curve.size(), 6U);
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    EXPECT_LT(curve[i].budget, curve[i - 1].budget);
+    EXPECT_GE(curve[i].seconds, curve[i - 1].seconds * 0.999);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
