@@ -129,8 +129,9 @@ struct PlacementSearch::State {
   }
 
   /// The lowest offset above `from` that an item of section `s` can have, if none lies at `from`.
-  Units next_offset(const std::vector<std::int32_t>& open, std::int32_t s, Units from,
-                    const std::vector<char>& is_open) const {
+  Units next_offset(const std::vector<std::int32_t>& open, std::int32_t s, Units from) {
+    is_open.assign(problem.items.size(), 0);
+    for (const std::int32_t i : open) is_open[index(i)] = 1;
     Units next = kNone;
     for (const std::int32_t i : open) {
       const Item& it = item(i);
@@ -241,9 +242,7 @@ struct PlacementSearch::State {
       undo(mark);
       if (cut) return false;
     }
-    is_open.assign(problem.items.size(), 0);
-    for (const std::int32_t i : frames[depth].open) is_open[index(i)] = 1;
-    const Units next = next_offset(frames[depth].open, s, from, is_open);
+    const Units next = next_offset(frames[depth].open, s, from);
     if (next > capacity) return false;
     std::vector<std::int32_t>& rest = frames[depth + 1].open;
     rest = frames[depth].open;

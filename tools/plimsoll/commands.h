@@ -13,6 +13,8 @@ namespace plimsoll::tools {
 void add_devices(CLI::App& app);
 /// `plimsoll replay`: a recorded trace through the arena.
 void add_replay(CLI::App& app);
+/// `plimsoll place`: offsets for a list of buffers.
+void add_place(CLI::App& app);
 /// `plimsoll data`: input pipelines, and what is in a folder.
 void add_data(CLI::App& app);
 /// `plimsoll data inspect`, for add_data.

@@ -42,6 +42,7 @@ std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
 void add_commands(CLI::App& app) {
   plimsoll::tools::add_devices(app);
   plimsoll::tools::add_replay(app);
+  plimsoll::tools::add_place(app);
   plimsoll::tools::add_data(app);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
@@ -55,12 +56,12 @@ Placement place(std::span<const Buffer> buffers, const PlacementOptions& options
 /// Deterministic; options.time_limit and seed are not used. Throws what `place` throws.
 Placement place_fast(std::span<const Buffer> buffers, const PlacementOptions& options = {});
 
-/// The largest sum of sizes live at one time, sizes rounded up as the alignment demands (all but
-/// the topmost). No placement is lower. Throws what `place` throws.
+/// The largest sum of sizes live at one time, each rounded up to the least alignment of any buffer.
+/// No placement is lower. Throws what `place` throws.
 Bytes placement_lower_bound(std::span<const Buffer> buffers, Bytes alignment = 1);
 
-/// Throws InternalError naming the two buffers if `placement` lets two overlap, or has a wrong
-/// height or an unaligned offset.
+/// Throws InternalError naming the buffers if `placement` lets two overlap in time and bytes, has
+/// an offset that is not aligned, or a height that a buffer exceeds.
 void check_placement(std::span<const Buffer> buffers, const Placement& placement,
                      Bytes alignment = 1);
 
@@ -70,12 +71,15 @@ struct BufferList {
   std::vector<Buffer> buffers;
 };
 
-/// Reads a buffer list: CSV with the columns id, lower, upper, size in any order, others ignored,
-/// as `read_trace` does. Throws DataError with the file, the line and the column.
+/// Reads a buffer list (`id,lower,upper,size`) by the rules of `read_trace`: columns in any order,
+/// others ignored. Throws DataError with the file, the line and the column.
 BufferList read_buffer_list(const std::string& path);
 
-/// Writes `id,lower,upper,size,offset`, buffers in their order, by way of a temporary file beside
-/// `path`. Throws Error naming it if that fails.
+/// The same from text; `name` stands for the file in messages.
+BufferList parse_buffer_list(std::string_view text, std::string_view name);
+
+/// Writes `id,lower,upper,size,offset`, buffers in their order; replaces what `path` had. Throws
+/// Error naming it if that fails.
 void write_placement(const std::string& path, const BufferList& list, const Placement& placement);
 
 }  // namespace plimsoll::plan

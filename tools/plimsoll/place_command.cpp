@@ -1,0 +1,141 @@
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/base/error.h>
+#include <plimsoll/plan/placement.h>
+
+#include "commands.h"
+
+namespace plimsoll::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kFooter =
+    "BUFFERS.csv has a line for each buffer (id,lower,upper,size): it needs size bytes\n"
+    "and is live in [lower, upper). SOLUTION.csv has the same and each one's offset;\n"
+    "buffers that are live together share no byte.\n"
+    "\n"
+    "What the numbers mean:\n"
+    "  height       the bytes that hold all buffers at their offsets\n"
+    "  lower bound  no placement is lower: the most that is live at one time, or more\n"
+    "               if the search has proven it\n"
+    "  ratio        of the two\n"
+    "\n"
+    "Examples:\n"
+    "  plimsoll place step.csv --out offsets.csv\n"
+    "  plimsoll place step.csv --capacity 4GiB     does it fit? exit code 3 if not\n"
+    "  plimsoll place step.csv --json | jq .ratio";
+
+struct PlaceOptions {
+  std::string buffers;
+  std::optional<std::string> capacity;
+  std::string time = "10s";
+  std::string alignment = "1";
+  std::optional<std::string> out;
+  bool json = false;
+};
+
+/// "10s", "500ms", "2m"; a bare number is seconds.
+std::chrono::milliseconds read_time(const std::string& text) {
+  constexpr double kMaxSeconds = 1e6;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  const double scale = unit == "ms"                  ? 1e-3
+                       : unit == "s" || unit.empty() ? 1
+                       : unit == "m"                 ? 60
+                                                     : -1;
+  const double seconds = value * scale;
+  if (error != std::errc() || !(seconds >= 0 && seconds <= kMaxSeconds) || scale < 0) {
+    throw InvalidArgument(
+        fmt::format("--time: '{}' is not a time from 0 to 1000000s; use 10s, 500ms or 2m", text));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+void run(const PlaceOptions& options) {
+  plan::PlacementOptions how;
+  if (options.capacity) how.capacity = parse_bytes(*options.capacity, "--capacity");
+  how.time_limit = read_time(options.time);
+  how.alignment = parse_bytes(options.alignment, "--alignment");
+  const plan::BufferList list = plan::read_buffer_list(options.buffers);
+
+  const Clock::time_point start = Clock::now();
+  const plan::Placement placement = plan::place(list.buffers, how);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  plan::check_placement(list.buffers, placement, how.alignment);
+
+  if (how.capacity && placement.height > *how.capacity) {
+    throw BudgetTooSmall(fmt::format(
+        "[place] {} does not fit in --capacity {} bytes{}: the best height found is {} bytes, the "
+        "lower bound is {}; use --capacity {}{}",
+        options.buffers, *how.capacity,
+        placement.lower_bound > *how.capacity ? ", and cannot"
+                                              : fmt::format(" in {:.1f}s", seconds),
+        placement.height, placement.lower_bound, placement.height,
+        placement.lower_bound > *how.capacity ? "" : ", or a longer --time"));
+  }
+  if (options.out) plan::write_placement(*options.out, list, placement);
+
+  const double ratio = placement.lower_bound == 0 ? 1
+                                                  : static_cast<double>(placement.height) /
+                                                        static_cast<double>(placement.lower_bound);
+  if (options.json) {
+    Json all = {{"buffers_file", options.buffers}, {"buffers", list.buffers.size()}};
+    all["capacity"] = how.capacity ? Json(*how.capacity) : Json(nullptr);
+    all["height"] = placement.height;
+    all["lower_bound"] = placement.lower_bound;
+    all["ratio"] = ratio;
+    all["proven_optimal"] = placement.proven_optimal;
+    all["out_of_time"] = placement.out_of_time;
+    all["seconds"] = seconds;
+    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  fmt::print("{}\n{} buffer{} placed in {:.2f}s\n\n", options.buffers, list.buffers.size(),
+             list.buffers.size() == 1 ? "" : "s", seconds);
+  fmt::print("  height       {} bytes ({})\n", placement.height, format_bytes(placement.height));
+  fmt::print("  lower bound  {} bytes ({})\n", placement.lower_bound,
+             format_bytes(placement.lower_bound));
+  fmt::print("  ratio        {:.5f}, {}\n", ratio,
+             placement.proven_optimal ? "the least there is"
+             : how.capacity           ? "within the capacity"
+                                      : "the best found");
+}
+
+}  // namespace
+
+void add_place(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("place", "Give buffers with known lifetimes fixed offsets");
+  command->footer(kFooter);
+  const auto options = std::make_shared<PlaceOptions>();
+  command->add_option("BUFFERS.csv", options->buffers, "The buffers")->required()->type_name("");
+  command
+      ->add_option("--capacity", options->capacity,
+                   "Height that is enough; exit code 3 if it cannot be met")
+      ->type_name("SIZE");
+  command->add_option("--time", options->time, "Longest time to search; else 10s")
+      ->type_name("TIME");
+  command->add_option("--alignment", options->alignment, "Of every offset, a power of two; else 1")
+      ->type_name("SIZE");
+  command->add_option("--out", options->out, "Where to write the offsets")
+      ->type_name("SOLUTION.csv");
+  command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace plimsoll::tools
