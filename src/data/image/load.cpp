@@ -136,14 +136,13 @@ void load_jpeg(std::span<const std::byte> data, const ImageInfo& info, const Loa
     cinfo.dct_method = dct_method(options.dct);
     cinfo.scale_num = static_cast<unsigned>(plan.eighths);
     cinfo.scale_denom = 8;
-    session.start();
-    feed_planes(session, workspace, resizer);
+    feed_planes(session, options.dct, workspace, resizer);
   } else {
     JpegRows rows(session, row_channels(options), options.dct, plan.eighths, workspace);
     feed_rows(rows.width(), rows.height(), row_channels(options), workspace, resizer,
               [&](std::uint8_t* row) { rows.read(row); });
+    session.finish();
   }
-  session.finish();
 }
 
 void load_png(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
