@@ -185,6 +185,8 @@ int main(int argc, char** argv) {
   int rounds = 15;
   app.add_option("--size", target, "edge of the result in pixels");
   app.add_option("--rounds", rounds, "rounds; the best one counts");
+  std::string only;
+  app.add_option("--only", only, "measure the kinds whose name contains this");
   CLI11_PARSE(app, argc, argv);
 
   const JpegKind kinds[] = {
@@ -203,6 +205,7 @@ int main(int argc, char** argv) {
   fmt::print("{:32} {:>8} {:>9} | {:>9} {:>6} | {:>9} {:>6} {:>4}\n", "jpeg", "KiB", "alone/s",
              "full/s", "ratio", "scaled/s", "ratio", "x/8");
   for (const JpegKind& kind : kinds) {
+    if (std::string(kind.name).find(only) == std::string::npos) continue;
     const int count = kind.width > 1500 ? 2 : 12;
     std::vector<std::vector<std::byte>> files;
     double size = 0;

@@ -11,16 +11,17 @@ constexpr int kMaxDcBits = 11;
 constexpr int kMaxAcBits = 10;
 constexpr int kLongestRun = 15;
 
+JpegHuffman::Entry pack(int length, int bits, int advance) {
+  return static_cast<JpegHuffman::Entry>((length + bits) | length << 8 | (63 - bits) << 16) |
+         static_cast<JpegHuffman::Entry>(advance) << 24;
+}
+
 JpegHuffman::Entry make_entry(int symbol, int length, bool dc) {
   const int bits = dc ? symbol : symbol & 15;
-  int run = dc ? 0 : symbol >> 4;
-  if (!dc && bits == 0 && run < kLongestRun) run = JpegHuffman::kEndOfBlock;
-  if (bits > (dc ? kMaxDcBits : kMaxAcBits)) {
-    return static_cast<JpegHuffman::Entry>(length | length << 8) |
-           static_cast<JpegHuffman::Entry>(JpegHuffman::kIrregular) << 24;
-  }
-  return static_cast<JpegHuffman::Entry>((length + bits) | length << 8 | bits << 16) |
-         static_cast<JpegHuffman::Entry>(run) << 24;
+  const int run = dc ? 0 : symbol >> 4;
+  if (bits > (dc ? kMaxDcBits : kMaxAcBits)) return pack(length, 0, JpegHuffman::kIrregular);
+  if (!dc && bits == 0 && run < kLongestRun) return pack(length, 0, JpegHuffman::kEndOfBlock);
+  return pack(length, bits, run + 1);
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ JpegHuffman::Entry JpegHuffman::look_up_long(std::uint64_t bits) const {
       return symbols_[static_cast<std::size_t>(code + first_[l])];
     }
   }
-  return static_cast<Entry>(kIrregular) << 24;
+  return pack(0, 0, kIrregular);
 }
 
 }  // namespace plimsoll::image

@@ -12,8 +12,8 @@ namespace plimsoll::image {
 /// the bits behind it, so that the next look-up waits for one load and one shift only.
 class JpegHuffman {
  public:
-  /// Bits 0..7: of code and value together; 8..15: of the code; 16..23: of the value; 24..31: how
-  /// many coefficients lie before it.
+  /// Bits 0..7: length of code and value together; 8..15: of the code; 16..23: 63 less that of the
+  /// value; 24..31: how many coefficients further its own is. Never 0.
   using Entry = std::uint32_t;
 
   static constexpr int kLookBits = 10;

@@ -12,9 +12,10 @@ struct alignas(32) BlockPair {
   std::int16_t values[8 * 16];
 };
 
-/// Dequantises and transforms two blocks of one component to `size` x `size` samples each.
+/// Dequantises and transforms two blocks of one component to squares of samples, and sets `blocks`
+/// to zero.
 using InverseDct = void (*)(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
-                            const BlockPair& blocks, const BlockPair& factors);
+                            BlockPair& blocks, const BlockPair& factors);
 
 /// The transforms of libjpeg-turbo with its bits, down to what its vector code does where 16 bits
 /// overflow.

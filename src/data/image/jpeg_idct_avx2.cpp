@@ -17,29 +17,37 @@ struct Rows {
   __m256i r[8];
 };
 
-PLIMSOLL_AVX2 inline Rows dequantise(const BlockPair& blocks, const BlockPair& factors) {
+// The loops below stand for straight code on registers, which -O2 makes of them only if told.
+PLIMSOLL_AVX2 inline Rows dequantise(BlockPair& blocks, const BlockPair& factors) {
   Rows x;
+#pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) {
+    auto* row = reinterpret_cast<__m256i*>(blocks.values + 16 * i);
     x.r[i] = _mm256_mullo_epi16(
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(blocks.values + 16 * i)),
+        _mm256_load_si256(row),
         _mm256_load_si256(reinterpret_cast<const __m256i*>(factors.values + 16 * i)));
+    _mm256_store_si256(row, _mm256_setzero_si256());
   }
   return x;
 }
 
 PLIMSOLL_AVX2 inline void transpose(Rows& x) {
   __m256i a[8];
+#pragma GCC unroll 8
   for (int i = 0; i < 4; ++i) {
     a[2 * i] = _mm256_unpacklo_epi16(x.r[2 * i], x.r[2 * i + 1]);
     a[2 * i + 1] = _mm256_unpackhi_epi16(x.r[2 * i], x.r[2 * i + 1]);
   }
   __m256i b[8];
+#pragma GCC unroll 8
   for (int i = 0; i < 2; ++i) {
+#pragma GCC unroll 8
     for (int j = 0; j < 2; ++j) {
       b[4 * i + 2 * j] = _mm256_unpacklo_epi32(a[4 * i + j], a[4 * i + 2 + j]);
       b[4 * i + 2 * j + 1] = _mm256_unpackhi_epi32(a[4 * i + j], a[4 * i + 2 + j]);
     }
   }
+#pragma GCC unroll 8
   for (int j = 0; j < 4; ++j) {
     x.r[2 * j] = _mm256_unpacklo_epi64(b[j], b[4 + j]);
     x.r[2 * j + 1] = _mm256_unpackhi_epi64(b[j], b[4 + j]);
@@ -56,6 +64,7 @@ PLIMSOLL_AVX2 inline void store_columns(std::uint8_t* first, std::uint8_t* secon
                                         std::ptrdiff_t stride, Rows& x) {
   transpose(x);
   const __m256i centre = _mm256_set1_epi8(-128);
+#pragma GCC unroll 8
   for (int i = 0; i < 8; i += 2) {
     const __m256i two = _mm256_add_epi8(_mm256_packs_epi16(x.r[i], x.r[i + 1]), centre);
     store_halves(first + i * stride, second + i * stride, two);
@@ -107,11 +116,12 @@ PLIMSOLL_AVX2 inline void fast_pass(Rows& x) {
 }
 
 PLIMSOLL_AVX2 void fast8(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
-                         const BlockPair& blocks, const BlockPair& factors) {
+                         BlockPair& blocks, const BlockPair& factors) {
   Rows x = dequantise(blocks, factors);
   fast_pass(x);
   transpose(x);
   fast_pass(x);
+#pragma GCC unroll 8
   for (__m256i& row : x.r) row = _mm256_srai_epi16(row, 5);
   store_columns(first, second, stride, x);
 }
@@ -192,7 +202,7 @@ PLIMSOLL_AVX2 inline void accurate_pass(Rows& x, int shift) {
 }
 
 PLIMSOLL_AVX2 void accurate8(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
-                             const BlockPair& blocks, const BlockPair& factors) {
+                             BlockPair& blocks, const BlockPair& factors) {
   Rows x = dequantise(blocks, factors);
   accurate_pass(x, 11);
   transpose(x);
@@ -217,9 +227,10 @@ PLIMSOLL_AVX2 inline void reduce4_pass(Rows& x, int shift) {
 }
 
 PLIMSOLL_AVX2 void reduced4(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
-                            const BlockPair& blocks, const BlockPair& factors) {
+                            BlockPair& blocks, const BlockPair& factors) {
   Rows x = dequantise(blocks, factors);
   reduce4_pass(x, 12);
+#pragma GCC unroll 8
   for (int i = 4; i < 8; ++i) x.r[i] = x.r[0];
   transpose(x);
   reduce4_pass(x, 19);
@@ -231,6 +242,7 @@ PLIMSOLL_AVX2 void reduced4(std::uint8_t* first, std::uint8_t* second, std::ptrd
                                         _mm256_set1_epi8(-128));
   alignas(32) std::uint8_t rows[32];
   _mm256_store_si256(reinterpret_cast<__m256i*>(rows), bytes);
+#pragma GCC unroll 8
   for (int i = 0; i < 4; ++i) {
     std::memcpy(first + i * stride, rows + 4 * i, 4);
     std::memcpy(second + i * stride, rows + 16 + 4 * i, 4);
@@ -247,9 +259,10 @@ PLIMSOLL_AVX2 inline void reduce2_pass(Rows& x, int shift) {
 }
 
 PLIMSOLL_AVX2 void reduced2(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
-                            const BlockPair& blocks, const BlockPair& factors) {
+                            BlockPair& blocks, const BlockPair& factors) {
   Rows x = dequantise(blocks, factors);
   reduce2_pass(x, 13);
+#pragma GCC unroll 8
   for (int i = 2; i < 8; ++i) x.r[i] = x.r[0];
   transpose(x);
   reduce2_pass(x, 20);
@@ -257,6 +270,7 @@ PLIMSOLL_AVX2 void reduced2(std::uint8_t* first, std::uint8_t* second, std::ptrd
       _mm256_packs_epi16(_mm256_unpacklo_epi16(x.r[0], x.r[1]), x.r[0]), _mm256_set1_epi8(-128));
   alignas(32) std::uint8_t rows[32];
   _mm256_store_si256(reinterpret_cast<__m256i*>(rows), bytes);
+#pragma GCC unroll 8
   for (int i = 0; i < 2; ++i) {
     std::memcpy(first + i * stride, rows + 2 * i, 2);
     std::memcpy(second + i * stride, rows + 16 + 2 * i, 2);

@@ -19,7 +19,8 @@ constexpr int kRst0 = 0xd0;
 // coefficient, where libjpeg's variants differ.
 constexpr int kDcLimit = 4000;
 
-/// From the order of coding to a place in a BlockPair. Runs lead up to 255, out of the block.
+/// From the order of coding, counted from 1, to a place in a BlockPair. What leads out of the block
+/// ends at one place behind it.
 struct Order {
   std::uint8_t place[256];
 };
@@ -28,7 +29,7 @@ constexpr Order make_order() {
   int x = 0;
   int y = 0;
   for (int i = 0; i < 64; ++i) {
-    order.place[i] = static_cast<std::uint8_t>(16 * y + x);
+    order.place[i + 1] = static_cast<std::uint8_t>(16 * y + x);
     const bool up = (x + y) % 2 == 0;
     if (up && x == 7) {
       ++y;
@@ -43,14 +44,15 @@ constexpr Order make_order() {
       y += up ? -1 : 1;
     }
   }
-  for (int i = 64; i < 256; ++i) order.place[i] = 128;
+  for (int i = 65; i < 256; ++i) order.place[i] = 128;
   return order;
 }
 constexpr Order kOrder = make_order();
 
+/// The next bits of a scan. Only six bits of `count` mean anything, which is what shifts look at.
 struct LocalBits {
-  std::uint64_t value;
-  int count;
+  std::uint64_t value;  // the next bit is the highest
+  std::uint64_t count;
   const std::uint8_t* next;
 };
 
@@ -58,29 +60,28 @@ struct LocalBits {
 PLIMSOLL_SCAN inline void refill(LocalBits& bits) {
   std::uint64_t word = 0;
   std::memcpy(&word, bits.next, 8);
-  bits.value |= __builtin_bswap64(word) >> bits.count;
-  bits.next += (63 - bits.count) >> 3;
+  bits.value |= __builtin_bswap64(word) >> (bits.count & 63);
+  bits.next += ~bits.count >> 3 & 7;
   bits.count |= 56;
 }
 
 PLIMSOLL_SCAN inline void skip(LocalBits& bits, JpegHuffman::Entry entry) {
-  const int total = static_cast<int>(entry & 0xff);
-  bits.value <<= total;
-  bits.count -= total;
+  bits.value <<= entry & 63;
+  bits.count -= entry;
 }
 
 /// The value behind the code at the top of `bits`.
 PLIMSOLL_SCAN inline int value_of(std::uint64_t bits, JpegHuffman::Entry entry) {
-  const std::uint64_t rest = bits << (entry >> 8 & 0xff);
-  const int size = static_cast<int>(entry >> 16 & 0xff);
-  const auto magnitude = static_cast<int>(rest >> 1 >> (63 - size));
-  const auto negative = static_cast<int>(~static_cast<std::int64_t>(rest) >> 63);
-  return magnitude + (negative & static_cast<int>((~0U << size) + 1));
+  const std::uint64_t rest = bits << (entry >> 8 & 63);
+  // A value that begins with 0 is negative, and its magnitude is the complement.
+  const auto sign = static_cast<std::uint64_t>(static_cast<std::int64_t>(~rest) >> 63);
+  const std::uint64_t magnitude = (rest ^ sign) >> 1 >> (entry >> 16 & 63);
+  return static_cast<int>((magnitude ^ sign) - sign);
 }
 
 /// Where a block ended that ended as it should.
 bool regular_end(int k) { return k == 64 || (k > 80 && k < JpegHuffman::kIrregular); }
-constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock + 1;
+constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock;
 
 /// Reads the AC coefficients of a block, to `block` if kStore. Returns where it ended.
 template <bool kStore>
@@ -92,7 +93,6 @@ PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, std:
     if constexpr (kStore) {
       block[kOrder.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
     }
-    ++k;
     skip(bits, entry);
   };
   for (;;) {
@@ -242,7 +242,7 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
       if (to_restart_ == 0 && !next_segment()) return false;
       --to_restart_;
     }
-    LocalBits bits{bits_.value, bits_.count, window_.fill(bits_.next)};
+    LocalBits bits{bits_.value, static_cast<std::uint64_t>(bits_.count), window_.fill(bits_.next)};
     for (int b = 0; b < block_count_; ++b) {
       const Block block = blocks_[static_cast<std::size_t>(b)];
       Component& c = components_[block.component];
@@ -252,7 +252,7 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
       c.dc += value_of(bits.value, entry);
       skip(bits, entry);
       const int dc = c.dc * c.quantization;
-      if (entry >> 24 != 0 || std::abs(c.dc) > kDcLimit || std::abs(dc) > kDcLimit) return false;
+      if (entry >> 24 != 1 || std::abs(c.dc) > kDcLimit || std::abs(dc) > kDcLimit) return false;
 
       const int column = mcu * c.horizontal + block.x;
       const bool wanted = target.rows[block.y] && target.columns[column] != 0;
@@ -274,7 +274,7 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
       values[0] = static_cast<std::int16_t>(c.dc);
       finish_block(c, out, target.stride);
     }
-    bits_ = {bits.value, bits.count, bits.next};
+    bits_ = {bits.value, static_cast<int>(bits.count & 63), bits.next};
     if (window_.ended() && bits_left() < 0) return false;
   }
   flush(targets);
@@ -287,7 +287,6 @@ void JpegScan::finish_block(Component& c, std::uint8_t* out, std::ptrdiff_t stri
     return;
   }
   c.transform(c.waiting, out, stride, *c.pair, *c.factors);
-  *c.pair = {};
   c.waiting = nullptr;
 }
 
