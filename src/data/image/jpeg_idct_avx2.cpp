@@ -151,11 +151,17 @@ PLIMSOLL_AVX2 inline Wide widen(__m256i a, int down) {
           _mm256_srai_epi32(_mm256_unpackhi_epi16(zero, a), down)};
 }
 
-/// a / 2^shift, rounded to nearest, in 16 bits with saturation.
-PLIMSOLL_AVX2 inline __m256i narrow(const Wide& a, int shift) {
+/// a / 2^shift, rounded to nearest.
+PLIMSOLL_AVX2 inline Wide descale(const Wide& a, int shift) {
   const __m256i half = _mm256_set1_epi32(1 << (shift - 1));
-  return _mm256_packs_epi32(_mm256_srai_epi32(_mm256_add_epi32(a.low, half), shift),
-                            _mm256_srai_epi32(_mm256_add_epi32(a.high, half), shift));
+  return {_mm256_srai_epi32(_mm256_add_epi32(a.low, half), shift),
+          _mm256_srai_epi32(_mm256_add_epi32(a.high, half), shift)};
+}
+
+/// The same in 16 bits, with saturation.
+PLIMSOLL_AVX2 inline __m256i narrow(const Wide& a, int shift) {
+  const Wide b = descale(a, shift);
+  return _mm256_packs_epi32(b.low, b.high);
 }
 
 // The factors of Loeffler, Ligtenberg and Moschytz, in 13 bits.
@@ -201,10 +207,35 @@ PLIMSOLL_AVX2 inline void accurate_pass(Rows& x, int shift) {
   x.r[4] = narrow(even3 - odd3, shift);
 }
 
+/// All ones for a block that has coefficients in its first row only, but for one row that does not
+/// count (0: all do).
+PLIMSOLL_AVX2 inline __m256i first_row_only(const BlockPair& blocks, int unused) {
+  __m256i rest = _mm256_setzero_si256();
+#pragma GCC unroll 8
+  for (int i = 1; i < 8; ++i) {
+    if (i == unused) continue;
+    rest = _mm256_or_si256(
+        rest, _mm256_load_si256(reinterpret_cast<const __m256i*>(blocks.values + 16 * i)));
+  }
+  const __m256i zero = _mm256_cmpeq_epi64(rest, _mm256_setzero_si256());
+  return _mm256_and_si256(zero, _mm256_shuffle_epi32(zero, 0x4e));
+}
+
+/// What libjpeg's vector code does with such blocks in the first pass: the same as otherwise, but
+/// what does not fit 16 bits wraps instead of saturating.
+PLIMSOLL_AVX2 inline void wrap(Rows& x, __m256i first_row, __m256i which) {
+  const __m256i scaled_row = _mm256_slli_epi16(first_row, 2);
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) x.r[i] = _mm256_blendv_epi8(x.r[i], scaled_row, which);
+}
+
 PLIMSOLL_AVX2 void accurate8(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
                              BlockPair& blocks, const BlockPair& factors) {
+  const __m256i flat = first_row_only(blocks, 0);
   Rows x = dequantise(blocks, factors);
+  const __m256i first_row = x.r[0];
   accurate_pass(x, 11);
+  wrap(x, first_row, flat);
   transpose(x);
   accurate_pass(x, 18);
   store_columns(first, second, stride, x);
@@ -228,8 +259,11 @@ PLIMSOLL_AVX2 inline void reduce4_pass(Rows& x, int shift) {
 
 PLIMSOLL_AVX2 void reduced4(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
                             BlockPair& blocks, const BlockPair& factors) {
+  const __m256i flat = first_row_only(blocks, 4);
   Rows x = dequantise(blocks, factors);
+  const __m256i first_row = x.r[0];
   reduce4_pass(x, 12);
+  wrap(x, first_row, flat);
 #pragma GCC unroll 8
   for (int i = 4; i < 8; ++i) x.r[i] = x.r[0];
   transpose(x);
@@ -249,28 +283,34 @@ PLIMSOLL_AVX2 void reduced4(std::uint8_t* first, std::uint8_t* second, std::ptrd
   }
 }
 
-/// From eight rows, of which the first and the odd ones count, to two.
-PLIMSOLL_AVX2 inline void reduce2_pass(Rows& x, int shift) {
-  const Wide centre = widen(x.r[0], 1);
+/// What the odd ones of eight rows add to the first of two, and take from the second.
+PLIMSOLL_AVX2 inline Wide reduce2_odd(const Rows& x) {
   // 0.720959822, 0.850430095, 1.272758580, 3.624509785
-  const Wide odd = weigh(x.r[7], -5906, x.r[5], 6967) + weigh(x.r[3], -10426, x.r[1], 29692);
-  x.r[0] = narrow(centre + odd, shift);
-  x.r[1] = narrow(centre - odd, shift);
+  return weigh(x.r[7], -5906, x.r[5], 6967) + weigh(x.r[3], -10426, x.r[1], 29692);
 }
 
 PLIMSOLL_AVX2 void reduced2(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
                             BlockPair& blocks, const BlockPair& factors) {
   Rows x = dequantise(blocks, factors);
-  reduce2_pass(x, 13);
+  const Wide centre = widen(x.r[0], 1);
+  const Wide odd = reduce2_odd(x);
+  const Wide top = descale(centre + odd, 13);
+  const Wide bottom = descale(centre - odd, 13);
+  // The first column keeps its 32 bits.
+  const __m256i column = _mm256_slli_epi32(_mm256_unpacklo_epi32(top.low, bottom.low), 15);
+  x.r[0] = _mm256_packs_epi32(top.low, top.high);
+  x.r[1] = _mm256_packs_epi32(bottom.low, bottom.high);
 #pragma GCC unroll 8
   for (int i = 2; i < 8; ++i) x.r[i] = x.r[0];
   transpose(x);
-  reduce2_pass(x, 20);
+  const Wide across = reduce2_odd(x);
+  const Wide base{column, column};
   const __m256i bytes = _mm256_add_epi8(
-      _mm256_packs_epi16(_mm256_unpacklo_epi16(x.r[0], x.r[1]), x.r[0]), _mm256_set1_epi8(-128));
+      _mm256_packs_epi16(
+          _mm256_unpacklo_epi16(narrow(base + across, 20), narrow(base - across, 20)), column),
+      _mm256_set1_epi8(-128));
   alignas(32) std::uint8_t rows[32];
   _mm256_store_si256(reinterpret_cast<__m256i*>(rows), bytes);
-#pragma GCC unroll 8
   for (int i = 0; i < 2; ++i) {
     std::memcpy(first + i * stride, rows + 2 * i, 2);
     std::memcpy(second + i * stride, rows + 16 + 2 * i, 2);

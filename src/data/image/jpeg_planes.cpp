@@ -17,7 +17,8 @@ struct Plane {
   int height = 0;
   int expand_x = 1;  // pixels per sample
   int expand_y = 1;
-  int block = 0;  // samples along a block's edge
+  int block = 0;        // samples along a block's edge
+  bool repeat = false;  // do not interpolate: libjpeg's way at one sample per block
   int strip_rows = 0;
   std::ptrdiff_t stride = 0;
   JSAMPLE* samples = nullptr;  // of the even strip, then of the odd one
@@ -89,6 +90,7 @@ PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowResizer& res
     const jpeg_component_info& component = cinfo.comp_info[i];
     Plane& plane = planes_[i];
     const int size = block_size(component);
+    plane.repeat = block_size(cinfo) == 1;
     plane.block = size;
     plane.width = static_cast<int>(component.downsampled_width);
     plane.height = static_cast<int>(component.downsampled_height);
@@ -192,7 +194,12 @@ const std::uint8_t* PlaneRows::chroma(const Plane& plane, int y, int slot) {
   const bool below = plane.expand_y == 2 && y % 2 == 1;
   const int far =
       plane.expand_y == 1 ? near : std::clamp(below ? near + 1 : near - 1, 0, plane.height - 1);
-  if (plane.expand_x == 1 && plane.expand_y == 1) return plane.row(near);
+  if (plane.expand_x == 1 && (plane.expand_y == 1 || plane.repeat)) return plane.row(near);
+  if (plane.repeat) {
+    const std::uint8_t* row = plane.row(near);
+    for (int x = first_; x < end_; ++x) doubled_[slot][x] = row[x / 2];
+    return doubled_[slot];
+  }
 
   // 4 times the sample where there is one row only, so that one rule fits both.
   const int first = first_ / plane.expand_x;
@@ -235,7 +242,7 @@ bool planes_supported(const ImageInfo& info, int eighths) {
     const bool whole = sub.x == 1 && sub.y == 1;
     if (sub.x < 1 || sub.x > 2 || sub.y < 1 || sub.y > 2) return false;
     // libjpeg interpolates only where there is something to interpolate between.
-    if (!whole && (eighths == 1 || info.width * eighths < 8 * 8)) return false;
+    if (!whole && eighths != 1 && info.width * eighths < 8 * 8) return false;
   }
   return scaled_block(info, 0, luma.horizontal, luma.vertical, eighths) == eighths;
 }
