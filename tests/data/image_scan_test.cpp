@@ -6,7 +6,7 @@
 
 #include "data/image/jpeg_rows.h"
 #include "data/image/jpeg_scan.h"
-#include "data/image_support.h"
+#include "data/image_mutation.h"
 
 namespace plimsoll::image::testing {
 namespace {
@@ -271,6 +271,51 @@ TEST(ImageScan, GivesUpWhereverARestartMarkerIsWrong) {
     EXPECT_FALSE(planes_of_scan(broken, 8, Dct::fast).has_value());
   }
   EXPECT_GT(markers, 10);
+}
+
+TEST(ImageScan, WhatDamagedFilesBecomeIsLibjpegsDecision) {
+  std::vector<File> seeds;
+  for (std::size_t i = 0; i < kSamplings.size(); ++i) {
+    seeds.push_back(make_jpeg({.width = 70,
+                               .height = 50,
+                               .quality = 90,
+                               .sampling = kSamplings[i],
+                               .restart = i % 3 == 0 ? 4 : 0,
+                               .optimized = i % 2 == 0}));
+  }
+  std::mt19937 random(77);
+  int read = 0;
+  for (int round = 0; round < 3'000; ++round) {
+    File file = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    for (unsigned i = 0, count = 1 + random() % 3; i < count; ++i) {
+      // Mostly the coded data, behind the tables.
+      const std::size_t from = random() % 4 == 0 ? 20 : 600;
+      file[from + random() % (file.size() - from)] = static_cast<std::byte>(random());
+    }
+    LoadOptions options{.height = 1 + static_cast<int>(random() % 30),
+                        .width = 1 + static_cast<int>(random() % 30),
+                        .dct = random() % 2 == 0 ? Dct::fast : Dct::accurate,
+                        .allow_scaled = random() % 2 == 0};
+    if (random() % 2 == 0) options.crop = {8, 5, 40, 31};
+    try {
+      const ImageInfo info = probe(file, {.max_pixels = 1 << 20});
+      if (info.width < 48 || info.height < 36) continue;
+      std::vector<float> out(static_cast<std::size_t>(options.height * options.width * 3));
+      CountingScratch scratch;
+      bool failed = false;
+      try {
+        load(file, info, options, scratch, out.data());
+        ++read;
+      } catch (const DataError&) {
+        failed = true;
+      }
+      ASSERT_EQ(compare_with_libjpeg(file, info, options, failed ? nullptr : &out), "")
+          << "round " << round;
+    } catch (const DataError&) {
+      // The header is broken.
+    }
+  }
+  EXPECT_GT(read, 1'000);
 }
 
 }  // namespace
