@@ -273,6 +273,32 @@ TEST(ImageScan, GivesUpWhereverARestartMarkerIsWrong) {
   EXPECT_GT(markers, 10);
 }
 
+TEST(ImageScan, DecodesEveryBlockThatTheResultNeeds) {
+  std::mt19937 random(31);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  for (int round = 0; round < 1'500; ++round) {
+    const File file = make_jpeg({.width = pick(20, 160),
+                                 .height = pick(20, 120),
+                                 .quality = 95,
+                                 .sampling = kSamplings[random() % kSamplings.size()],
+                                 .seed = static_cast<unsigned>(round)});
+    const ImageInfo info = probe(file);
+    LoadOptions options{.height = pick(1, 9), .width = pick(1, 9)};
+    options.allow_scaled = random() % 2 == 0;
+    if (random() % 2 == 0) {
+      options.crop.width = pick(1, info.width);
+      options.crop.height = pick(1, info.height);
+      options.crop.x = pick(0, info.width - options.crop.width);
+      options.crop.y = pick(0, info.height - options.crop.height);
+    }
+    const std::vector<float> out = loaded(file, options);
+    ASSERT_EQ(compare_with_libjpeg(file, info, options, &out), "")
+        << "round " << round << " at " << plan_load(info, options).eighths << "/8";
+  }
+}
+
 TEST(ImageScan, WhatDamagedFilesBecomeIsLibjpegsDecision) {
   std::vector<File> seeds;
   for (std::size_t i = 0; i < kSamplings.size(); ++i) {

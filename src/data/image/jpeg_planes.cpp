@@ -183,6 +183,7 @@ void PlaneRows::mark_blocks(const JpegScan& scan, int component, Workspace& work
   for (int x = 0; x < width; ++x) {
     if (wanted[x] == 0) continue;
     const int near = x / plane.expand_x;
+    marks[near / plane.block] = 1;
     marks[std::max(near - reach, 0) / plane.block] = 1;
     marks[std::min(near + reach, plane.width - 1) / plane.block] = 1;
   }
