@@ -161,7 +161,7 @@ bool PlaneRows::run(JpegScan& scan, Workspace& workspace) {
     }
     return scan.read(targets);
   });
-  return read && scan.finished();
+  return read && scan.finish();
 }
 
 /// Whether the samples of rows first to last have a part in a row that the result needs.

@@ -230,9 +230,10 @@ bool JpegScan::next_segment() {
   return true;
 }
 
-bool JpegScan::finished() const {
-  const std::ptrdiff_t left = bits_left();
-  return window_.ended() && left >= 0 && left <= 7 && window_.marker() == kEoi;
+bool JpegScan::finish() {
+  if (bits_left() < 0) return false;
+  while (!window_.ended()) bits_.next = window_.fill(window_.filled());
+  return window_.marker() == kEoi;
 }
 
 // One function, so that the bits stay in registers.

@@ -47,8 +47,9 @@ class JpegScan {
   /// Reads the next strip, a row of MCUs. False: the data are not regular.
   bool read(const std::array<Target, kComponents>& targets);
 
-  /// After the last strip: whether the picture ends here, as it should.
-  bool finished() const;
+  /// After the last strip: whether the file ends after this scan, as it should. What stands between
+  /// is stepped over, as libjpeg does.
+  bool finish();
 
  private:
   // The last of them takes what is stored outside the block.
