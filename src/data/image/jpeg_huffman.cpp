@@ -57,7 +57,7 @@ JpegHuffman::Entry JpegHuffman::look_up_long(std::uint64_t bits) const {
   for (int length = kLookBits + 1; length <= kMaxLength; ++length) {
     const auto l = static_cast<std::size_t>(length);
     if (top < limit_[l]) {
-      const int code = static_cast<int>(top >> (kMaxLength - length));
+      const auto code = static_cast<std::ptrdiff_t>(top >> (kMaxLength - length));
       return symbols_[static_cast<std::size_t>(code + first_[l])];
     }
   }

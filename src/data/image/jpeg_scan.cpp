@@ -26,25 +26,16 @@ struct Order {
 };
 constexpr Order make_order() {
   Order order{};
-  int x = 0;
-  int y = 0;
-  for (int i = 0; i < 64; ++i) {
-    order.place[i + 1] = static_cast<std::uint8_t>(16 * y + x);
-    const bool up = (x + y) % 2 == 0;
-    if (up && x == 7) {
-      ++y;
-    } else if (up && y == 0) {
-      ++x;
-    } else if (!up && y == 7) {
-      ++x;
-    } else if (!up && x == 0) {
-      ++y;
-    } else {
-      x += up ? 1 : -1;
-      y += up ? -1 : 1;
+  for (std::uint8_t& place : order.place) place = 128;
+  int next = 1;
+  // Diagonals, in turn upwards and downwards.
+  for (int sum = 0; sum < 15; ++sum) {
+    for (int i = 0; i <= sum; ++i) {
+      const int x = sum % 2 == 0 ? i : sum - i;
+      const int y = sum - x;
+      if (x < 8 && y < 8) order.place[next++] = static_cast<std::uint8_t>(16 * y + x);
     }
   }
-  for (int i = 65; i < 256; ++i) order.place[i] = 128;
   return order;
 }
 constexpr Order kOrder = make_order();
@@ -83,14 +74,14 @@ PLIMSOLL_SCAN inline int value_of(std::uint64_t bits, JpegHuffman::Entry entry) 
 bool regular_end(int k) { return k == 64 || (k > 80 && k < JpegHuffman::kIrregular); }
 constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock;
 
-/// Reads the AC coefficients of a block, to `block` if kStore. Returns where it ended.
-template <bool kStore>
+/// Reads the AC coefficients of a block, to `block` if Store. Returns where it ended.
+template <bool Store>
 PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, std::int16_t* block) {
   int k = 1;
   const auto step = [&]() PLIMSOLL_SCAN __attribute__((always_inline)) {
     const JpegHuffman::Entry entry = table.look_up(bits.value);
     k += static_cast<int>(entry >> 24);
-    if constexpr (kStore) {
+    if constexpr (Store) {
       block[kOrder.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
     }
     skip(bits, entry);
