@@ -167,13 +167,13 @@ inline std::string check_picture(const File& file, std::uint32_t choice) {
       try {
         load(file, info, options, scratch, out.data());
       } catch (const DataError&) {
-        const std::string other =
+        std::string other =
             compare ? compare_with_libjpeg(file, info, options, nullptr) : std::string();
         if (!other.empty()) return other;
         throw;
       }
       if (compare) {
-        const std::string other = compare_with_libjpeg(file, info, options, &out);
+        std::string other = compare_with_libjpeg(file, info, options, &out);
         if (!other.empty()) return other;
       }
       for (const float v : out) {

@@ -58,7 +58,9 @@ Planes empty_planes(PlaneSession& s) {
   for (int i = 0; i < 3; ++i) {
     planes.widths[static_cast<std::size_t>(i)] = s.stride(i);
     planes.samples[static_cast<std::size_t>(i)].resize(
-        static_cast<std::size_t>(s.stride(i) * s.strip_rows(i) * s.strips()), 77);
+        static_cast<std::size_t>(s.stride(i)) * static_cast<std::size_t>(s.strip_rows(i)) *
+            static_cast<std::size_t>(s.strips()),
+        77);
   }
   return planes;
 }
@@ -74,7 +76,7 @@ Planes planes_of_libjpeg(const File& file, int eighths, Dct dct) {
     std::array<std::vector<JSAMPLE>, 3> wide;
     for (std::size_t i = 0; i < 3; ++i) {
       const int n = static_cast<int>(i);
-      const auto stride = static_cast<std::size_t>(s.stride(n) + 64);
+      const auto stride = static_cast<std::size_t>(s.stride(n)) + 64;
       wide[i].resize(stride * static_cast<std::size_t>(s.strip_rows(n)));
       for (int r = 0; r < s.strip_rows(n); ++r) {
         rows[i].push_back(wide[i].data() + static_cast<std::size_t>(r) * stride);
