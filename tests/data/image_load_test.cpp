@@ -56,7 +56,7 @@ std::vector<float> reference(const File& file, const LoadOptions& options) {
       for (int c = 0; c < n; ++c) {
         const auto channel = static_cast<std::size_t>(c);
         const int from = options.flip ? w - 1 - x : x;
-        const float value = resized[static_cast<std::size_t>((y * w + from) * n + c)] / 255;
+        const float value = resized[static_cast<std::size_t>(n) * (y * w + from) + channel] / 255;
         const int at = options.layout == Layout::hwc ? (y * w + x) * n + c : (c * h + y) * w + x;
         out[static_cast<std::size_t>(at)] =
             (value - options.mean[channel]) / options.deviation[channel];

@@ -23,6 +23,10 @@ inline std::vector<File> fuzz_seeds() {
   seeds.push_back(make_jpeg({.separate_scans = true}));
   seeds.push_back(make_jpeg({.sampling = {{4, 2}, {1, 1}, {1, 1}}}));
   seeds.push_back(make_jpeg({.sampling = {{1, 1}, {2, 2}, {1, 2}}}));
+  seeds.push_back(make_jpeg({.restart = 3}));
+  seeds.push_back(make_jpeg({.quality = 40, .optimized = true}));
+  seeds.push_back(make_jpeg({.sampling = {{2, 1}, {1, 1}, {1, 1}}, .restart = 4}));
+  seeds.push_back(make_jpeg({.quality = 100, .sampling = {{1, 1}, {1, 1}, {1, 1}}}));
   return seeds;
 }
 
@@ -100,6 +104,26 @@ inline File mutate(File file, std::mt19937& random) {
   return file;
 }
 
+/// Loads `file` once more through libjpeg alone, as it does for four channels. Empty if the verdict
+/// is the same and so is every bit of the three channels, which are null if loading them failed.
+inline std::string compare_with_libjpeg(const File& file, const ImageInfo& info,
+                                        LoadOptions options, const std::vector<float>* three) {
+  options.channels = 4;
+  options.layout = Layout::hwc;
+  std::vector<float> four(static_cast<std::size_t>(options.height * options.width * 4));
+  CountingScratch scratch;
+  try {
+    load(file, info, options, scratch, four.data());
+  } catch (const DataError& error) {
+    return three == nullptr ? std::string() : std::string("libjpeg refuses it: ") + error.what();
+  }
+  if (three == nullptr) return "libjpeg reads it";
+  for (std::size_t i = 0; i < three->size(); ++i) {
+    if ((*three)[i] != four[i / 3 * 4 + i % 3]) return "libjpeg has other pixels";
+  }
+  return {};
+}
+
 /// Probes and reads any bytes at all in a way that `choice` decides. Empty if it ended in DataError
 /// or in a picture, within the memory stated beforehand; else what is wrong.
 inline std::string check_picture(const File& file, std::uint32_t choice) {
@@ -123,6 +147,7 @@ inline std::string check_picture(const File& file, std::uint32_t choice) {
                           .width = 1 + static_cast<int>(random() % 40),
                           .channels = random() % 3 == 0 ? (random() % 2 == 0 ? 1 : 4) : 3,
                           .layout = random() % 2 == 0 ? Layout::hwc : Layout::chw,
+                          .dct = random() % 2 == 0 ? Dct::fast : Dct::accurate,
                           .flip = random() % 2 == 0,
                           .apply_orientation = random() % 2 == 0,
                           .allow_scaled = random() % 2 == 0};
@@ -134,10 +159,23 @@ inline std::string check_picture(const File& file, std::uint32_t choice) {
       const int height = turned ? info.width : info.height;
       if (random() % 2 == 0)
         options.crop = {width / 3, height / 4, width - width / 3, height - height / 4};
-      bound = plan_load(info, options).scratch;
+      const LoadPlan plan = plan_load(info, options);
+      bound = plan.scratch;
+      const bool compare = plan.path == LoadPlan::Path::planes && options.layout == Layout::hwc;
       std::vector<float> out(
           static_cast<std::size_t>(options.height * options.width * options.channels));
-      load(file, info, options, scratch, out.data());
+      try {
+        load(file, info, options, scratch, out.data());
+      } catch (const DataError&) {
+        std::string other =
+            compare ? compare_with_libjpeg(file, info, options, nullptr) : std::string();
+        if (!other.empty()) return other;
+        throw;
+      }
+      if (compare) {
+        std::string other = compare_with_libjpeg(file, info, options, &out);
+        if (!other.empty()) return other;
+      }
       for (const float v : out) {
         // Bicubic overshoots by an eighth at most in each direction.
         if (!(v >= -0.3F && v <= 1.3F)) return "a pixel is " + std::to_string(v);

@@ -4,26 +4,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <jpeglib.h>
 
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/data/image/load.h>
 
-namespace plimsoll::image::testing {
+#include "data/image_files.h"
 
-using File = std::vector<std::byte>;
+namespace plimsoll::image::testing {
 
 /// malloc that knows the most it gave out at a time.
 class CountingScratch final : public Scratch {
@@ -112,69 +108,6 @@ class Recorded {
   File blob_;
   nlohmann::json json_;
 };
-
-struct JpegKind {
-  int width = 64;
-  int height = 48;
-  int quality = 85;
-  /// Horizontal and vertical sampling factors per component; one component makes a gray picture.
-  std::vector<std::array<int, 2>> sampling{{2, 2}, {1, 1}, {1, 1}};
-  bool progressive = false;
-  /// A scan per component, sequential.
-  bool separate_scans = false;
-  bool arithmetic = false;
-  unsigned seed = 1;
-};
-
-/// A noisy picture, encoded.
-inline File make_jpeg(const JpegKind& kind) {
-  std::mt19937 random(kind.seed);
-  const int channels = static_cast<int>(kind.sampling.size());
-  jpeg_compress_struct cinfo;
-  jpeg_error_mgr errors;
-  cinfo.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&cinfo);
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&cinfo, &buffer, &size);
-  cinfo.image_width = static_cast<JDIMENSION>(kind.width);
-  cinfo.image_height = static_cast<JDIMENSION>(kind.height);
-  cinfo.input_components = channels;
-  cinfo.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&cinfo);
-  jpeg_set_quality(&cinfo, kind.quality, TRUE);
-  cinfo.arith_code = kind.arithmetic ? TRUE : FALSE;
-  for (int i = 0; i < channels; ++i) {
-    cinfo.comp_info[i].h_samp_factor = kind.sampling[static_cast<std::size_t>(i)][0];
-    cinfo.comp_info[i].v_samp_factor = kind.sampling[static_cast<std::size_t>(i)][1];
-  }
-  std::vector<jpeg_scan_info> scans;
-  if (kind.progressive) jpeg_simple_progression(&cinfo);
-  if (kind.separate_scans) {
-    for (int i = 0; i < channels; ++i) scans.push_back({1, {i, 0, 0, 0}, 0, 63, 0, 0});
-    cinfo.scan_info = scans.data();
-    cinfo.num_scans = channels;
-  }
-  jpeg_start_compress(&cinfo, TRUE);
-  std::vector<unsigned char> row(static_cast<std::size_t>(kind.width * channels));
-  for (int y = 0; y < kind.height; ++y) {
-    for (int x = 0; x < kind.width; ++x) {
-      for (int c = 0; c < channels; ++c) {
-        const int base = 128 + 6 * (x % 19) * (c == 0 ? 1 : -1) + 5 * (y % 23) * (c == 1 ? -1 : 1);
-        row[static_cast<std::size_t>(x * channels + c)] = static_cast<unsigned char>(
-            std::clamp(base + static_cast<int>(random() % 41) - 20, 0, 255));
-      }
-    }
-    JSAMPROW target = row.data();
-    jpeg_write_scanlines(&cinfo, &target, 1);
-  }
-  jpeg_finish_compress(&cinfo);
-  jpeg_destroy_compress(&cinfo);
-  const auto* bytes = reinterpret_cast<const std::byte*>(buffer);
-  File file(bytes, bytes + size);
-  std::free(buffer);
-  return file;
-}
 
 inline std::vector<std::uint8_t> decoded(const File& file, const DecodeOptions& options = {}) {
   const ImageInfo info = probe(file);

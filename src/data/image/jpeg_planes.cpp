@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "data/image/jpeg_scan.h"
+
 namespace plimsoll::image {
 namespace {
 
@@ -15,12 +17,14 @@ struct Plane {
   int height = 0;
   int expand_x = 1;  // pixels per sample
   int expand_y = 1;
+  int block = 0;        // samples along a block's edge
+  bool repeat = false;  // do not interpolate: libjpeg's way at one sample per block
   int strip_rows = 0;
-  JSAMPROW* rows = nullptr;  // of the even strip, then of the odd one
+  std::ptrdiff_t stride = 0;
+  JSAMPLE* samples = nullptr;  // of the even strip, then of the odd one
+  JSAMPROW* rows = nullptr;    // the same, as libjpeg wants it
 
-  const std::uint8_t* row(int y) const {
-    return rows[(y / strip_rows % 2) * strip_rows + y % strip_rows];
-  }
+  const std::uint8_t* row(int y) const { return samples + y % (2 * strip_rows) * stride; }
 };
 
 /// The sampling of chroma against luma after libjpeg has scaled up small blocks by itself.
@@ -52,9 +56,16 @@ Subsampling subsampling(const ImageInfo& info, int component, int eighths) {
 class PlaneRows {
  public:
   PlaneRows(JpegSession& session, Workspace& workspace, RowResizer& resizer);
+  /// Reads all strips with libjpeg.
   void run();
+  /// The same with a scan; false if it gave up.
+  bool run(JpegScan& scan, Workspace& workspace);
 
  private:
+  template <class Read>
+  bool each_strip(Read read);
+  void mark_blocks(const JpegScan& scan, int component, Workspace& workspace);
+  bool needs(const Plane& plane, int first, int last) const;
   void convert(int y);
   const std::uint8_t* chroma(const Plane& plane, int y, int slot);
 
@@ -65,7 +76,9 @@ class PlaneRows {
   std::uint16_t* sums_;
   std::uint8_t* doubled_[2];
   std::uint8_t* pixels_;
-  int first_ = 0;  // columns to convert: [first_, end_)
+  std::uint8_t* columns_;
+  std::array<const std::uint8_t*, kPlanes> marks_{};  // of the blocks to decode
+  int first_ = 0;                                     // columns to convert: [first_, end_)
   int end_ = 0;
 };
 
@@ -77,6 +90,8 @@ PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowResizer& res
     const jpeg_component_info& component = cinfo.comp_info[i];
     Plane& plane = planes_[i];
     const int size = block_size(component);
+    plane.repeat = block_size(cinfo) == 1;
+    plane.block = size;
     plane.width = static_cast<int>(component.downsampled_width);
     plane.height = static_cast<int>(component.downsampled_height);
     plane.expand_x = cinfo.max_h_samp_factor * block_size(cinfo) / (component.h_samp_factor * size);
@@ -86,17 +101,21 @@ PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowResizer& res
         align_up(component.width_in_blocks * static_cast<unsigned>(size) + kRowSlack, 64);
     const std::size_t rows = std::size_t{2} * static_cast<unsigned>(plane.strip_rows);
     plane.rows = workspace.take_array<JSAMPROW>(rows);
-    auto* samples = workspace.take_array<JSAMPLE>(rows * stride);
-    for (std::size_t r = 0; r < rows; ++r) plane.rows[r] = samples + r * stride;
+    plane.stride = static_cast<std::ptrdiff_t>(stride);
+    plane.samples = workspace.take_array<JSAMPLE>(rows * stride);
+    for (std::size_t r = 0; r < rows; ++r) plane.rows[r] = plane.samples + r * stride;
   }
   sums_ = workspace.take_array<std::uint16_t>(width + kLead + kRowSlack) + kLead;
   for (auto& row : doubled_) row = workspace.take_array<std::uint8_t>(width + 2 * kRowSlack);
   pixels_ = workspace.take_array<std::uint8_t>(4 * width + 2 * kRowSlack);
+  columns_ = workspace.take_array<std::uint8_t>(width);
+  resizer.mark_columns(columns_, static_cast<int>(width));
   first_ = resizer.first_column() & ~1;
   end_ = resizer.last_column() + 1;
 }
 
-void PlaneRows::run() {
+template <class Read>
+bool PlaneRows::each_strip(Read read) {
   const jpeg_decompress_struct& cinfo = session_.info();
   const int height = static_cast<int>(cinfo.output_height);
   const int strip = cinfo.max_v_samp_factor * block_size(cinfo);
@@ -104,17 +123,71 @@ void PlaneRows::run() {
   const int lag = std::max(planes_[1].expand_y, planes_[2].expand_y) - 1;
   int next = 0;
   for (int s = 0; next < height; ++s) {
+    if (!read(s)) return false;
+    const int done = (s + 1) * strip;
+    const int ready = done >= height ? height : done - lag;
+    for (; next < ready; ++next) {
+      if (resizer_.wants(next)) convert(next);
+    }
+  }
+  return true;
+}
+
+void PlaneRows::run() {
+  each_strip([&](int s) {
     JSAMPARRAY rows[kPlanes];
     for (int i = 0; i < kPlanes; ++i) {
       rows[i] = planes_[i].rows + s % 2 * planes_[i].strip_rows;
     }
     session_.read_planes(rows);
-    const int read = (s + 1) * strip;
-    const int ready = read >= height ? height : read - lag;
-    for (; next < ready; ++next) {
-      if (resizer_.wants(next)) convert(next);
+    return true;
+  });
+}
+
+bool PlaneRows::run(JpegScan& scan, Workspace& workspace) {
+  for (int i = 0; i < kPlanes; ++i) mark_blocks(scan, i, workspace);
+  std::array<JpegScan::Target, kPlanes> targets;
+  const bool read = each_strip([&](int s) {
+    for (std::size_t i = 0; i < kPlanes; ++i) {
+      const Plane& plane = planes_[i];
+      JpegScan::Target& target = targets[i];
+      target.samples = plane.samples + s % 2 * plane.strip_rows * plane.stride;
+      target.stride = plane.stride;
+      target.columns = marks_[i];
+      for (int r = 0; r < plane.strip_rows / plane.block; ++r) {
+        const int first = s * plane.strip_rows + r * plane.block;
+        target.rows[static_cast<std::size_t>(r)] = needs(plane, first, first + plane.block - 1);
+      }
     }
+    return scan.read(targets);
+  });
+  return read && scan.finish();
+}
+
+/// Whether the samples of rows first to last have a part in a row that the result needs.
+bool PlaneRows::needs(const Plane& plane, int first, int last) const {
+  if (first >= plane.height) return false;
+  if (plane.expand_y == 1) return resizer_.needs_rows(first, last);
+  // Each sample reaches into the pixel rows next to its own two.
+  return resizer_.needs_rows(2 * first - 1, 2 * last + 2);
+}
+
+void PlaneRows::mark_blocks(const JpegScan& scan, int component, Workspace& workspace) {
+  const Plane& plane = planes_[static_cast<std::size_t>(component)];
+  const auto count = static_cast<std::size_t>(scan.padded_columns(component));
+  auto* marks = workspace.take_array<std::uint8_t>(count);
+  std::fill_n(marks, count, std::uint8_t{0});
+  const std::uint8_t* wanted = columns_;
+  const int reach = plane.expand_x == 1 ? 0 : 1;
+  const int width = static_cast<int>(session_.info().output_width);
+  for (int x = 0; x < width; ++x) {
+    if (wanted[x] == 0) continue;
+    const int near = x / plane.expand_x;
+    marks[near / plane.block] = 1;
+    marks[std::max(near - reach, 0) / plane.block] = 1;
+    marks[std::min(near + reach, plane.width - 1) / plane.block] = 1;
   }
+  marks_[static_cast<std::size_t>(component)] = marks;
 }
 
 const std::uint8_t* PlaneRows::chroma(const Plane& plane, int y, int slot) {
@@ -122,7 +195,12 @@ const std::uint8_t* PlaneRows::chroma(const Plane& plane, int y, int slot) {
   const bool below = plane.expand_y == 2 && y % 2 == 1;
   const int far =
       plane.expand_y == 1 ? near : std::clamp(below ? near + 1 : near - 1, 0, plane.height - 1);
-  if (plane.expand_x == 1 && plane.expand_y == 1) return plane.row(near);
+  if (plane.expand_x == 1 && (plane.expand_y == 1 || plane.repeat)) return plane.row(near);
+  if (plane.repeat) {
+    const std::uint8_t* row = plane.row(near);
+    for (int x = first_; x < end_; ++x) doubled_[slot][x] = row[x / 2];
+    return doubled_[slot];
+  }
 
   // 4 times the sample where there is one row only, so that one rule fits both.
   const int first = first_ / plane.expand_x;
@@ -165,7 +243,7 @@ bool planes_supported(const ImageInfo& info, int eighths) {
     const bool whole = sub.x == 1 && sub.y == 1;
     if (sub.x < 1 || sub.x > 2 || sub.y < 1 || sub.y > 2) return false;
     // libjpeg interpolates only where there is something to interpolate between.
-    if (!whole && (eighths == 1 || info.width * eighths < 8 * 8)) return false;
+    if (!whole && eighths != 1 && info.width * eighths < 8 * 8) return false;
   }
   return scaled_block(info, 0, luma.horizontal, luma.vertical, eighths) == eighths;
 }
@@ -179,14 +257,25 @@ Bytes planes_cost(const ImageInfo& info) {
     const Bytes blocks_wide = (info.width * h + 8 * max_h - 1) / (8 * max_h);
     const Bytes stride = align_up(blocks_wide * 8 + kRowSlack, 64);
     total += Workspace::cost(2 * 8 * v * sizeof(JSAMPROW)) + Workspace::cost(2 * 8 * v * stride);
+    total += Workspace::cost(blocks_wide + h);  // marks
   }
   const Bytes width = static_cast<Bytes>(info.width);
   return total + Workspace::cost((width + kLead + kRowSlack) * sizeof(std::uint16_t)) +
-         2 * Workspace::cost(width + 2 * kRowSlack) + Workspace::cost(4 * width + 2 * kRowSlack);
+         2 * Workspace::cost(width + 2 * kRowSlack) + Workspace::cost(4 * width + 2 * kRowSlack) +
+         Workspace::cost(width) + JpegScan::cost();
 }
 
-void feed_planes(JpegSession& session, Workspace& workspace, RowResizer& resizer) {
-  PlaneRows(session, workspace, resizer).run();
+void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowResizer& resizer) {
+  session.calculate_dimensions();
+  PlaneRows rows(session, workspace, resizer);
+  JpegScan scan(session, dct, workspace);
+  if (scan.ready()) {
+    if (rows.run(scan, workspace)) return;
+    resizer.restart();
+  }
+  session.start();
+  rows.run();
+  session.finish();
 }
 
 }  // namespace plimsoll::image

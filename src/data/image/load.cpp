@@ -62,8 +62,12 @@ int choose_eighths(const ImageInfo& info, const LoadOptions& options) {
   if (!options.allow_scaled || info.format != Format::jpeg) return 8;
   const Window window = source_window(info, options);
   const Extent result = resized_extent(info, options);
-  // libjpeg-turbo has fast transforms for these only.
+  // libjpeg-turbo has fast transforms for these only. The coded data are read in any case, and the
+  // fewer samples there are of it the less is to do: so the smallest that is enough is the fastest,
+  // except where the picture as a whole takes the way over planes and the smaller one does not.
+  const bool planes = planes_supported(info, 8);
   for (const int eighths : {1, 2, 4}) {
+    if (planes && !planes_supported(info, eighths)) continue;
     if (std::int64_t{window.width} * eighths >= std::int64_t{8} * result.width &&
         std::int64_t{window.height} * eighths >= std::int64_t{8} * result.height) {
       return eighths;
@@ -136,14 +140,13 @@ void load_jpeg(std::span<const std::byte> data, const ImageInfo& info, const Loa
     cinfo.dct_method = dct_method(options.dct);
     cinfo.scale_num = static_cast<unsigned>(plan.eighths);
     cinfo.scale_denom = 8;
-    session.start();
-    feed_planes(session, workspace, resizer);
+    feed_planes(session, options.dct, workspace, resizer);
   } else {
     JpegRows rows(session, row_channels(options), options.dct, plan.eighths, workspace);
     feed_rows(rows.width(), rows.height(), row_channels(options), workspace, resizer,
               [&](std::uint8_t* row) { rows.read(row); });
+    session.finish();
   }
-  session.finish();
 }
 
 void load_png(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,

@@ -50,7 +50,29 @@ RowResizer::RowResizer(const AxisMap& rows, const AxisMap& columns, const Placem
   first_column_ = columns_.tap(0).low;
   last_column_ = columns_.tap(n - 1).high();
   for (float& scale : placement_.scale) scale /= kWeightOne;
+  restart();
+}
+
+void RowResizer::restart() {
+  next_ = 0;
   tap_ = rows_.tap(0);
+}
+
+bool RowResizer::needs_rows(int first, int last) const {
+  for (int i = next_; i < rows_.out; ++i) {
+    const AxisMap::Tap tap = rows_.tap(i);
+    if (tap.low > last) return false;
+    if (tap.high() >= first) return true;
+  }
+  return false;
+}
+
+void RowResizer::mark_columns(std::uint8_t* marks, int count) const {
+  std::fill_n(marks, count, std::uint8_t{0});
+  for (int i = 0; i < columns_.out; ++i) {
+    const AxisMap::Tap tap = columns_.tap(i);
+    marks[tap.low] = marks[tap.high()] = 1;
+  }
 }
 
 void RowResizer::make_taps(Workspace& workspace) {

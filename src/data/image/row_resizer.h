@@ -51,6 +51,15 @@ class RowResizer {
   /// Whether row y, which lies below all rows consumed so far, has a part in the result.
   bool wants(int y) const { return next_ < rows_.out && tap_.low <= y; }
 
+  /// Whether any of the rows first to last has a part in what is still to come of the result.
+  bool needs_rows(int first, int last) const;
+
+  /// Marks with 1 the columns that have a part in the result, of `count` at `marks`.
+  void mark_columns(std::uint8_t* marks, int count) const;
+
+  /// Forgets all rows, to begin again at the first.
+  void restart();
+
   /// Takes row y: four bytes per pixel, from the source's column 0, readable for kRowSlack bytes
   /// past the last pixel. Every wanted row must come, in order.
   void consume(int y, const std::uint8_t* row);

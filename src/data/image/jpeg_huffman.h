@@ -1,0 +1,44 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+
+#include <jpeglib.h>
+
+namespace plimsoll::image {
+
+/// A Huffman table of a baseline JPEG, made for decoding. One entry tells all about a symbol and
+/// the bits behind it, so that the next look-up waits for one load and one shift only.
+class JpegHuffman {
+ public:
+  /// Bits 0..7: length of code and value together; 8..15: of the code; 16..23: 63 less that of the
+  /// value; 24..31: how many coefficients further its own is. Never 0.
+  using Entry = std::uint32_t;
+
+  static constexpr int kLookBits = 10;
+  /// Coefficients that are jumped over at the end of a block, and at a code that no regular file
+  /// has: more than a run can be, so that the position says what happened.
+  static constexpr int kEndOfBlock = 80;
+  static constexpr int kIrregular = 160;
+
+  /// False if the table is broken or holds what is not for baseline files.
+  bool make(const JHUFF_TBL& table, bool dc);
+
+  /// The symbol at the top of `bits`.
+  Entry look_up(std::uint64_t bits) const {
+    const Entry entry = look_[bits >> (64 - kLookBits)];
+    return entry != 0 ? entry : look_up_long(bits);
+  }
+
+ private:
+  Entry look_up_long(std::uint64_t bits) const;
+
+  std::array<Entry, std::size_t{1} << kLookBits> look_;
+  /// Per length: one past the last code, in 16 bits, and what to add to a code for its symbol.
+  std::array<std::uint32_t, 17> limit_;
+  std::array<int, 17> first_;
+  std::array<Entry, 256> symbols_;
+};
+
+}  // namespace plimsoll::image

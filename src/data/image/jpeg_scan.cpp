@@ -1,0 +1,296 @@
+#include "data/image/jpeg_scan.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace plimsoll::image {
+namespace {
+
+#if defined(__x86_64__)
+#define PLIMSOLL_SCAN __attribute__((target("avx2,bmi,bmi2")))
+#else
+#define PLIMSOLL_SCAN
+#endif
+
+constexpr int kEoi = 0xd9;
+constexpr int kRst0 = 0xd0;
+// Nothing an encoder makes comes near; within it, no transform overflows on account of the DC
+// coefficient, where libjpeg's variants differ.
+constexpr int kDcLimit = 4000;
+
+/// From the order of coding, counted from 1, to a place in a BlockPair. What leads out of the block
+/// ends at one place behind it.
+struct Order {
+  std::uint8_t place[256];
+};
+constexpr Order make_order() {
+  Order order{};
+  for (std::uint8_t& place : order.place) place = 128;
+  int next = 1;
+  // Diagonals, in turn upwards and downwards.
+  for (int sum = 0; sum < 15; ++sum) {
+    for (int i = 0; i <= sum; ++i) {
+      const int x = sum % 2 == 0 ? i : sum - i;
+      const int y = sum - x;
+      if (x < 8 && y < 8) order.place[next++] = static_cast<std::uint8_t>(16 * y + x);
+    }
+  }
+  return order;
+}
+constexpr Order kOrder = make_order();
+
+/// The next bits of a scan. Only six bits of `count` mean anything, which is what shifts look at.
+struct LocalBits {
+  std::uint64_t value;  // the next bit is the highest
+  std::uint64_t count;
+  const std::uint8_t* next;
+};
+
+/// At least 56 bits, enough for any two symbols with their values.
+PLIMSOLL_SCAN inline void refill(LocalBits& bits) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bits.next, 8);
+  bits.value |= __builtin_bswap64(word) >> (bits.count & 63);
+  bits.next += ~bits.count >> 3 & 7;
+  bits.count |= 56;
+}
+
+PLIMSOLL_SCAN inline void skip(LocalBits& bits, JpegHuffman::Entry entry) {
+  bits.value <<= entry & 63;
+  bits.count -= entry;
+}
+
+/// The value behind the code at the top of `bits`.
+PLIMSOLL_SCAN inline int value_of(std::uint64_t bits, JpegHuffman::Entry entry) {
+  const std::uint64_t rest = bits << (entry >> 8 & 63);
+  // A value that begins with 0 is negative, and its magnitude is the complement.
+  const auto sign = static_cast<std::uint64_t>(static_cast<std::int64_t>(~rest) >> 63);
+  const std::uint64_t magnitude = (rest ^ sign) >> 1 >> (entry >> 16 & 63);
+  return static_cast<int>((magnitude ^ sign) - sign);
+}
+
+/// Where a block ended that ended as it should.
+bool regular_end(int k) { return k == 64 || (k > 80 && k < JpegHuffman::kIrregular); }
+constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock;
+
+/// Reads the AC coefficients of a block, to `block` if Store. Returns where it ended.
+template <bool Store>
+PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, std::int16_t* block) {
+  int k = 1;
+  const auto step = [&]() PLIMSOLL_SCAN __attribute__((always_inline)) {
+    const JpegHuffman::Entry entry = table.look_up(bits.value);
+    k += static_cast<int>(entry >> 24);
+    if constexpr (Store) {
+      block[kOrder.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
+    }
+    skip(bits, entry);
+  };
+  for (;;) {
+    refill(bits);
+    step();
+    if (k >= 64) return k;
+    step();
+    if (k >= 64) return k;
+  }
+}
+
+void fill_block(std::uint8_t* out, std::ptrdiff_t stride, int size, std::uint8_t sample) {
+  if (size == 8) {
+    for (int y = 0; y < 8; ++y) std::memset(out + y * stride, sample, 8);
+    return;
+  }
+  for (int y = 0; y < size; ++y) {
+    for (int x = 0; x < size; ++x) out[y * stride + x] = sample;
+  }
+}
+
+}  // namespace
+
+Bytes JpegScan::cost() {
+  return JpegWindow::cost() + 2 * kComponents * Workspace::cost(sizeof(JpegHuffman)) +
+         kComponents * (Workspace::cost(sizeof(BlockPair)) +
+                        Workspace::cost(kPairValues * sizeof(std::int16_t)));
+}
+
+JpegScan::JpegScan(JpegSession& session, Dct dct, Workspace& workspace)
+    : cinfo_(session.info()),
+      window_(cinfo_.src->next_input_byte,
+              cinfo_.src->next_input_byte + cinfo_.src->bytes_in_buffer, workspace) {
+  ready_ = prepare(dct, workspace);
+}
+
+bool JpegScan::prepare(Dct dct, Workspace& workspace) {
+  if (avx2_jpeg_transforms() == nullptr || cinfo_.progressive_mode || cinfo_.arith_code ||
+      cinfo_.data_precision != 8 || cinfo_.comps_in_scan != kComponents ||
+      cinfo_.num_components != kComponents || cinfo_.Ss != 0 || cinfo_.Se != 63 || cinfo_.Ah != 0 ||
+      cinfo_.Al != 0) {
+    return false;
+  }
+  for (int i = 0; i < kComponents; ++i) {
+    const jpeg_component_info& info = *cinfo_.cur_comp_info[i];
+    if (components_[static_cast<std::size_t>(info.component_index)].pair != nullptr) return false;
+    if (!prepare_component(info, dct, workspace)) return false;
+    if (block_count_ + info.h_samp_factor * info.v_samp_factor > D_MAX_BLOCKS_IN_MCU) return false;
+    for (int y = 0; y < info.v_samp_factor; ++y) {
+      for (int x = 0; x < info.h_samp_factor; ++x) {
+        blocks_[static_cast<std::size_t>(block_count_++)] = {
+            static_cast<std::uint8_t>(info.component_index), static_cast<std::uint8_t>(x),
+            static_cast<std::uint8_t>(y)};
+      }
+    }
+  }
+  const int mcu = 8 * cinfo_.max_h_samp_factor;
+  mcus_ = (static_cast<int>(cinfo_.image_width) + mcu - 1) / mcu;
+  restart_interval_ = to_restart_ = static_cast<int>(cinfo_.restart_interval);
+  bits_.next = window_.fill(nullptr);
+  return true;
+}
+
+bool JpegScan::prepare_component(const jpeg_component_info& info, Dct dct, Workspace& workspace) {
+  const JQUANT_TBL* quantization =
+      info.quant_tbl_no < NUM_QUANT_TBLS ? cinfo_.quant_tbl_ptrs[info.quant_tbl_no] : nullptr;
+  if (quantization == nullptr || info.dc_tbl_no >= NUM_HUFF_TBLS ||
+      info.ac_tbl_no >= NUM_HUFF_TBLS) {
+    return false;
+  }
+  Component& c = components_[static_cast<std::size_t>(info.component_index)];
+  c.dc_table = table(cinfo_.dc_huff_tbl_ptrs[info.dc_tbl_no], true, workspace);
+  c.ac_table = table(cinfo_.ac_huff_tbl_ptrs[info.ac_tbl_no], false, workspace);
+  if (c.dc_table == nullptr || c.ac_table == nullptr) return false;
+  c.horizontal = info.h_samp_factor;
+  c.vertical = info.v_samp_factor;
+  c.size = block_size(info);
+  const JpegTransforms& transforms = *avx2_jpeg_transforms();
+  c.fast = c.size == 8 && dct == Dct::fast;
+  switch (c.size) {
+    case 8:
+      c.transform = c.fast ? transforms.fast8 : transforms.accurate8;
+      break;
+    case 4:
+      c.transform = transforms.reduced4;
+      break;
+    case 2:
+      c.transform = transforms.reduced2;
+      break;
+    case 1:
+      break;
+    default:
+      return false;
+  }
+  c.quantization = static_cast<std::int16_t>(quantization->quantval[0]);
+  auto* factors = workspace.take_array<BlockPair>(1);
+  make_factors(*factors, quantization->quantval, c.fast);
+  c.factors = factors;
+  auto* values = workspace.take_array<std::int16_t>(kPairValues);
+  c.pair = new (values) BlockPair{};
+  return true;
+}
+
+const JpegHuffman* JpegScan::table(const JHUFF_TBL* source, bool dc, Workspace& workspace) {
+  if (source == nullptr) return nullptr;
+  for (int i = 0; i < made_count_; ++i) {
+    const Made& made = made_[static_cast<std::size_t>(i)];
+    if (made.source == source) return made.table;
+  }
+  auto* result = workspace.take_array<JpegHuffman>(1);
+  if (!result->make(*source, dc)) return nullptr;
+  made_[static_cast<std::size_t>(made_count_++)] = {source, result};
+  return result;
+}
+
+int JpegScan::padded_columns(int component) const {
+  return mcus_ * components_[static_cast<std::size_t>(component)].horizontal;
+}
+
+std::ptrdiff_t JpegScan::bits_left() const {
+  return 8 * (window_.filled() - bits_.next) + bits_.count;
+}
+
+bool JpegScan::next_segment() {
+  const std::ptrdiff_t left = bits_left();
+  if (!window_.ended() || left < 0 || left > 7 || window_.marker() != kRst0 + next_restart_) {
+    return false;
+  }
+  next_restart_ = (next_restart_ + 1) % 8;
+  to_restart_ = restart_interval_;
+  for (Component& c : components_) c.dc = 0;
+  window_.next_segment();
+  bits_ = {};
+  bits_.next = window_.fill(nullptr);
+  return true;
+}
+
+bool JpegScan::finish() {
+  if (bits_left() < 0) return false;
+  while (!window_.ended()) bits_.next = window_.fill(window_.filled());
+  return window_.marker() == kEoi;
+}
+
+// One function, so that the bits stay in registers.
+PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets) {
+  for (int mcu = 0; mcu < mcus_; ++mcu) {
+    if (restart_interval_ != 0) {
+      if (to_restart_ == 0 && !next_segment()) return false;
+      --to_restart_;
+    }
+    LocalBits bits{bits_.value, static_cast<std::uint64_t>(bits_.count), window_.fill(bits_.next)};
+    for (int b = 0; b < block_count_; ++b) {
+      const Block block = blocks_[static_cast<std::size_t>(b)];
+      Component& c = components_[block.component];
+      const Target& target = targets[block.component];
+      refill(bits);
+      const JpegHuffman::Entry entry = c.dc_table->look_up(bits.value);
+      c.dc += value_of(bits.value, entry);
+      skip(bits, entry);
+      const int dc = c.dc * c.quantization;
+      if (entry >> 24 != 1 || std::abs(c.dc) > kDcLimit || std::abs(dc) > kDcLimit) return false;
+
+      const int column = mcu * c.horizontal + block.x;
+      const bool wanted = target.rows[block.y] && target.columns[column] != 0;
+      if (!wanted || c.size == 1) {
+        if (!regular_end(read_ac<false>(bits, *c.ac_table, nullptr))) return false;
+        if (!wanted) continue;
+        target.samples[block.y * target.stride + column] = flat_sample(dc, false);
+        continue;
+      }
+      std::uint8_t* out =
+          target.samples + block.y * c.size * target.stride + std::ptrdiff_t{column} * c.size;
+      std::int16_t* values = c.pair->values + (c.waiting != nullptr ? 8 : 0);
+      const int end = read_ac<true>(bits, *c.ac_table, values);
+      if (!regular_end(end)) return false;
+      if (end == kNoAc) {
+        fill_block(out, target.stride, c.size, flat_sample(dc, c.fast));
+        continue;
+      }
+      values[0] = static_cast<std::int16_t>(c.dc);
+      finish_block(c, out, target.stride);
+    }
+    bits_ = {bits.value, static_cast<int>(bits.count & 63), bits.next};
+    if (window_.ended() && bits_left() < 0) return false;
+  }
+  flush(targets);
+  return true;
+}
+
+void JpegScan::finish_block(Component& c, std::uint8_t* out, std::ptrdiff_t stride) {
+  if (c.waiting == nullptr) {
+    c.waiting = out;
+    return;
+  }
+  c.transform(c.waiting, out, stride, *c.pair, *c.factors);
+  c.waiting = nullptr;
+}
+
+void JpegScan::flush(const std::array<Target, kComponents>& targets) {
+  for (std::size_t i = 0; i < kComponents; ++i) {
+    Component& c = components_[i];
+    if (c.waiting == nullptr) continue;
+    for (int y = 0; y < 8; ++y) {
+      std::memcpy(c.pair->values + 16 * y + 8, c.pair->values + 16 * y, 8 * sizeof(std::int16_t));
+    }
+    finish_block(c, c.waiting, targets[i].stride);
+  }
+}
+
+}  // namespace plimsoll::image
