@@ -120,8 +120,7 @@ void check_dtypes(const OpDef& def, const OpCase& c) {
     std::vector<Tensor> narrow;
     std::vector<Tensor> wide;
     for (const Tensor& input : c.inputs) {
-      const bool follows =
-          is_floating(input.dtype()) == is_floating(recorded) && input.dtype() != DType::boolean;
+      const bool follows = input.dtype() == recorded;
       narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), dtype)
                                : input.clone(test::op_cases_device(), {}));
       wide.push_back(from_doubles(as_doubles(narrow.back()), input.shape(), input.dtype()));
