@@ -51,7 +51,8 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
   for (const nlohmann::json& json : nlohmann::json::parse(text)) {
     OpCase c;
     c.op = json.at("op").get<std::string>();
-    for (const auto& [name, value] : json.at("attributes").items()) {
+    const auto attributes = json.value("attributes", nlohmann::json::object());
+    for (const auto& [name, value] : attributes.items()) {
       c.attributes.set(interned(name), attribute_from(value));
     }
     std::string types;
@@ -60,9 +61,9 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
       types += " " + c.inputs.back().type().to_string();
     }
     for (const auto& output : json.at("outputs")) c.outputs.push_back(tensor_from(output, data));
-    c.gradient = json.at("gradient").get<bool>();
-    c.dtypes = json.at("dtypes").get<bool>();
-    c.tolerance = json.at("tolerance").get<double>();
+    c.gradient = json.value("gradient", true);
+    c.dtypes = json.value("dtypes", true);
+    c.tolerance = json.value("tolerance", 1.0);
     c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,
                                 c.attributes.to_string(), types);
     cases.push_back(std::move(c));

@@ -22,7 +22,14 @@ class DType(str):
     """An attribute that is a dtype: DType("f32")."""
 
 
-NAMES = {"float64": "f64", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
+class Exact:
+    """An input in f32 that stays in f32 whatever dtype the case is run in."""
+
+    def __init__(self, value):
+        self.value = np.asarray(value, dtype=np.float32)
+
+
+NAMES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
          "uint16": "u16", "uint8": "u8", "bool": "bool"}
 
 
@@ -32,6 +39,7 @@ class Recorder:
         self.random = np.random.default_rng(seed)
         self.cases = []
         self.data = bytearray()
+        self.offsets = {}  # of what is there already
 
     # Inputs.
     def normal(self, *shape, scale=1.0, offset=0.0):
@@ -52,17 +60,18 @@ class Recorder:
     def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, **attributes):
         """`gradient=False`: not differentiated (at kinks). `dtypes=False`: only as recorded.
         `tolerance` multiplies what is allowed in each dtype."""
-        self.cases.append({
-            "op": op,
-            "attributes": {k: self._attribute(v) for k, v in attributes.items()},
-            "inputs": [self._tensor(x) for x in inputs],
-            "outputs": [self._tensor(y) for y in outputs],
-            "gradient": gradient, "dtypes": dtypes, "tolerance": tolerance})
+        case = {"op": op,
+                "attributes": {k: self._attribute(v) for k, v in attributes.items()},
+                "inputs": [self._tensor(x) for x in inputs],
+                "outputs": [self._tensor(y) for y in outputs],
+                "gradient": gradient, "dtypes": dtypes, "tolerance": tolerance}
+        usual = {"attributes": {}, "gradient": True, "dtypes": True, "tolerance": 1.0}
+        self.cases.append({k: v for k, v in case.items() if k not in usual or v != usual[k]})
 
     def write(self):
         FOLDER.mkdir(exist_ok=True)
         (FOLDER / f"{self.family}.bin").write_bytes(bytes(self.data))
-        lines = ",\n".join(json.dumps(case) for case in self.cases)
+        lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in self.cases)
         (FOLDER / f"{self.family}.json").write_text(f"[\n{lines}\n]\n")
         print(f"{self.family}: {len(self.cases)} cases, {len(self.data)} bytes")
 
@@ -80,9 +89,11 @@ class Recorder:
         return {"integers": [int(v) for v in value]}
 
     def _tensor(self, value):
-        array = np.asarray(value)
-        if array.dtype in (np.float32, np.float16):
+        array = value.value if isinstance(value, Exact) else np.asarray(value)
+        if not isinstance(value, Exact) and array.dtype in (np.float32, np.float16):
             array = array.astype(np.float64)
-        offset = len(self.data)
-        self.data += np.ascontiguousarray(array).tobytes()
+        content = np.ascontiguousarray(array).tobytes()
+        offset = self.offsets.setdefault(content, len(self.data))
+        if offset == len(self.data):
+            self.data += content
         return {"dtype": NAMES[str(array.dtype)], "shape": list(array.shape), "offset": offset}
