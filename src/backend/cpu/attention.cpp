@@ -19,8 +19,10 @@ namespace {
 using ops::KernelState;
 using ops::OpInputs;
 
-constexpr std::int64_t kQueries = 128;  ///< of a block
+// Extents of a block. Small ones leave out more of what a causal mask hides.
+constexpr std::int64_t kQueries = 128;
 constexpr std::int64_t kKeys = 256;
+constexpr std::int64_t kCausal = 64;
 
 struct AttentionShape {
   std::int64_t heads = 1;  ///< all leading dimensions
@@ -31,8 +33,8 @@ struct AttentionShape {
   bool causal = false;
   double scale = 1;
 
-  std::int64_t query_block() const { return std::min(queries, kQueries); }
-  std::int64_t key_block() const { return std::min(keys, kKeys); }
+  std::int64_t query_block() const { return std::min(queries, causal ? kCausal : kQueries); }
+  std::int64_t key_block() const { return std::min(keys, causal ? kCausal : kKeys); }
   /// Keys that query `i` sees: those before this one.
   std::int64_t seen(std::int64_t i) const {
     return causal ? std::clamp<std::int64_t>(i + 1 + keys - queries, 0, keys) : keys;

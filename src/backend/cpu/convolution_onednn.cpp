@@ -258,6 +258,11 @@ std::unique_ptr<const OnednnConv> make_onednn_conv(const ConvSpec& spec) {
     const auto choice = choose(spec, s.n, false);
     if (choice && !slow(*choice)) return std::make_unique<Conv>(spec, s.n, *choice);
   }
+  // Blocks of 16 channels would be mostly padding; oneDNN's product of plain pictures is faster.
+  if (!s.nhwc && spec.pass == ConvPass::by_input && s.groups == 1 && s.in_channels <= 4) {
+    const auto choice = choose(spec, s.n, false);
+    if (choice && !slow(*choice)) return std::make_unique<Conv>(spec, s.n, *choice);
+  }
   const std::int64_t pictures = pictures_at_a_time(spec);
   const auto choice = choose(spec, pictures, true);
   if (!choice || slow(*choice)) return nullptr;

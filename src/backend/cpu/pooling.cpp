@@ -1,26 +1,114 @@
-// max_pool2d, avg_pool2d and their gradients. Inner loops run over a strip of results that lie
-// beside each other: channels in NHWC, columns in NCHW.
+// max_pool2d and avg_pool2d. The inner loops run over a strip of windows that lie beside each other
+// and have the same pixels inside the picture: channels in NHWC, columns in NCHW.
+#include "backend/cpu/pooling.h"
+
 #include <algorithm>
+#include <type_traits>
 
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/dtype_switch.h"
-#include "backend/cpu/pooling.h"
 
 namespace plimsoll::cpu {
 namespace {
 
 using ops::ConvShape;
 
-/// Results in a strip.
-constexpr std::int64_t kStrip = 256;
+/// Windows side by side: pixel (row, column) of window i is at from[row * line + column * pixel +
+/// i * step].
+template <typename T>
+struct Windows {
+  const T* from;
+  std::int64_t line;
+  std::int64_t pixel;
+  std::int64_t step;
+  std::int64_t count;
+  std::int64_t rows;          ///< of each window inside the picture
+  std::int64_t columns;       ///< likewise
+  std::int64_t first_pixel;   ///< which pixel of the window is the first inside
+  std::int64_t window_width;  ///< with what is outside
+};
+
+/// The largest of `kLanes` windows from number `at` on. NaN wins over numbers, the first over
+/// others.
+template <std::int64_t kLanes, std::int64_t kStep, typename T, typename I>
+__attribute__((always_inline)) inline void max_lanes(const Windows<T>& w, std::int64_t at,
+                                                     T* __restrict y, I* __restrict index) {
+  using A = Acc<T>;
+  const std::int64_t step = kStep > 0 ? kStep : w.step;
+  const T* from = w.from + at * step;
+  A best[kLanes];
+  std::int32_t place[kLanes];
+  for (std::int64_t l = 0; l < kLanes; ++l) {
+    best[l] = static_cast<A>(from[l * step]);
+    place[l] = static_cast<std::int32_t>(w.first_pixel);
+  }
+  for (std::int64_t row = 0; row < w.rows; ++row) {
+    for (std::int64_t column = 0; column < w.columns; ++column) {
+      const T* pixels = from + row * w.line + column * w.pixel;
+      const auto number = static_cast<std::int32_t>(w.first_pixel + row * w.window_width + column);
+      for (std::int64_t l = 0; l < kLanes; ++l) {
+        const auto value = static_cast<A>(pixels[l * step]);
+        const bool wins = (!(value <= best[l])) & (best[l] == best[l]);
+        best[l] = wins ? value : best[l];
+        place[l] = wins ? number : place[l];
+      }
+    }
+  }
+  for (std::int64_t l = 0; l < kLanes; ++l) y[at + l] = static_cast<T>(best[l]);
+  for (std::int64_t l = 0; l < kLanes; ++l) index[at + l] = static_cast<I>(place[l]);
+}
+
+/// All windows: the last lanes again where they do not come out even, which changes nothing.
+template <std::int64_t kLanes, std::int64_t kStep, typename T, typename I>
+__attribute__((always_inline)) inline void max_all(const Windows<T>& w, T* y, I* index) {
+  std::int64_t at = 0;
+  if (w.count >= kLanes) {
+    for (; at + kLanes <= w.count; at += kLanes) max_lanes<kLanes, kStep>(w, at, y, index);
+    if (at < w.count) max_lanes<kLanes, kStep>(w, w.count - kLanes, y, index);
+    return;
+  }
+  for (; at < w.count; ++at) max_lanes<1, kStep>(w, at, y, index);
+}
+
+#define PLIMSOLL_CLONES \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+
+PLIMSOLL_CLONES void max_f32(const Windows<float>& w, float* y, std::uint8_t* index) {
+  max_all<16, 1>(w, y, index);
+}
+PLIMSOLL_CLONES void max_f32_by_2(const Windows<float>& w, float* y, std::uint8_t* index) {
+  max_all<8, 2>(w, y, index);
+}
+
+template <typename T, typename I>
+void max_of(const Windows<T>& w, T* y, I* index) {
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<I, std::uint8_t>) {
+    if (w.step == 1) return max_f32(w, y, index);
+    if (w.step == 2) return max_f32_by_2(w, y, index);
+  }
+  max_all<8, 0>(w, y, index);
+}
+
+template <typename T>
+void mean_of(const Windows<T>& w, T* y) {
+  using A = Acc<T>;
+  for (std::int64_t i = 0; i < w.count; ++i) {
+    A sum{};
+    for (std::int64_t row = 0; row < w.rows; ++row) {
+      for (std::int64_t column = 0; column < w.columns; ++column) {
+        sum += static_cast<A>(w.from[row * w.line + column * w.pixel + i * w.step]);
+      }
+    }
+    y[i] = static_cast<T>(sum / static_cast<A>(w.rows * w.columns));
+  }
+}
 
 std::int64_t grain_for(std::int64_t each) {
   return std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, each));
 }
 
-/// The window rows or columns [first, last) that lie within `extent` pixels when the window's
-/// first one is at `at`.
+/// The window's rows or columns [first, last) inside `extent` pixels, if its own first is at `at`.
 struct Range {
   std::int64_t first;
   std::int64_t last;
@@ -29,108 +117,41 @@ Range inside(std::int64_t at, std::int64_t size, std::int64_t extent) {
   return {std::max<std::int64_t>(0, -at), std::min(size, extent - at)};
 }
 
-/// What a pool does with the pixels of a strip of windows. `step` is from one window's pixel to
-/// the next one's, 1 or the stride.
-template <typename A>
-struct Strip {
-  A best[kStrip];
-  std::int32_t place[kStrip];
-  A count[kStrip];
-
-  void start(std::int64_t width) {
-    std::fill_n(place, width, -1);
-    std::fill_n(best, width, A(0));
-    std::fill_n(count, width, A(0));
-  }
-
-  template <typename T, std::int64_t kStep>
-  void take_max_by(const T* __restrict from, std::int64_t first, std::int64_t last,
-                   std::int64_t step, std::int32_t pixel) {
-    const std::int64_t by = kStep > 0 ? kStep : step;
-    for (std::int64_t i = first; i < last; ++i) {
-      const auto value = static_cast<A>(from[i * by]);
-      // NaN wins over numbers, the first one over others.
-      const bool wins = place[i] < 0 || (!(value <= best[i]) && best[i] == best[i]);
-      best[i] = wins ? value : best[i];
-      place[i] = wins ? pixel : place[i];
-    }
-  }
-  template <typename T>
-  void take_max(const T* from, std::int64_t first, std::int64_t last, std::int64_t step,
-                std::int32_t pixel) {
-    if (step == 1) return take_max_by<T, 1>(from, first, last, step, pixel);
-    if (step == 2) return take_max_by<T, 2>(from, first, last, step, pixel);
-    take_max_by<T, 0>(from, first, last, step, pixel);
-  }
-
-  template <typename T>
-  void take_sum(const T* from, std::int64_t first, std::int64_t last, std::int64_t step) {
-    for (std::int64_t i = first; i < last; ++i) {
-      best[i] += static_cast<A>(from[i * step]);
-      count[i] += A(1);
-    }
-  }
-};
-
-/// Runs `take(strip, pixels, first, last, step, pixel)` for every pixel of the windows of every
-/// strip and `give(strip, offset of its first result, width)` when it is complete.
-template <typename T, typename Take, typename Give>
-void each_strip(const ConvShape& s, const T* x, Take take, Give give) {
-  using S = Strip<Acc<T>>;
-  if (s.nhwc) {
-    // A row of results at a time, by channels.
-    parallel_for(
-        s.n * s.out_height, grain_for(s.out_width * s.in_channels),
-        [&](std::int64_t begin, std::int64_t end) {
-          S strip;
-          for (std::int64_t row = begin; row < end; ++row) {
-            const std::int64_t y0 = row % s.out_height * s.stride_down - s.padding.top;
-            const Range down = inside(y0, s.kernel_height, s.in_height);
-            const T* picture = x + row / s.out_height * s.in_height * s.in_width * s.in_channels;
-            for (std::int64_t ox = 0; ox < s.out_width; ++ox) {
-              const std::int64_t x0 = ox * s.stride_across - s.padding.left;
-              const Range across = inside(x0, s.kernel_width, s.in_width);
-              for (std::int64_t c = 0; c < s.in_channels; c += kStrip) {
-                const std::int64_t width = std::min(kStrip, s.in_channels - c);
-                strip.start(width);
-                for (std::int64_t ky = down.first; ky < down.last; ++ky) {
-                  for (std::int64_t kx = across.first; kx < across.last; ++kx) {
-                    take(strip, picture + ((y0 + ky) * s.in_width + x0 + kx) * s.in_channels + c, 0,
-                         width, 1, static_cast<std::int32_t>(ky * s.kernel_width + kx));
-                  }
-                }
-                give(strip, (row * s.out_width + ox) * s.in_channels + c, width);
-              }
-            }
-          }
-        });
-    return;
-  }
-  parallel_for(s.n * s.in_channels * s.out_height, grain_for(s.out_width * s.kernel_height),
+/// Calls `run(windows, offset of their first result)` for strips that cover all results.
+template <typename T, typename Run>
+void each_strip(const ConvShape& s, const T* x, Run run) {
+  const std::int64_t channels = s.nhwc ? s.in_channels : 1;
+  const std::int64_t planes = s.nhwc ? s.n : s.n * s.in_channels;
+  const std::int64_t row_elements = s.in_width * channels;
+  // Columns whose windows are inside from left to right.
+  const std::int64_t low =
+      std::min(s.out_width, (s.padding.left + s.stride_across - 1) / s.stride_across);
+  const std::int64_t room = s.in_width + s.padding.left - s.kernel_width;
+  const std::int64_t high =
+      room < 0 ? low : std::clamp(room / s.stride_across + 1, low, s.out_width);
+  parallel_for(planes * s.out_height, grain_for(s.out_width * channels * s.kernel_height),
                [&](std::int64_t begin, std::int64_t end) {
-                 S strip;
                  for (std::int64_t row = begin; row < end; ++row) {
                    const std::int64_t y0 = row % s.out_height * s.stride_down - s.padding.top;
                    const Range down = inside(y0, s.kernel_height, s.in_height);
-                   const T* plane = x + row / s.out_height * s.in_height * s.in_width;
-                   for (std::int64_t ox = 0; ox < s.out_width; ox += kStrip) {
-                     const std::int64_t width = std::min(kStrip, s.out_width - ox);
-                     strip.start(width);
-                     for (std::int64_t ky = down.first; ky < down.last; ++ky) {
-                       for (std::int64_t kx = 0; kx < s.kernel_width; ++kx) {
-                         // Windows of the strip whose pixel kx is inside the row.
-                         const std::int64_t x0 = ox * s.stride_across - s.padding.left + kx;
-                         const std::int64_t first =
-                             x0 >= 0 ? 0 : (-x0 + s.stride_across - 1) / s.stride_across;
-                         const std::int64_t last =
-                             x0 >= s.in_width
-                                 ? 0
-                                 : std::min(width, (s.in_width - 1 - x0) / s.stride_across + 1);
-                         take(strip, plane + (y0 + ky) * s.in_width + x0, first, last,
-                              s.stride_across, static_cast<std::int32_t>(ky * s.kernel_width + kx));
-                       }
-                     }
-                     give(strip, row * s.out_width + ox, width);
+                   const T* line =
+                       x + (row / s.out_height * s.in_height + y0 + down.first) * row_elements;
+                   for (std::int64_t ox = 0; ox < s.out_width;) {
+                     const std::int64_t x0 = ox * s.stride_across - s.padding.left;
+                     const Range across = inside(x0, s.kernel_width, s.in_width);
+                     const std::int64_t beside =
+                         !s.nhwc && ox == low ? std::max<std::int64_t>(1, high - low) : 1;
+                     run(Windows<T>{.from = line + (x0 + across.first) * channels,
+                                    .line = row_elements,
+                                    .pixel = channels,
+                                    .step = s.nhwc ? 1 : s.stride_across,
+                                    .count = s.nhwc ? channels : beside,
+                                    .rows = down.last - down.first,
+                                    .columns = across.last - across.first,
+                                    .first_pixel = down.first * s.kernel_width + across.first,
+                                    .window_width = s.kernel_width},
+                         (row * s.out_width + ox) * channels);
+                     ox += beside;
                    }
                  }
                });
@@ -140,37 +161,23 @@ template <typename T, typename I>
 void max_pool(const KernelContext& k, const ConvShape& s) {
   T* y = k.out(0).as<T>();
   I* index = k.out(1).as<I>();
-  each_strip(
-      s, k.in(0).as<const T>(),
-      [](auto& strip, const T* from, std::int64_t first, std::int64_t last, std::int64_t step,
-         std::int32_t pixel) { strip.take_max(from, first, last, step, pixel); },
-      [&](const auto& strip, std::int64_t at, std::int64_t width) {
-        for (std::int64_t i = 0; i < width; ++i) y[at + i] = static_cast<T>(strip.best[i]);
-        for (std::int64_t i = 0; i < width; ++i) index[at + i] = static_cast<I>(strip.place[i]);
-      });
+  each_strip(s, k.in(0).as<const T>(), [&](const Windows<T>& windows, std::int64_t at) {
+    max_of(windows, y + at, index + at);
+  });
 }
 
 void run_max_pool(const KernelContext& k) {
-  const ConvShape& s = pool_of(k);
   with_float(k.in(0).dtype(), [&]<typename T>() {
-    k.out(1).dtype() == DType::u8 ? max_pool<T, std::uint8_t>(k, s)
-                                  : max_pool<T, std::int32_t>(k, s);
+    k.out(1).dtype() == DType::u8 ? max_pool<T, std::uint8_t>(k, pool_of(k))
+                                  : max_pool<T, std::int32_t>(k, pool_of(k));
   });
 }
 
 void run_avg_pool(const KernelContext& k) {
-  const ConvShape& s = pool_of(k);
   with_float(k.in(0).dtype(), [&]<typename T>() {
     T* y = k.out(0).as<T>();
-    each_strip(
-        s, k.in(0).as<const T>(),
-        [](auto& strip, const T* from, std::int64_t first, std::int64_t last, std::int64_t step,
-           std::int32_t) { strip.take_sum(from, first, last, step); },
-        [&](const auto& strip, std::int64_t at, std::int64_t width) {
-          for (std::int64_t i = 0; i < width; ++i) {
-            y[at + i] = static_cast<T>(strip.best[i] / strip.count[i]);
-          }
-        });
+    each_strip(pool_of(k), k.in(0).as<const T>(),
+               [&](const Windows<T>& windows, std::int64_t at) { mean_of(windows, y + at); });
   });
 }
 

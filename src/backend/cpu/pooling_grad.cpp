@@ -1,6 +1,7 @@
 // Gradients of the pools: every pixel gathers from the windows it is in, in their order, so that
 // each result is rounded once and threads do not meet.
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include <plimsoll/base/parallel.h>
@@ -90,26 +91,42 @@ void gather(const KernelContext& k, const ConvShape& s, const I* index, Part par
   });
 }
 
-/// The same for planes whose results are what is computed in: a pass over dy instead of dx.
+/// The same where T is what is computed in: a pass over dy instead of dx, one picture (in NCHW one
+/// plane) to a thread.
 template <typename T, typename I>
-void scatter_planes(const KernelContext& k, const ConvShape& s, const I* index) {
+void scatter(const KernelContext& k, const ConvShape& s, const I* index) {
   const T* dy = k.in(0).as<const T>();
   T* dx = k.out(0).as<T>();
-  const std::int64_t places = s.out_height * s.out_width;
-  const std::int64_t pixels = s.in_height * s.in_width;
-  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, pixels));
-  const auto kernel_width = static_cast<std::int32_t>(s.kernel_width);
-  parallel_for(s.n * s.in_channels, grain, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t channels = s.nhwc ? s.in_channels : 1;
+  const std::int64_t planes = s.nhwc ? s.n : s.n * s.in_channels;
+  const std::int64_t results = s.out_height * s.out_width * channels;
+  const std::int64_t elements = s.in_height * s.in_width * channels;
+  // From a window's first pixel to its others.
+  std::array<std::int64_t, 256> offsets{};
+  const std::int64_t pixels = s.kernel_height * s.kernel_width;
+  const auto offset_of = [&](std::int64_t pixel) {
+    return (pixel / s.kernel_width * s.in_width + pixel % s.kernel_width) * channels;
+  };
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(pixels, 256); ++i) {
+    offsets[static_cast<std::size_t>(i)] = offset_of(i);
+  }
+  const std::int64_t grain = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, elements));
+  parallel_for(planes, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
-      T* to = dx + plane * pixels;
-      std::fill_n(to, pixels, T(0));
-      std::int64_t at = plane * places;
+      T* const to = dx + plane * elements;
+      std::fill_n(to, elements, T(0));
+      std::int64_t at = plane * results;
       for (std::int64_t oy = 0; oy < s.out_height; ++oy) {
         const std::int64_t y0 = oy * s.stride_down - s.padding.top;
-        for (std::int64_t ox = 0; ox < s.out_width; ++ox, ++at) {
+        for (std::int64_t ox = 0; ox < s.out_width; ++ox) {
           const std::int64_t x0 = ox * s.stride_across - s.padding.left;
-          const auto pixel = static_cast<std::int32_t>(index[at]);
-          to[(y0 + pixel / kernel_width) * s.in_width + x0 + pixel % kernel_width] += dy[at];
+          const std::int64_t window = (y0 * s.in_width + x0) * channels;
+          for (std::int64_t c = 0; c < channels; ++c, ++at) {
+            const auto pixel = static_cast<std::size_t>(index[at]);
+            const std::int64_t offset =
+                pixel < 256 ? offsets[pixel] : offset_of(static_cast<std::int64_t>(pixel));
+            to[window + offset + c] += dy[at];
+          }
         }
       }
     }
@@ -120,12 +137,13 @@ template <typename T, typename I>
 void max_pool_grad(const KernelContext& k, const ConvShape& s) {
   const I* index = k.in(1).as<const I>();
   if constexpr (std::is_same_v<T, Acc<T>>) {
-    if (!s.nhwc) return scatter_planes<T, I>(k, s, index);
+    scatter<T, I>(k, s, index);
+  } else {
+    gather<T, I>(k, s, index, [](auto dy, const I* at, std::int64_t pixel, auto) {
+      return static_cast<std::int32_t>(*at) == static_cast<std::int32_t>(pixel) ? dy
+                                                                                : decltype(dy)(0);
+    });
   }
-  gather<T, I>(k, s, index, [](auto dy, const I* at, std::int64_t pixel, auto) {
-    return static_cast<std::int32_t>(*at) == static_cast<std::int32_t>(pixel) ? dy
-                                                                              : decltype(dy)(0);
-  });
 }
 
 void run_max_pool_grad(const KernelContext& k) {
