@@ -3,6 +3,7 @@
 #include "backend/cpu/pooling.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include <plimsoll/base/parallel.h>
@@ -29,56 +30,86 @@ struct Windows {
   std::int64_t window_width;  ///< with what is outside
 };
 
-/// The largest of `kLanes` windows from number `at` on. NaN wins over numbers, the first over
-/// others.
-template <std::int64_t kLanes, std::int64_t kStep, typename T, typename I>
-__attribute__((always_inline)) inline void max_lanes(const Windows<T>& w, std::int64_t at,
-                                                     T* __restrict y, I* __restrict index) {
+/// The largest of window number `at`. NaN wins over numbers, the first one over others.
+template <typename T, typename I>
+void max_one(const Windows<T>& w, std::int64_t at, T* y, I* index) {
   using A = Acc<T>;
-  const std::int64_t step = kStep > 0 ? kStep : w.step;
-  const T* from = w.from + at * step;
-  A best[kLanes];
-  std::int32_t place[kLanes];
-  for (std::int64_t l = 0; l < kLanes; ++l) {
-    best[l] = static_cast<A>(from[l * step]);
-    place[l] = static_cast<std::int32_t>(w.first_pixel);
-  }
+  const T* from = w.from + at * w.step;
+  auto best = static_cast<A>(*from);
+  std::int64_t place = w.first_pixel;
   for (std::int64_t row = 0; row < w.rows; ++row) {
     for (std::int64_t column = 0; column < w.columns; ++column) {
-      const T* pixels = from + row * w.line + column * w.pixel;
-      const auto number = static_cast<std::int32_t>(w.first_pixel + row * w.window_width + column);
-      for (std::int64_t l = 0; l < kLanes; ++l) {
-        const auto value = static_cast<A>(pixels[l * step]);
-        const bool wins = (!(value <= best[l])) & (best[l] == best[l]);
-        best[l] = wins ? value : best[l];
-        place[l] = wins ? number : place[l];
-      }
+      const auto value = static_cast<A>(from[row * w.line + column * w.pixel]);
+      const bool wins = (!(value <= best)) & (best == best);
+      best = wins ? value : best;
+      place = wins ? w.first_pixel + row * w.window_width + column : place;
     }
   }
-  for (std::int64_t l = 0; l < kLanes; ++l) y[at + l] = static_cast<T>(best[l]);
-  for (std::int64_t l = 0; l < kLanes; ++l) index[at + l] = static_cast<I>(place[l]);
+  y[at] = static_cast<T>(best);
+  index[at] = static_cast<I>(place);
 }
 
-/// All windows: the last lanes again where they do not come out even, which changes nothing.
-template <std::int64_t kLanes, std::int64_t kStep, typename T, typename I>
-__attribute__((always_inline)) inline void max_all(const Windows<T>& w, T* y, I* index) {
+// The same for f32 in vectors, which compilers do not find by themselves. Vectors are passed by
+// reference, as by value they would depend on the instruction set.
+constexpr std::int64_t kLanes = 8;
+using Floats = float __attribute__((vector_size(32)));
+using Places = std::int32_t __attribute__((vector_size(32)));
+using Indices = std::uint8_t __attribute__((vector_size(8)));
+
+/// Every kStep-th of the floats from `from` on, without reading past the last.
+template <std::int64_t kStep>
+__attribute__((always_inline)) inline void load(const float* from, Floats& to) {
+  std::memcpy(&to, from, sizeof to);
+  if constexpr (kStep == 2) {
+    Floats upper;
+    std::memcpy(&upper, from + kLanes - 1, sizeof upper);
+    to = __builtin_shufflevector(to, upper, 0, 2, 4, 6, 9, 11, 13, 15);
+  }
+}
+
+template <std::int64_t kStep>
+__attribute__((always_inline)) inline void max_lanes_f32(const Windows<float>& w, std::int64_t at,
+                                                         float* y, std::uint8_t* index) {
+  const float* from = w.from + at * kStep;
+  Floats best;
+  load<kStep>(from, best);
+  Places place = Places{} + static_cast<std::int32_t>(w.first_pixel);
+  for (std::int64_t row = 0; row < w.rows; ++row) {
+    for (std::int64_t column = 0; column < w.columns; ++column) {
+      const auto number = static_cast<std::int32_t>(w.first_pixel + row * w.window_width + column);
+      Floats value;
+      load<kStep>(from + row * w.line + column * w.pixel, value);
+      const Places wins = ~(value <= best) & (best == best);
+      best = wins ? value : best;
+      place = wins ? Places{} + number : place;
+    }
+  }
+  std::memcpy(y + at, &best, sizeof best);
+  const Indices narrow = __builtin_convertvector(place, Indices);
+  std::memcpy(index + at, &narrow, sizeof narrow);
+}
+
+template <std::int64_t kStep>
+__attribute__((always_inline)) inline void max_all_f32(const Windows<float>& w, float* y,
+                                                       std::uint8_t* index) {
   std::int64_t at = 0;
-  if (w.count >= kLanes) {
-    for (; at + kLanes <= w.count; at += kLanes) max_lanes<kLanes, kStep>(w, at, y, index);
-    if (at < w.count) max_lanes<kLanes, kStep>(w, w.count - kLanes, y, index);
+  if (w.count < kLanes) {
+    for (; at < w.count; ++at) max_one(w, at, y, index);
     return;
   }
-  for (; at < w.count; ++at) max_lanes<1, kStep>(w, at, y, index);
+  for (; at + kLanes <= w.count; at += kLanes) max_lanes_f32<kStep>(w, at, y, index);
+  // The last ones again where they do not come out even, which changes nothing.
+  if (at < w.count) max_lanes_f32<kStep>(w, w.count - kLanes, y, index);
 }
 
 #define PLIMSOLL_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 
 PLIMSOLL_CLONES void max_f32(const Windows<float>& w, float* y, std::uint8_t* index) {
-  max_all<16, 1>(w, y, index);
+  max_all_f32<1>(w, y, index);
 }
 PLIMSOLL_CLONES void max_f32_by_2(const Windows<float>& w, float* y, std::uint8_t* index) {
-  max_all<8, 2>(w, y, index);
+  max_all_f32<2>(w, y, index);
 }
 
 template <typename T, typename I>
@@ -87,7 +118,7 @@ void max_of(const Windows<T>& w, T* y, I* index) {
     if (w.step == 1) return max_f32(w, y, index);
     if (w.step == 2) return max_f32_by_2(w, y, index);
   }
-  max_all<8, 0>(w, y, index);
+  for (std::int64_t at = 0; at < w.count; ++at) max_one(w, at, y, index);
 }
 
 template <typename T>
