@@ -61,7 +61,13 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
       types += " " + c.inputs.back().type().to_string();
     }
     for (const auto& output : json.at("outputs")) c.outputs.push_back(tensor_from(output, data));
-    c.gradient = json.value("gradient", true);
+    if (const auto gradient = json.find("gradient"); gradient != json.end()) {
+      if (gradient->is_array()) {
+        c.gradient_outputs = gradient->get<std::vector<std::size_t>>();
+      } else {
+        c.gradient = gradient->get<bool>();
+      }
+    }
     c.dtypes = json.value("dtypes", true);
     c.tolerance = json.value("tolerance", 1.0);
     c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,
