@@ -18,6 +18,7 @@ struct OpCase {
   bool gradient = true;
   bool dtypes = true;
   double tolerance = 1;
+  std::vector<std::size_t> wide;  ///< inputs that are f32 where input 0 is a 16-bit float
 };
 
 /// All cases of tests/ops/recorded, on a host device that lives as long as they do.
