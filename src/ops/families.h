@@ -16,6 +16,8 @@ Family cast_ops();
 Family reduce_ops();
 Family matmul_ops();
 Family shape_ops();
+Family concat_split_ops();
+Family pad_slice_ops();
 Family random_ops();
 Family update_ops();
 Family compare_ops();

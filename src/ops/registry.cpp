@@ -14,6 +14,8 @@ std::vector<const OpDef*> collect() {
                               reduce_ops(),
                               matmul_ops(),
                               shape_ops(),
+                              concat_split_ops(),
+                              pad_slice_ops(),
                               random_ops(),
                               update_ops(),
                               compare_ops(),
