@@ -26,6 +26,7 @@ Family reduce_index_ops();
 Family convolution_ops();
 Family pooling_ops();
 Family normalize_ops();
+Family batch_norm_ops();
 Family dropout_ops();
 Family softmax_ops();
 Family cross_entropy_ops();

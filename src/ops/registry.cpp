@@ -24,6 +24,7 @@ std::vector<const OpDef*> collect() {
                               convolution_ops(),
                               pooling_ops(),
                               normalize_ops(),
+                              batch_norm_ops(),
                               dropout_ops(),
                               softmax_ops(),
                               cross_entropy_ops(),
