@@ -70,6 +70,7 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
     }
     c.dtypes = json.value("dtypes", true);
     c.tolerance = json.value("tolerance", 1.0);
+    c.wide = json.value("wide", std::vector<std::size_t>());
     c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,
                                 c.attributes.to_string(), types);
     cases.push_back(std::move(c));
