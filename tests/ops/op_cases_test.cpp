@@ -203,8 +203,11 @@ bool check_gradient(const OpDef& def, const OpCase& c) {
     gradients[s].resize(static_cast<std::size_t>(sources[s].elements()));
   }
   for (const Tensor& output : outputs) {
+    const std::size_t number = weights.size();
     weights.emplace_back();
+    const auto& only = c.gradient_outputs;
     if (!is_floating(output.dtype())) continue;
+    if (!only.empty() && std::find(only.begin(), only.end(), number) == only.end()) continue;
     std::vector<double> w(static_cast<std::size_t>(output.elements()));
     for (double& value : w) value = uniform(random);
     weights.back() = from_doubles(w, output.shape(), output.dtype());

@@ -60,7 +60,12 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
       types += " " + c.inputs.back().type().to_string();
     }
     for (const auto& output : json.at("outputs")) c.outputs.push_back(tensor_from(output, data));
-    c.gradient = json.at("gradient").get<bool>();
+    const auto& gradient = json.at("gradient");
+    if (gradient.is_array()) {
+      c.gradient_outputs = gradient.get<std::vector<std::size_t>>();
+    } else {
+      c.gradient = gradient.get<bool>();
+    }
     c.dtypes = json.at("dtypes").get<bool>();
     c.tolerance = json.at("tolerance").get<double>();
     c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,

@@ -16,6 +16,7 @@ struct OpCase {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   bool gradient = true;
+  std::vector<std::size_t> gradient_outputs;  ///< those that are differentiated; empty: all
   bool dtypes = true;
   double tolerance = 1;
 };

@@ -50,8 +50,8 @@ class Recorder:
 
     # Cases.
     def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, **attributes):
-        """`gradient=False`: not differentiated (at kinks). `dtypes=False`: only as recorded.
-        `tolerance` multiplies what is allowed in each dtype."""
+        """`gradient=False`: not differentiated (at kinks); a list: only those outputs are.
+        `dtypes=False`: only as recorded. `tolerance` multiplies what is allowed in each dtype."""
         self.cases.append({
             "op": op,
             "attributes": {k: self._attribute(v) for k, v in attributes.items()},
