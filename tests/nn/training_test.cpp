@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/nn/convolution.h>
+#include <plimsoll/nn/dense.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/nn/normalization.h>
 #include <plimsoll/ops/elementwise.h>
