@@ -44,6 +44,11 @@ target_include_directories(
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(plimsoll PRIVATE plimsoll_dependencies)
+# Kernels read neither errno nor the floating-point flags; without that, square roots and
+# conditions can be vectors.
+file(GLOB plimsoll_cpu_kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/cpu/*.cpp")
+set_source_files_properties(${plimsoll_cpu_kernels} PROPERTIES COMPILE_OPTIONS
+                                                               "-fno-math-errno;-fno-trapping-math")
 # Calls within the library go straight to their target: an allocation makes several.
 target_compile_options(plimsoll PRIVATE -fno-semantic-interposition)
 target_link_options(plimsoll PRIVATE -Wl,-Bsymbolic-functions)

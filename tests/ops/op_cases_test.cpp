@@ -118,10 +118,13 @@ void check_dtypes(const OpDef& def, const OpCase& c) {
     if (is_floating(dtype) != is_floating(recorded) || dtype == DType::boolean) continue;
     std::vector<Tensor> narrow;
     std::vector<Tensor> wide;
-    for (const Tensor& input : c.inputs) {
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      const Tensor& input = c.inputs[i];
       const bool follows =
           is_floating(input.dtype()) == is_floating(recorded) && input.dtype() != DType::boolean;
-      narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), dtype)
+      const bool stays_wide = std::find(c.wide.begin(), c.wide.end(), i) != c.wide.end();
+      const DType own = stays_wide ? std::min(dtype, DType::f32) : dtype;
+      narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), own)
                                : input.clone(test::op_cases_device(), {}));
       wide.push_back(from_doubles(as_doubles(narrow.back()), input.shape(), input.dtype()));
     }

@@ -68,6 +68,7 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
     }
     c.dtypes = json.at("dtypes").get<bool>();
     c.tolerance = json.at("tolerance").get<double>();
+    c.wide = json.value("wide", std::vector<std::size_t>());
     c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,
                                 c.attributes.to_string(), types);
     cases.push_back(std::move(c));

@@ -17,6 +17,7 @@ const KernelTable& cpu_kernels() {
     cpu::add_convolution_kernels(t);
     cpu::add_pooling_kernels(t);
     cpu::add_normalize_kernels(t);
+    cpu::add_batch_norm_kernels(t);
     cpu::add_dropout_kernels(t);
     cpu::add_softmax_kernels(t);
     cpu::add_cross_entropy_kernels(t);

@@ -23,6 +23,7 @@ void add_reduce_index_kernels(KernelTable& table);
 void add_convolution_kernels(KernelTable& table);
 void add_pooling_kernels(KernelTable& table);
 void add_normalize_kernels(KernelTable& table);
+void add_batch_norm_kernels(KernelTable& table);
 void add_dropout_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_cross_entropy_kernels(KernelTable& table);

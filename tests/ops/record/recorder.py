@@ -49,15 +49,17 @@ class Recorder:
         return self.random.integers(low, high, shape).astype(dtype)
 
     # Cases.
-    def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, **attributes):
+    def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, wide=(),
+             **attributes):
         """`gradient=False`: not differentiated (at kinks); a list: only those outputs are.
-        `dtypes=False`: only as recorded. `tolerance` multiplies what is allowed in each dtype."""
+        `dtypes=False`: only as recorded. `tolerance` multiplies what is allowed in each dtype. `wide` numbers the inputs that are f32
+        where input 0 is a 16-bit float: statistics, losses, masters."""
         self.cases.append({
             "op": op,
             "attributes": {k: self._attribute(v) for k, v in attributes.items()},
             "inputs": [self._tensor(x) for x in inputs],
             "outputs": [self._tensor(y) for y in outputs],
-            "gradient": gradient, "dtypes": dtypes, "tolerance": tolerance})
+            "gradient": gradient, "dtypes": dtypes, "tolerance": tolerance, "wide": list(wide)})
 
     def write(self):
         FOLDER.mkdir(exist_ok=True)
