@@ -1,4 +1,7 @@
 // Real learning, on data that comes with the library.
+#include <cstdio>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include <plimsoll/nn/models.h>
@@ -14,12 +17,12 @@ constexpr int kEpochs = 40;
 
 TEST(Learning, LenetReaches98PercentInEveryPrecision) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
-    const double f32 = testing::train_digits(DType::f32, kEpochs, seed).accuracy;
-    EXPECT_GE(f32, 0.98) << "seed " << seed;
+    const double wide = testing::train_digits(DType::f32, kEpochs, seed).accuracy;
+    EXPECT_GE(wide, 0.98) << "seed " << seed;
     for (const DType dtype : {DType::bf16, DType::f16}) {
       const double narrow = testing::train_digits(dtype, kEpochs, seed).accuracy;
-      EXPECT_GE(narrow, f32 - 0.005) << dtype_name(dtype) << ", seed " << seed;
-      std::printf("seed %d: f32 %.4f, %s %.4f\n", static_cast<int>(seed), f32,
+      EXPECT_GE(narrow, wide - 0.005) << dtype_name(dtype) << ", seed " << seed;
+      std::printf("seed %d: f32 %.4f, %s %.4f\n", static_cast<int>(seed), wide,
                   std::string(dtype_name(dtype)).c_str(), narrow);
     }
   }

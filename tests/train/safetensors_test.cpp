@@ -1,8 +1,9 @@
 #include <plimsoll/train/safetensors.h>
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -142,8 +143,8 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
                        const std::string& offsets) {
     return message_of(file_of("{" + entry(dtype, shape, offsets) + "}", std::string(8, '\0')));
   };
-  const std::string f32 = R"("F32")";
-  EXPECT_EQ(one(f32, "[2]", "[0,8]"), "nothing was thrown");
+  const std::string quoted = R"("F32")";
+  EXPECT_EQ(one(quoted, "[2]", "[0,8]"), "nothing was thrown");
   EXPECT_THAT(message_of(""), HasSubstr("[safetensors] file: has 0 bytes"));
   EXPECT_THAT(message_of(file_of("", "")), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message_of(file_of(" {}", "")), HasSubstr("does not begin with '{'"));
@@ -151,23 +152,24 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
   EXPECT_THAT(message_of(file_of("{}", "x")), HasSubstr("0 bytes, the file 1; it was cut"));
   EXPECT_THAT(message_of(std::string(8, '\xff')), HasSubstr("is refused"));
   EXPECT_THAT(message_of(file_of("{}", "").substr(0, 9)), HasSubstr("the file ends before"));
-  EXPECT_THAT(one(f32, "[3]", "[0,8]"), HasSubstr("'w' is f32 [3] and needs 12 bytes"));
-  EXPECT_THAT(one(f32, "[1]", "[4,8]"), HasSubstr("'w' begins at byte 4 of the data, not at 0"));
-  EXPECT_THAT(one(f32, "[2]", "[8,0]"), HasSubstr("data_offsets that are none"));
-  EXPECT_THAT(one(f32, "[2]", "[0]"), HasSubstr("two data_offsets"));
-  EXPECT_THAT(one(f32, "[2]", "[-8,0]"), HasSubstr("data_offsets that are none"));
-  EXPECT_THAT(one(f32, "[2]", "[0.0,8.0]"), HasSubstr("data_offsets that are none"));
-  EXPECT_THAT(one(f32, "[-2]", "[0,8]"), HasSubstr("no size"));
-  EXPECT_THAT(one(f32, "[4611686018427387904,4]", "[0,8]"), HasSubstr("no size"));
-  EXPECT_THAT(one(f32, "[1000000000000,1000000000000]", "[0,8]"), HasSubstr("more elements"));
-  EXPECT_THAT(one(f32, "[1,1,1,1,1,1,1,1,2]", "[0,8]"), HasSubstr("at most 8 extents"));
-  EXPECT_THAT(one(f32, "2", "[0,8]"), HasSubstr("no list"));
+  EXPECT_THAT(one(quoted, "[3]", "[0,8]"), HasSubstr("'w' is f32 [3] and needs 12 bytes"));
+  EXPECT_THAT(one(quoted, "[1]", "[4,8]"), HasSubstr("'w' begins at byte 4 of the data, not at 0"));
+  EXPECT_THAT(one(quoted, "[2]", "[8,0]"), HasSubstr("data_offsets that are none"));
+  EXPECT_THAT(one(quoted, "[2]", "[0]"), HasSubstr("two data_offsets"));
+  EXPECT_THAT(one(quoted, "[2]", "[-8,0]"), HasSubstr("data_offsets that are none"));
+  EXPECT_THAT(one(quoted, "[2]", "[0.0,8.0]"), HasSubstr("data_offsets that are none"));
+  EXPECT_THAT(one(quoted, "[-2]", "[0,8]"), HasSubstr("no size"));
+  EXPECT_THAT(one(quoted, "[4611686018427387904,4]", "[0,8]"), HasSubstr("no size"));
+  EXPECT_THAT(one(quoted, "[1000000000000,1000000000000]", "[0,8]"), HasSubstr("more elements"));
+  EXPECT_THAT(one(quoted, "[1,1,1,1,1,1,1,1,2]", "[0,8]"), HasSubstr("at most 8 extents"));
+  EXPECT_THAT(one(quoted, "2", "[0,8]"), HasSubstr("no list"));
   EXPECT_THAT(one(R"("F8_E4M3")", "[8]", "[0,8]"), HasSubstr(R"(dtype "F8_E4M3")"));
   EXPECT_THAT(one("7", "[8]", "[0,8]"), HasSubstr("dtype 7"));
   EXPECT_THAT(message_of(file_of(R"({"w":3})", "")), HasSubstr("'w' needs dtype"));
   EXPECT_THAT(message_of(file_of(R"({"__metadata__":{"a":1}})", "")),
               HasSubstr("__metadata__.a is no text"));
-  const std::string twice = "{" + entry(f32, "[1]", "[0,4]") + "," + entry(f32, "[1]", "[4,8]");
+  const std::string twice =
+      "{" + entry(quoted, "[1]", "[0,4]") + "," + entry(quoted, "[1]", "[4,8]");
   EXPECT_THAT(message_of(file_of(twice + "}", std::string(8, 'x'))),
               HasSubstr("'w' is there twice"));
   EXPECT_THAT(message_of(file_of("{\"\x1b[2J\":3}", "")), HasSubstr("JSON"));

@@ -52,8 +52,9 @@ class Recorder:
     def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, wide=(),
              **attributes):
         """`gradient=False`: not differentiated (at kinks); a list: only those outputs are.
-        `dtypes=False`: only as recorded. `tolerance` multiplies what is allowed in each dtype. `wide` numbers the inputs that are f32
-        where input 0 is a 16-bit float: statistics, losses, masters."""
+        `dtypes=False`: only as recorded. `tolerance` multiplies what is allowed in each dtype.
+        `wide` numbers the inputs that are f32 where input 0 is a 16-bit float: statistics, losses,
+        masters."""
         self.cases.append({
             "op": op,
             "attributes": {k: self._attribute(v) for k, v in attributes.items()},
