@@ -11,6 +11,8 @@ namespace plimsoll::ops {
 using Family = std::span<const OpDef* const>;
 
 Family elementwise_unary_ops();
+Family elementwise_math_ops();
+Family elementwise_activation_ops();
 Family elementwise_binary_ops();
 Family cast_ops();
 Family reduce_ops();

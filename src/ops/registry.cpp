@@ -9,6 +9,8 @@ namespace {
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> ops;
   for (const Family family : {elementwise_unary_ops(),
+                              elementwise_math_ops(),
+                              elementwise_activation_ops(),
                               elementwise_binary_ops(),
                               cast_ops(),
                               reduce_ops(),

@@ -17,6 +17,7 @@
 #include <plimsoll/ops/tape.h>
 #include <plimsoll/plan/run_graph.h>
 
+#include "ops/eager.h"
 #include "support/op_cases.h"
 
 namespace plimsoll {
@@ -262,6 +263,7 @@ TEST_P(Op, IsAsRecordedInEveryDtypeLayoutAndMode) {
   if (def.random) GTEST_SKIP() << "draws random numbers: tested in random_test.cpp";
   const auto cases = cases_of(def.name);
   ASSERT_FALSE(cases.empty()) << "no case in tests/ops/recorded; add one to tests/ops/record";
+  const ops::EagerDeviceScope device(test::op_cases_device());  // for ops without inputs
   bool differentiated = false;
   bool empty = false;
   for (const OpCase* c : cases) {

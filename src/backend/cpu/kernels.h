@@ -12,6 +12,9 @@ using ops::KernelTable;
 using ops::TensorView;
 
 void add_elementwise_kernels(KernelTable& table);
+void add_elementwise_math_kernels(KernelTable& table);
+void add_elementwise_activation_kernels(KernelTable& table);
+void add_cast_kernels(KernelTable& table);
 void add_reduce_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);
 void add_shape_kernels(KernelTable& table);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -222,5 +223,16 @@ PLIMSOLL_INLINE std::uint16_t to_half(float value) {
   result = magnitude > 0x7f800000U ? nan : result;
   return static_cast<std::uint16_t>(result | ((bits >> 16) & 0x8000U));
 }
+
+// f64 is for tests and references: the C library's.
+
+PLIMSOLL_INLINE double abs(double x) { return std::abs(x); }
+PLIMSOLL_INLINE double exp(double x) { return std::exp(x); }
+PLIMSOLL_INLINE double expm1(double x) { return std::expm1(x); }
+PLIMSOLL_INLINE double log(double x) { return std::log(x); }
+PLIMSOLL_INLINE double log1p(double x) { return std::log1p(x); }
+PLIMSOLL_INLINE double tanh(double x) { return std::tanh(x); }
+PLIMSOLL_INLINE double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+PLIMSOLL_INLINE double erf(double x) { return std::erf(x); }
 
 }  // namespace plimsoll::cpu::math
