@@ -199,6 +199,15 @@ TEST_F(ModuleTest, DataOfAnotherTypeIsRefused) {
               HasSubstr("first.weight is f32 [4,3]; f32 [3,4] cannot be its data"));
 }
 
+TEST_F(ModuleTest, ErrorsOfOpsSayWhereInTheModelTheyAre) {
+  Sequential net;
+  net.append<Perceptron>(3, 4, 2);
+  net.materialize(device_);
+  const Tensor x = Tensor::zeros({1, 5}, DType::f32, device_);
+  EXPECT_THAT(message_of([&] { net(x); }), HasSubstr("[linear]"));
+  EXPECT_THAT(message_of([&] { net(x); }), HasSubstr(" in 0/first"));
+}
+
 TEST_F(ModuleTest, TheSameCodeRunsEagerlyAndTraced) {
   Perceptron net(3, 4, 2);
   net.materialize(device_, 5);
