@@ -1,11 +1,14 @@
 // Trains lenet on the handwritten digits that come with the library, eagerly, and measures it on
-// pictures it has not seen. Takes a number of epochs (10) and f32, bf16 or f16.
+// pictures it has not seen.
+//
+//   train_digits [EPOCHS [f32|bf16|f16 [CHECKPOINT]]]
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <plimsoll/plimsoll.h>
@@ -28,7 +31,7 @@ Batch batch_of(const pm::Tensor& images, const pm::Tensor& labels,
   return {pm::ops::gather(images, at), pm::ops::gather(labels, at)};
 }
 
-int run(int epochs, const std::string& name) {
+int run(int epochs, const std::string& name, const std::string& checkpoint) {
   const pm::Device device = pm::Device::open("cpu:0", {.limit = pm::MiB(64)});
   const pm::data::Digits digits = pm::data::load_digits(device);
   const pm::Tensor images = pm::ops::reshape(
@@ -70,6 +73,9 @@ int run(int epochs, const std::string& name) {
     std::printf("epoch %2d  loss %.4f  accuracy %.4f\n", epoch, loss.result(),
                 static_cast<double>(right));
   }
+  if (!checkpoint.empty()) {
+    pm::train::save_checkpoint(checkpoint, {.module = model.get(), .optimizer = &optimizer});
+  }
   return 0;
 }
 
@@ -77,7 +83,8 @@ int run(int epochs, const std::string& name) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? std::max(1, std::atoi(argv[1])) : 10, argc > 2 ? argv[2] : "f32");
+    return run(argc > 1 ? std::max(1, std::atoi(argv[1])) : 10, argc > 2 ? argv[2] : "f32",
+               argc > 3 ? argv[3] : "");
   } catch (const pm::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.exit_code();
