@@ -9,7 +9,7 @@
 namespace plimsoll::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;
+constexpr std::int64_t kGrain = 32768;
 
 std::int64_t grain(std::int64_t elements_each) {
   return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, elements_each));
