@@ -28,6 +28,7 @@ struct Windows {
   std::int64_t columns;       ///< likewise
   std::int64_t first_pixel;   ///< which pixel of the window is the first inside
   std::int64_t window_width;  ///< with what is outside
+  const T* end;               ///< of all pictures
 };
 
 /// The largest of window number `at`. NaN wins over numbers, the first one over others.
@@ -94,6 +95,17 @@ __attribute__((always_inline)) inline void max_all_f32(const Windows<float>& w, 
                                                        std::uint8_t* index) {
   std::int64_t at = 0;
   if (w.count < kLanes) {
+    const float* last = w.from + (w.rows - 1) * w.line + (w.columns - 1) * w.pixel;
+    if (w.end - last >= (kLanes - 1) * kStep + 1) {
+      // What follows is read, too, and not used.
+      float values[kLanes];
+      std::uint8_t places[kLanes];
+      max_lanes_f32<kStep>(w, 0, values, places);
+      for (; at < w.count; ++at) {
+        y[at] = values[at];
+        index[at] = places[at];
+      }
+    }
     for (; at < w.count; ++at) max_one(w, at, y, index);
     return;
   }
@@ -154,6 +166,7 @@ void each_strip(const ConvShape& s, const T* x, Run run) {
   const std::int64_t channels = s.nhwc ? s.in_channels : 1;
   const std::int64_t planes = s.nhwc ? s.n : s.n * s.in_channels;
   const std::int64_t row_elements = s.in_width * channels;
+  const T* const end_of_all = x + s.in_shape().elements();
   // Columns whose windows are inside from left to right.
   const std::int64_t low =
       std::min(s.out_width, (s.padding.left + s.stride_across - 1) / s.stride_across);
@@ -180,7 +193,8 @@ void each_strip(const ConvShape& s, const T* x, Run run) {
                                     .rows = down.last - down.first,
                                     .columns = across.last - across.first,
                                     .first_pixel = down.first * s.kernel_width + across.first,
-                                    .window_width = s.kernel_width},
+                                    .window_width = s.kernel_width,
+                                    .end = end_of_all},
                          (row * s.out_width + ox) * channels);
                      ox += beside;
                    }
