@@ -58,8 +58,8 @@ std::vector<std::int64_t> to_integers(const std::array<std::int64_t, 2>& pair) {
 }  // namespace
 
 double ConvShape::flops() const {
-  return 2.0 * static_cast<double>(out_shape().elements()) *
-         static_cast<double>(in_channels / groups * kernel_height * kernel_width);
+  const std::int64_t depth = in_channels / groups * kernel_height * kernel_width;
+  return 2.0 * static_cast<double>(out_shape().elements()) * static_cast<double>(depth);
 }
 
 ConvShape conv_shape(const OpInputs& inputs, const Shape& x, const Shape& weight) {

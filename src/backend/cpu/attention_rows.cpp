@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
+#include "backend/cpu/clones.h"
 #include "backend/cpu/vector_exp.h"
 
 namespace plimsoll::cpu {
 namespace {
 
-#define PLIMSOLL_CLONES \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 #define PLIMSOLL_INLINE __attribute__((always_inline)) inline
 
 /// Partial results of a row, put together at the end.

@@ -4,6 +4,7 @@
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/blas.h"
+#include "backend/cpu/clones.h"
 #include "backend/cpu/dtype_switch.h"
 
 namespace plimsoll::cpu {
@@ -54,8 +55,6 @@ Matrix<const float> panel_of(const AnyMatrix& from, std::int64_t row, std::int64
 }
 
 }  // namespace
-
-#define PLIMSOLL_CLONES __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include <plimsoll/base/parallel.h>
 
+#include "backend/cpu/clones.h"
 #include "backend/cpu/dtype_switch.h"
 
 namespace plimsoll::cpu {
@@ -28,6 +29,7 @@ struct Windows {
   std::int64_t columns;       ///< likewise
   std::int64_t first_pixel;   ///< which pixel of the window is the first inside
   std::int64_t window_width;  ///< with what is outside
+  const T* end;               ///< of all pictures
 };
 
 /// The largest of window number `at`. NaN wins over numbers, the first one over others.
@@ -56,29 +58,29 @@ using Floats = float __attribute__((vector_size(32)));
 using Places = std::int32_t __attribute__((vector_size(32)));
 using Indices = std::uint8_t __attribute__((vector_size(8)));
 
-/// Every kStep-th of the floats from `from` on, without reading past the last.
-template <std::int64_t kStep>
+/// Every Step-th of the floats from `from` on, without reading past the last.
+template <std::int64_t Step>
 __attribute__((always_inline)) inline void load(const float* from, Floats& to) {
   std::memcpy(&to, from, sizeof to);
-  if constexpr (kStep == 2) {
+  if constexpr (Step == 2) {
     Floats upper;
     std::memcpy(&upper, from + kLanes - 1, sizeof upper);
     to = __builtin_shufflevector(to, upper, 0, 2, 4, 6, 9, 11, 13, 15);
   }
 }
 
-template <std::int64_t kStep>
+template <std::int64_t Step>
 __attribute__((always_inline)) inline void max_lanes_f32(const Windows<float>& w, std::int64_t at,
                                                          float* y, std::uint8_t* index) {
-  const float* from = w.from + at * kStep;
+  const float* from = w.from + at * Step;
   Floats best;
-  load<kStep>(from, best);
+  load<Step>(from, best);
   Places place = Places{} + static_cast<std::int32_t>(w.first_pixel);
   for (std::int64_t row = 0; row < w.rows; ++row) {
     for (std::int64_t column = 0; column < w.columns; ++column) {
       const auto number = static_cast<std::int32_t>(w.first_pixel + row * w.window_width + column);
       Floats value;
-      load<kStep>(from + row * w.line + column * w.pixel, value);
+      load<Step>(from + row * w.line + column * w.pixel, value);
       const Places wins = ~(value <= best) & (best == best);
       best = wins ? value : best;
       place = wins ? Places{} + number : place;
@@ -89,21 +91,29 @@ __attribute__((always_inline)) inline void max_lanes_f32(const Windows<float>& w
   std::memcpy(index + at, &narrow, sizeof narrow);
 }
 
-template <std::int64_t kStep>
+template <std::int64_t Step>
 __attribute__((always_inline)) inline void max_all_f32(const Windows<float>& w, float* y,
                                                        std::uint8_t* index) {
   std::int64_t at = 0;
   if (w.count < kLanes) {
+    const float* last = w.from + (w.rows - 1) * w.line + (w.columns - 1) * w.pixel;
+    if (w.end - last >= (kLanes - 1) * Step + 1) {
+      // What follows is read, too, and not used.
+      float values[kLanes];
+      std::uint8_t places[kLanes];
+      max_lanes_f32<Step>(w, 0, values, places);
+      for (; at < w.count; ++at) {
+        y[at] = values[at];
+        index[at] = places[at];
+      }
+    }
     for (; at < w.count; ++at) max_one(w, at, y, index);
     return;
   }
-  for (; at + kLanes <= w.count; at += kLanes) max_lanes_f32<kStep>(w, at, y, index);
+  for (; at + kLanes <= w.count; at += kLanes) max_lanes_f32<Step>(w, at, y, index);
   // The last ones again where they do not come out even, which changes nothing.
-  if (at < w.count) max_lanes_f32<kStep>(w, w.count - kLanes, y, index);
+  if (at < w.count) max_lanes_f32<Step>(w, w.count - kLanes, y, index);
 }
-
-#define PLIMSOLL_CLONES \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 
 PLIMSOLL_CLONES void max_f32(const Windows<float>& w, float* y, std::uint8_t* index) {
   max_all_f32<1>(w, y, index);
@@ -154,6 +164,7 @@ void each_strip(const ConvShape& s, const T* x, Run run) {
   const std::int64_t channels = s.nhwc ? s.in_channels : 1;
   const std::int64_t planes = s.nhwc ? s.n : s.n * s.in_channels;
   const std::int64_t row_elements = s.in_width * channels;
+  const T* const end_of_all = x + s.in_shape().elements();
   // Columns whose windows are inside from left to right.
   const std::int64_t low =
       std::min(s.out_width, (s.padding.left + s.stride_across - 1) / s.stride_across);
@@ -180,7 +191,8 @@ void each_strip(const ConvShape& s, const T* x, Run run) {
                                     .rows = down.last - down.first,
                                     .columns = across.last - across.first,
                                     .first_pixel = down.first * s.kernel_width + across.first,
-                                    .window_width = s.kernel_width},
+                                    .window_width = s.kernel_width,
+                                    .end = end_of_all},
                          (row * s.out_width + ox) * channels);
                      ox += beside;
                    }
