@@ -23,7 +23,8 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& exte
 /// Elements begin, begin + step, ... before end of dimension `axis`; below 0 counts from its end.
 Tensor slice(const Tensor& x, int axis, std::int64_t begin, std::int64_t end = Tensor::kToEnd,
              std::int64_t step = 1);
-/// `value` around x: before[i] and after[i] elements in dimension i.
+/// `value` around x: before[i] and after[i] elements in dimension i. Below 0 takes that many
+/// elements of x away.
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& before,
            const std::vector<std::int64_t>& after, double value = 0);
 /// x repeated counts[i] times along dimension i.

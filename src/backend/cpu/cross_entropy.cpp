@@ -21,8 +21,9 @@ struct RowExp {
   A total = 0;
 };
 
+/// `kept`, if it is not null, gets exp(x - largest); it may be the row itself.
 template <typename T>
-PLIMSOLL_INLINE RowExp<Acc<T>> row_exp(const T* row, std::int64_t classes) {
+PLIMSOLL_INLINE RowExp<Acc<T>> row_exp(const T* row, std::int64_t classes, Acc<T>* kept) {
   using A = Acc<T>;
   A buffer[kRowBlock];
   RowExp<A> result;
@@ -33,11 +34,37 @@ PLIMSOLL_INLINE RowExp<Acc<T>> row_exp(const T* row, std::int64_t classes) {
   for (std::int64_t at = 0; at < classes; at += kRowBlock) {
     const std::int64_t count = std::min(kRowBlock, classes - at);
     const A* x = staged(row + at, count, buffer);
+    A* e = kept != nullptr ? kept + at : buffer;
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < count; ++i) buffer[i] = exp_of(x[i] - result.largest);
-    result.total += sum_of(buffer, count);
+    for (std::int64_t i = 0; i < count; ++i) e[i] = exp_of(x[i] - result.largest);
+    result.total += sum_of(e, count);
   }
   return result;
+}
+
+/// Where exponentials of a row are kept until its gradient is complete: in the gradient, unless
+/// they would be rounded there.
+template <typename T>
+PLIMSOLL_INLINE Acc<T>* room_for_exp(T* dx) {
+  if constexpr (is_narrow_v<T>) {
+    (void)dx;
+    return nullptr;
+  } else {
+    return dx;
+  }
+}
+
+/// exp(x - largest) of element i: kept, or found again.
+template <typename T>
+PLIMSOLL_INLINE Acc<T> exp_at(const T* row, const T* dx, std::int64_t i, Acc<T> largest) {
+  if constexpr (is_narrow_v<T>) {
+    (void)dx;
+    return exp_of(widen(row[i]) - largest);
+  } else {
+    (void)row;
+    (void)largest;
+    return dx[i];
+  }
 }
 
 template <typename T, typename Label>
@@ -50,7 +77,7 @@ PLIMSOLL_CLONES void losses(Acc<T>* loss, const T* logits, const Label* labels, 
       loss[row] = 0;
       continue;
     }
-    const RowExp<A> sum = row_exp(logits, classes);
+    const RowExp<A> sum = row_exp(logits, classes, static_cast<A*>(nullptr));
     const A label = widen(logits[labels[row]]) - sum.largest;
     A result = std::log(sum.total) - label;
     if (smoothing != 0) {
@@ -80,13 +107,13 @@ PLIMSOLL_CLONES void loss_gradients(T* dx, const T* logits, const Label* labels,
       std::fill_n(dx, classes, narrow<T>(A(0)));
       continue;
     }
-    const RowExp<A> sum = row_exp(logits, classes);
+    const RowExp<A> sum = row_exp(logits, classes, room_for_exp(dx));
     const A scale = 1 / sum.total;
     const A d = dloss[row];
-    const A label = exp_of(widen(logits[labels[row]]) - sum.largest) * scale;
+    const A label = exp_at(logits, dx, labels[row], sum.largest) * scale;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < classes; ++i) {
-      dx[i] = narrow<T>((exp_of(widen(logits[i]) - sum.largest) * scale - share) * d);
+      dx[i] = narrow<T>((exp_at(logits, dx, i, sum.largest) * scale - share) * d);
     }
     dx[labels[row]] = narrow<T>((label - share - (1 - smoothing)) * d);
   }
@@ -99,7 +126,7 @@ PLIMSOLL_CLONES void dense_losses(Acc<T>* loss, const T* logits, const T* target
   A buffer[kRowBlock];
   A target_buffer[kRowBlock];
   for (std::int64_t row = 0; row < rows; ++row, logits += classes, targets += classes) {
-    const RowExp<A> sum = row_exp(logits, classes);
+    const RowExp<A> sum = row_exp(logits, classes, static_cast<A*>(nullptr));
     const A lse = std::log(sum.total);
     A total = 0;
     for (std::int64_t at = 0; at < classes; at += kRowBlock) {
@@ -123,7 +150,7 @@ PLIMSOLL_CLONES void dense_gradients(T* dx, const T* logits, const T* targets, c
   using A = Acc<T>;
   A buffer[kRowBlock];
   for (std::int64_t row = 0; row < rows; ++row) {
-    const RowExp<A> sum = row_exp(logits, classes);
+    const RowExp<A> sum = row_exp(logits, classes, room_for_exp(dx));
     A mass = 0;
     for (std::int64_t at = 0; at < classes; at += kRowBlock) {
       const std::int64_t count = std::min(kRowBlock, classes - at);
@@ -133,7 +160,7 @@ PLIMSOLL_CLONES void dense_gradients(T* dx, const T* logits, const T* targets, c
     const A d = dloss[row];
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < classes; ++i) {
-      dx[i] = narrow<T>((exp_of(widen(logits[i]) - sum.largest) * scale - widen(targets[i])) * d);
+      dx[i] = narrow<T>((exp_at(logits, dx, i, sum.largest) * scale - widen(targets[i])) * d);
     }
     logits += classes;
     targets += classes;

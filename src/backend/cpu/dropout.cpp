@@ -38,7 +38,7 @@ void run_dropout(const KernelContext& k) {
   const std::int64_t elements = k.out(0).elements();
   with_float(k.out(0).dtype(), [&]<typename T>() {
     const auto factor = static_cast<Acc<T>>(1 / (1 - rate));
-    parallel_for((elements + kGroup - 1) / kGroup, 256, [&](std::int64_t first, std::int64_t last) {
+    parallel_for((elements + kGroup - 1) / kGroup, 64, [&](std::int64_t first, std::int64_t last) {
       drop(k.out(0).as<T>(), k.in(0).as<const T>(), first * kGroup,
            std::min(last * kGroup, elements), draws, below, factor);
     });

@@ -1,3 +1,5 @@
+#pragma GCC optimize("O3")
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -6,6 +8,7 @@
 
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/row_math.h"
 
 namespace plimsoll::cpu {
 namespace {
@@ -93,8 +96,9 @@ struct Positions {
 
 /// Columns first to last of row `row`: the sum of its updates in order, rounded once.
 template <typename T>
-void add_updates(T* to, const T* updates, const Positions& positions, std::int64_t row,
-                 std::int64_t inner, std::int64_t first, std::int64_t last) {
+PLIMSOLL_CLONES void add_updates(T* to, const T* updates, const Positions& positions,
+                                 std::int64_t row, std::int64_t inner, std::int64_t first,
+                                 std::int64_t last) {
   constexpr std::int64_t kBlock = 256;
   std::array<Acc<T>, kBlock> sums;
   const std::int64_t begin = positions.starts[row];
@@ -106,11 +110,11 @@ void add_updates(T* to, const T* updates, const Positions& positions, std::int64
       const T* update = updates + positions.order[p] * inner + column;
       for (std::int64_t i = 0; i < count; ++i) {
         auto& sum = sums[static_cast<std::size_t>(i)];
-        sum = static_cast<Acc<T>>(sum + static_cast<Acc<T>>(update[i]));
+        sum = static_cast<Acc<T>>(sum + widen(update[i]));
       }
     }
     for (std::int64_t i = 0; i < count; ++i) {
-      to[row * inner + column + i] = static_cast<T>(sums[static_cast<std::size_t>(i)]);
+      to[row * inner + column + i] = narrow<T>(sums[static_cast<std::size_t>(i)]);
     }
   }
 }

@@ -10,11 +10,11 @@
 namespace plimsoll::cpu {
 
 /// The random words of one op: a function of the key, the op's place and the element, whatever the
-/// launch. Elements go in groups of 64, each of 16 Philox blocks: element i has word i / 16 % 4 of
-/// block i / 64 * 16 + i % 16, so that sixteen blocks are drawn side by side.
+/// launch. Elements go in groups of 256, each of 64 Philox blocks: element i has word i / 64 % 4 of
+/// block i / 256 * 64 + i % 64, so that vectors of blocks are drawn side by side.
 class RandomDraws {
  public:
-  static constexpr std::int64_t kGroup = 64;
+  static constexpr std::int64_t kGroup = 256;
 
   RandomDraws(const ops::RandomKey& key, std::int64_t random_id) {
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
@@ -28,16 +28,16 @@ class RandomDraws {
     tail_ = {moment[2], moment[3]};
   }
 
-  /// The words of the elements from group * 64 on.
+  /// The words of the elements from group * 256 on.
   PLIMSOLL_INLINE void group(std::int64_t group, std::uint32_t* PLIMSOLL_RESTRICT words) const {
-    constexpr int kBlocks = 16;
+    constexpr int kBlocks = 64;
     const auto first = static_cast<std::uint64_t>(group) * kBlocks;
     std::uint32_t c0[kBlocks];
     std::uint32_t c1[kBlocks];
     std::uint32_t c2[kBlocks];
     std::uint32_t c3[kBlocks];
     for (int i = 0; i < kBlocks; ++i) {
-      // Groups start at multiples of 16, so there is no carry.
+      // Groups start at multiples of 64, so there is no carry.
       c0[i] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i);
       c1[i] = static_cast<std::uint32_t>(first >> 32);
       c2[i] = tail_[0];
@@ -46,6 +46,8 @@ class RandomDraws {
     std::uint32_t k0 = key_[0];
     std::uint32_t k1 = key_[1];
     for (int round = 0; round < 10; ++round) {
+      // Unrolled, it would no longer become vectors.
+#pragma GCC unroll 1
       for (int i = 0; i < kBlocks; ++i) {
         const std::uint64_t a = std::uint64_t{0xD2511F53} * c0[i];
         const std::uint64_t b = std::uint64_t{0xCD9E8D57} * c2[i];

@@ -83,12 +83,11 @@ struct LaneSum {
   Lanes<A> lanes = {};
 
   PLIMSOLL_INLINE A total() const {
-    A part[kLanes];
-    std::memcpy(part, &lanes, sizeof(part));
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-      for (std::int64_t i = 0; i < width; ++i) part[i] += part[i + width];
-    }
-    return part[0];
+    const auto eight = __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3, 4, 5, 6, 7) +
+                       __builtin_shufflevector(lanes, lanes, 8, 9, 10, 11, 12, 13, 14, 15);
+    const auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+                      __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+    return (four[0] + four[2]) + (four[1] + four[3]);
   }
 };
 
@@ -153,10 +152,11 @@ PLIMSOLL_INLINE A max_of(const A* x, std::int64_t count, A start) {
     load_lanes(v, x + i, kLanes);
     best = v > best ? v : best;
   }
-  A part[kLanes];
-  std::memcpy(part, &best, sizeof(part));
+  const auto low = __builtin_shufflevector(best, best, 0, 1, 2, 3, 4, 5, 6, 7);
+  const auto high = __builtin_shufflevector(best, best, 8, 9, 10, 11, 12, 13, 14, 15);
+  const auto eight = low > high ? low : high;
   A result = start;
-  for (const A value : part) result = value > result ? value : result;
+  for (int i = 0; i < 8; ++i) result = eight[i] > result ? eight[i] : result;
   for (std::int64_t i = whole; i < count; ++i) result = x[i] > result ? x[i] : result;
   return result;
 }

@@ -111,22 +111,42 @@ void run_pad(const KernelContext& k) {
   const auto& after = k.attributes.integers("after");
   const Strides from_strides = from.contiguous_strides();
   const Strides to_strides = to.contiguous_strides();
+  std::array<std::int64_t, kMaxRank> lead{};
+  std::array<std::int64_t, kMaxRank> extent{};
   BlockCopy copy;
   std::int64_t to_offset = 0;
   std::int64_t from_offset = 0;
-  std::int64_t moved = 1;
   for (int i = 0; i < to.rank(); ++i) {
-    const std::int64_t lead = before[static_cast<std::size_t>(i)];
-    const std::int64_t trail = after[static_cast<std::size_t>(i)];
-    const std::int64_t extent =
-        from[i] + std::min<std::int64_t>(lead, 0) + std::min<std::int64_t>(trail, 0);
-    copy.add({extent, at(to_strides, i), at(from_strides, i)});
-    to_offset += std::max<std::int64_t>(lead, 0) * at(to_strides, i);
-    from_offset += std::max<std::int64_t>(-lead, 0) * at(from_strides, i);
-    moved *= extent;
+    const auto d = static_cast<std::size_t>(i);
+    lead[d] = std::max<std::int64_t>(before[d], 0);
+    extent[d] = to[i] - lead[d] - std::max<std::int64_t>(after[d], 0);
+    copy.add({extent[d], at(to_strides, i), at(from_strides, i)});
+    to_offset += lead[d] * at(to_strides, i);
+    from_offset += std::max<std::int64_t>(-before[d], 0) * at(from_strides, i);
   }
-  if (moved != k.out(0).elements()) fill(k.out(0), k.attributes.number("value"));
-  if (moved != 0) copy.run(k.out(0).data, to_offset, k.in(0).data, from_offset, k.in(0).dtype());
+  // Around x dimension by dimension: beside it in this one, within it in those before.
+  const double value = k.attributes.number("value");
+  std::int64_t offset = 0;
+  for (int i = 0; i < to.rank(); ++i) {
+    const auto d = static_cast<std::size_t>(i);
+    const auto border = [&](std::int64_t begin, std::int64_t count) {
+      BlockCopy around;
+      for (int j = 0; j < to.rank(); ++j) {
+        const std::int64_t here = j < i    ? extent[static_cast<std::size_t>(j)]
+                                  : j == i ? count
+                                           : to[j];
+        around.add({here, at(to_strides, j), 0});
+      }
+      with_any(k.out(0).dtype(), [&]<typename T>() {
+        const T element = static_cast<T>(static_cast<Acc<T>>(value));
+        around.run(k.out(0).data, offset + begin * at(to_strides, i), &element, 0, dtype_of<T>);
+      });
+    };
+    border(0, lead[d]);
+    border(lead[d] + extent[d], to[i] - lead[d] - extent[d]);
+    offset += lead[d] * at(to_strides, i);
+  }
+  copy.run(k.out(0).data, to_offset, k.in(0).data, from_offset, k.in(0).dtype());
 }
 
 /// A slice and its gradient: `whole` has every element, `part` those from begin on by step.

@@ -43,6 +43,7 @@ PLIMSOLL_CLONES void softmax_rows(T* to, const T* from, std::int64_t rows, std::
       for (std::int64_t i = 0; i < count; ++i) e[i] = exp_of(x[i] - largest);
       total += sum_of(e, count);
     }
+    const A scale = 1 / total;
     if (log) {
       const A shift = std::log(total);
 #pragma GCC ivdep
@@ -50,12 +51,16 @@ PLIMSOLL_CLONES void softmax_rows(T* to, const T* from, std::int64_t rows, std::
         to[i] = narrow<T>((widen(from[i]) - largest) - shift);
       }
     } else if constexpr (is_narrow_v<T>) {
+      if (extent <= kRowBlock) {
+        for (std::int64_t i = 0; i < extent; ++i) to[i] = narrow<T>(buffer[i] * scale);
+        continue;
+      }
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < extent; ++i) {
-        to[i] = narrow<T>(exp_of(widen(from[i]) - largest) / total);
+        to[i] = narrow<T>(exp_of(widen(from[i]) - largest) * scale);
       }
     } else {
-      for (std::int64_t i = 0; i < extent; ++i) to[i] /= total;
+      for (std::int64_t i = 0; i < extent; ++i) to[i] *= scale;
     }
   }
 }
@@ -80,16 +85,14 @@ PLIMSOLL_CLONES void softmax_columns(T* to, const T* from, std::int64_t extent, 
       total[i] += exp_of(widen(from[j * inner + i]) - largest[i]);
     }
   }
-  if (log) {
-    for (std::int64_t i = 0; i < count; ++i) total[i] = std::log(total[i]);
-  }
+  for (std::int64_t i = 0; i < count; ++i) total[i] = log ? std::log(total[i]) : 1 / total[i];
   for (std::int64_t j = 0; j < extent; ++j) {
     const T* x = from + j * inner;
     T* y = to + j * inner;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < count; ++i) {
       const A value = widen(x[i]) - largest[i];
-      y[i] = narrow<T>(log ? value - total[i] : exp_of(value) / total[i]);
+      y[i] = narrow<T>(log ? value - total[i] : exp_of(value) * total[i]);
     }
   }
 }

@@ -114,55 +114,74 @@ void copy_rows(T* to, const T* from, const Dims& dims) {
                });
 }
 
-/// Four rows of four, from `from` with rows `rows` apart, to `to` as four columns.
-using Four = std::uint32_t __attribute__((vector_size(16)));
+/// Vectors of 16 bytes, by interleaving which a square of them is transposed.
+template <typename T>
+struct Square;
+template <>
+struct Square<std::uint32_t> {
+  static constexpr std::int64_t kSide = 4;
+  using Row = std::uint32_t __attribute__((vector_size(16)));
+  static void interleave(const Row& a, const Row& b, Row& low, Row& high) {
+    low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  }
+};
+template <>
+struct Square<std::uint16_t> {
+  static constexpr std::int64_t kSide = 8;
+  using Row = std::uint16_t __attribute__((vector_size(16)));
+  static void interleave(const Row& a, const Row& b, Row& low, Row& high) {
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+};
 
-void transpose_four(std::uint32_t* to, std::int64_t columns, const std::uint32_t* from,
-                    std::int64_t rows) {
-  Four a;
-  Four b;
-  Four c;
-  Four d;
-  std::memcpy(&a, from, 16);
-  std::memcpy(&b, from + rows, 16);
-  std::memcpy(&c, from + 2 * rows, 16);
-  std::memcpy(&d, from + 3 * rows, 16);
-  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
-  const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
-  const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Four r0 = __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5);
-  const Four r1 = __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7);
-  const Four r2 = __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5);
-  const Four r3 = __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7);
-  std::memcpy(to, &r0, 16);
-  std::memcpy(to + columns, &r1, 16);
-  std::memcpy(to + 2 * columns, &r2, 16);
-  std::memcpy(to + 3 * columns, &r3, 16);
+/// to[i * columns + k] = from[i + k * rows] for i, k < Square::kSide.
+template <typename T>
+void transpose_square(T* to, std::int64_t columns, const T* from, std::int64_t rows) {
+  using S = Square<T>;
+  typename S::Row a[S::kSide];
+  typename S::Row b[S::kSide];
+  for (std::int64_t k = 0; k < S::kSide; ++k) std::memcpy(&a[k], from + k * rows, 16);
+  for (std::int64_t stage = 1; stage < S::kSide; stage *= 2) {
+    for (std::int64_t k = 0; k < S::kSide / 2; ++k) {
+      S::interleave(a[k], a[k + S::kSide / 2], b[2 * k], b[2 * k + 1]);
+    }
+    std::copy_n(b, S::kSide, a);
+  }
+  for (std::int64_t i = 0; i < S::kSide; ++i) std::memcpy(to + i * columns, &a[i], 16);
 }
 
-/// to[i * columns + k] = from[i + k * rows] for i < height, k < width: a tile that the caches hold.
+/// A cache line of elements.
+template <typename T>
+constexpr std::int64_t kTile = 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// to[i * columns + k] = from[i + k * rows] for i < height, k < width, at most kTile each. By way
+/// of a dense square, so that each line of memory is read and written once: with rows a power of
+/// two apart, few of them fit in the cache together.
 template <typename T>
 void transpose_tile(T* to, std::int64_t columns, const T* from, std::int64_t rows,
                     std::int64_t height, std::int64_t width) {
-  std::int64_t k = 0;
-  if constexpr (std::is_same_v<T, std::uint32_t>) {
-    for (; k + 4 <= width; k += 4) {
-      std::int64_t i = 0;
-      for (; i + 4 <= height; i += 4) {
-        transpose_four(to + i * columns + k, columns, from + i + k * rows, rows);
+  constexpr std::int64_t kSide = kTile<T>;
+  if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+    if (height == kSide && width == kSide) {
+      T dense[kSide * kSide];
+      for (std::int64_t k = 0; k < kSide; ++k) {
+        std::memcpy(dense + k * kSide, from + k * rows, 64);
       }
-      for (; i < height; ++i) {
-        for (std::int64_t j = k; j < k + 4; ++j) to[i * columns + j] = from[i + j * rows];
+      for (std::int64_t i = 0; i < kSide; i += Square<T>::kSide) {
+        for (std::int64_t k = 0; k < kSide; k += Square<T>::kSide) {
+          transpose_square(to + i * columns + k, columns, dense + i + k * kSide, kSide);
+        }
       }
+      return;
     }
   }
   for (std::int64_t i = 0; i < height; ++i) {
-    for (std::int64_t j = k; j < width; ++j) to[i * columns + j] = from[i + j * rows];
+    for (std::int64_t k = 0; k < width; ++k) to[i * columns + k] = from[i + k * rows];
   }
 }
 
-constexpr std::int64_t kTile = 16;
 constexpr std::int64_t kBand = 64;
 
 /// The last dimension is dense in `to`, the one before it in `from`.
@@ -181,11 +200,12 @@ void copy_tiles(T* to, const T* from, const Dims& dims) {
                    if (at != first && at % bands == 0) matrix.next();
                    const std::int64_t begin = at % bands * kBand;
                    const std::int64_t end = std::min(tall.extent, begin + kBand);
-                   for (std::int64_t k = 0; k < wide.extent; k += kTile) {
-                     for (std::int64_t i = begin; i < end; i += kTile) {
+                   for (std::int64_t k = 0; k < wide.extent; k += kTile<T>) {
+                     for (std::int64_t i = begin; i < end; i += kTile<T>) {
                        transpose_tile(to + matrix.to() + i * tall.to + k, tall.to,
                                       from + matrix.from() + i + k * wide.from, wide.from,
-                                      std::min(kTile, end - i), std::min(kTile, wide.extent - k));
+                                      std::min(kTile<T>, end - i),
+                                      std::min(kTile<T>, wide.extent - k));
                      }
                    }
                  }
