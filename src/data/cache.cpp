@@ -49,13 +49,15 @@ class CacheStage final : public Stage {
     kept_.clear();
     inbox_.start(epoch);
   }
-  /// In memory of its own: what came may be a row of something larger.
+  /// In memory of its own, as what came may be a row of something larger, and read-only, as all
+  /// later passes deliver it again.
   Element copy(const Element& element) const {
     Element result;
     for (const Value& value : element) {
-      result.push_back(value.is_scalar()
-                           ? value
-                           : Value(value.tensor().clone(value.tensor().device(), options_)));
+      result.push_back(
+          value.is_scalar()
+              ? value
+              : Value(value.tensor().clone(value.tensor().device(), options_).read_only()));
     }
     result.id = element.id;
     return result;
