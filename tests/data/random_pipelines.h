@@ -1,9 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
+
+#include <plimsoll/memory/out_of_memory.h>
 
 #include "data/words.h"
 
@@ -88,7 +94,7 @@ class RandomPipeline {
         return {"enumerate", below(3)};
       case 5:
         rank = 1;
-        return {"map", "row"};
+        return {"map", one_of({"row", "big", "big"})};
       case 6:
       case 7:
         rank = 1;
@@ -135,17 +141,22 @@ class RandomRun {
     return {.limit = limit, .threads = threads, .seed = seed_};
   }
 
-  /// The least budget that is not refused at once.
+  /// The least budget that is not refused at once, or a little more where that is not enough for
+  /// one thread: what the specs do not say, such as the rows of a remainder, is not known at once.
   Bytes minimum() const {
     const Device device = host();
-    try {
-      Pipeline pipeline(dataset(device, 2), device, options(2, 1));
-    } catch (const BudgetTooSmall& error) {
-      const std::string message = error.what();
-      const auto at = message.find("raise the budget to ") + 20;
-      return std::stoull(message.substr(at));
+    Bytes least = 1;
+    for (;;) {
+      try {
+        stream(1, least);
+        return least;
+      } catch (const BudgetTooSmall& error) {
+        const std::string message = error.what();
+        least = std::stoull(message.substr(message.find("raise the budget to ") + 20));
+      } catch (const OutOfMemory&) {
+        least += least / 8;
+      }
     }
-    return 1;
   }
 
   /// All elements as text.
@@ -173,7 +184,7 @@ class RandomRun {
 /// One stream for all numbers of threads up to 8 and all `budgets`, as multiples of the minimum.
 inline void expect_one_stream(const RandomRun& run, const std::vector<double>& budgets) {
   SCOPED_TRACE(run.name());
-  const auto expected = run.stream(1, MiB(128));
+  const auto expected = run.stream(1, kUnlimited);
   const Bytes least = run.minimum();
   for (int threads = 1; threads <= 8; ++threads) {
     for (const double budget : budgets) {
@@ -195,17 +206,17 @@ inline RestoreTimes expect_resumes(const RandomRun& run, int points, unsigned se
   SCOPED_TRACE(run.name());
   std::mt19937 random(seed);
   const Device device = host();
-  const auto expected = run.stream(2, MiB(128));
+  const auto expected = run.stream(2, kUnlimited);
   RestoreTimes times;
   for (int point = 0; point < points; ++point) {
     const std::size_t stop = random() % (expected.size() + 1);
     const int threads = 1 + static_cast<int>(random() % 4);
-    Pipeline first(run.dataset(device, threads), device, run.options(threads, MiB(64)));
+    Pipeline first(run.dataset(device, threads), device, run.options(threads, kUnlimited));
     EXPECT_EQ(RandomRun::rest(first, stop),
               std::vector<std::string>(expected.begin(),
                                        expected.begin() + static_cast<std::ptrdiff_t>(stop)));
     const int others = 1 + static_cast<int>(random() % 4);
-    Pipeline second(run.dataset(device, others), device, run.options(others, MiB(64)));
+    Pipeline second(run.dataset(device, others), device, run.options(others, kUnlimited));
     const std::string position = first.save();
     const auto begin = std::chrono::steady_clock::now();
     second.restore(position);
@@ -224,27 +235,42 @@ inline RestoreTimes expect_resumes(const RandomRun& run, int points, unsigned se
   return times;
 }
 
-/// The most that each tag holds, and that is mapped, at the ends of epochs does not grow from the
-/// first half of them to the second.
-inline void expect_no_growth(const RandomRun& run, int epochs) {
+/// What each tag holds, and what is mapped, at the ends of epochs is no more in the second half of
+/// them than in the first. With several threads, how far they have run ahead differs from epoch to
+/// epoch, so that only averages can be compared: they show what a leak of a few bytes adds up to.
+inline void expect_no_growth(const RandomRun& run, int epochs, int threads) {
   SCOPED_TRACE(run.name());
   const Device device = host();
-  Pipeline pipeline(run.dataset(device, 2), device, run.options(2, MiB(32)));
-  std::array<std::map<std::string, Bytes>, 2> most;
+  Pipeline pipeline(run.dataset(device, threads), device, run.options(threads, kUnlimited));
+  std::array<std::map<std::string, std::vector<Bytes>>, 2> halves;
   for (int epoch = 0; epoch < epochs; ++epoch) {
     if (epoch > 0) pipeline.rewind();
     while (pipeline.next()) {
     }
-    auto& half = most[epoch < epochs / 2 ? 0 : 1];
-    const auto note = [&](const std::string& what, Bytes bytes) {
-      half[what] = std::max(half[what], bytes);
-    };
-    for (const Holder& holder : by_tag(device.budget().ledger().holders())) {
-      note(std::string(tag_name(holder.tag)), holder.bytes);
+    auto& half = halves[epoch < epochs / 2 ? 0 : 1];
+    std::map<std::string, Bytes> tags;
+    for (const std::string_view name : kTagNames) tags[std::string(name)] = 0;
+    for (const Holder& holder : device.budget().ledger().holders()) {
+      tags[std::string(tag_name(holder.tag))] += holder.bytes;
     }
-    note("mapped", device.arena().stats().mapped);
+    for (const auto& [tag, bytes] : tags) half[tag].push_back(bytes);
+    half["mapped"].push_back(device.arena().stats().mapped);
   }
-  for (const auto& [what, bytes] : most[1]) EXPECT_LE(bytes, most[0][what]) << what;
+  for (auto& [what, later] : halves[1]) {
+    const auto& earlier = halves[0][what];
+    const auto most = [](const std::vector<Bytes>& all) {
+      return *std::max_element(all.begin(), all.end());
+    };
+    const auto average = [](const std::vector<Bytes>& all) {
+      return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+    };
+    if (threads == 1) {
+      EXPECT_LE(most(later), most(earlier)) << what;
+    } else {
+      const double slack = what == "mapped" ? 256.0 * 1024 : 4.0 * 1024;
+      EXPECT_LE(average(later), 1.05 * average(earlier) + slack) << what;
+    }
+  }
 }
 
 }  // namespace plimsoll::data::testing

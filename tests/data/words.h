@@ -173,6 +173,11 @@ inline MapFunction Words::function(const std::string& name) {
         [](auto n, auto&, auto& c) {
           return Element{filled(c, {3}, [n](auto i) { return 10 * n + i; })};
         }}},
+      {"big",
+       {{spec(kI64, {2'000})},
+        [](auto n, auto&, auto& c) {
+          return Element{filled(c, {2'000}, [n](auto i) { return 10 * n + i; })};
+        }}},
       {"ragged",
        {{spec(kI64, {-1})},
         [](auto n, auto&, auto& c) {
@@ -261,7 +266,9 @@ inline std::function<Dataset(const Element&)> Words::inner(const std::string& na
   return [make = inners.at(name)](const Element& e) { return make(number(e)); };
 }
 
-/// "i64[2] 0 1; 'a'": dtype, shape and contents of each component.
+inline constexpr std::int64_t kShownElements = 200;
+
+/// "i64[2] 0 1; 'a'": dtype, shape and contents of each component, those of large ones as a hash.
 inline std::string words_of(const Element& element) {
   std::string text;
   for (const Value& value : element) {
@@ -269,6 +276,12 @@ inline std::string words_of(const Element& element) {
     const Shape shape = value.shape();
     text += dtype_name(value.dtype());
     if (shape.rank() > 0) text += shape.to_string();
+    if (shape.elements() > kShownElements && value.dtype() != DType::bytes) {
+      const Tensor all = value.tensor().contiguous();
+      const std::string_view bytes(static_cast<const char*>(all.raw_data()), all.nbytes());
+      text += fmt::format(" #{:x}", std::hash<std::string_view>{}(bytes));
+      continue;
+    }
     for (std::int64_t i = 0; i < shape.elements(); ++i) {
       text += ' ';
       if (value.dtype() == DType::bytes) {
