@@ -37,6 +37,17 @@ class Words {
       for (std::size_t i = 1; i < words.size(); ++i) tensors.push_back(constant(words[i]));
       return Dataset::from_tensor_slices(tensors);
     }
+    if (kind == "generator") {
+      Generator generator;
+      generator.begin = [count = words[1].get<std::int64_t>()] {
+        return [count, n = std::int64_t{0}]() mutable -> std::optional<Element> {
+          if (n == count) return std::nullopt;
+          return Element{Value(n++)};
+        };
+      };
+      generator.spec = ElementSpec{true, {spec(DType::i64)}, {}};
+      return Dataset::from_generator(generator);
+    }
     std::vector<Dataset> inputs;
     for (std::size_t i = 1; i < words.size(); ++i) inputs.push_back(build(words[i]));
     return Dataset::zip(inputs);
