@@ -15,11 +15,12 @@
 
 namespace plimsoll::data::testing {
 
-/// A pipeline at random, in the form that Words reads. Ends within a few hundred elements, some of
-/// which may be errors.
+/// A pipeline at random, in the form that Words reads. Ends within a few hundred elements.
 class RandomPipeline {
  public:
-  explicit RandomPipeline(unsigned seed) : random_(seed * 2654435761U + 17) {}
+  /// Some elements fail, and those errors are left out, or thrown where `throws`.
+  explicit RandomPipeline(unsigned seed, bool throws = false)
+      : random_(seed * 2654435761U + 17), throws_(throws) {}
 
   nlohmann::json make() {
     nlohmann::json pipe = numbers(2);
@@ -29,7 +30,7 @@ class RandomPipeline {
       pipe.push_back(stage(rank));
       if (rank > 0 || below(8) != 0) continue;
       pipe.push_back({"map", "fails"});
-      if (below(4) != 0) pipe.push_back({"ignore_errors"});
+      if (!throws_) pipe.push_back({"ignore_errors"});
     }
     if (below(4) == 0) pipe.push_back({"repeat", -1});
     pipe.push_back({"take", 250});
@@ -131,12 +132,14 @@ class RandomPipeline {
   }
 
   std::mt19937 random_;
+  bool throws_;
 };
 
 /// A random pipeline that is run over and over in different ways.
 class RandomRun {
  public:
-  explicit RandomRun(unsigned seed) : seed_(seed), pipe_(RandomPipeline(seed).make()) {}
+  explicit RandomRun(unsigned seed, bool throws = false)
+      : seed_(seed), pipe_(RandomPipeline(seed, throws).make()) {}
 
   std::string name() const { return "seed " + std::to_string(seed_) + ": " + pipe_.dump(); }
 
