@@ -83,7 +83,7 @@ std::int64_t cardinality_of(const Node& input, std::int64_t size, bool drop) {
 
 class PaddedBatchNode final : public Node {
  public:
-  PaddedBatchNode(NodePtr input, std::int64_t size, const PaddedBatchOptions& options)
+  PaddedBatchNode(const NodePtr& input, std::int64_t size, const PaddedBatchOptions& options)
       : Node("padded_batch", parameters(size, options), {input},
              batched(padded(input->spec(), options),
                      full_batches_only(*input, size, options.drop_remainder) ? size : kAnyExtent),

@@ -39,7 +39,7 @@ ElementSpec windowed(const Node& input, const Gathering& g) {
 
 class WindowNode final : public Node {
  public:
-  WindowNode(NodePtr input, const Gathering& gathering)
+  WindowNode(const NodePtr& input, const Gathering& gathering)
       : Node("window", parameters(gathering), {input}, windowed(*input, gathering),
              cardinality_of(*input, gathering)),
         gathering_(gathering) {}
