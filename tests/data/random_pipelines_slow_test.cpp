@@ -25,6 +25,10 @@ TEST(RandomPipelines, MorePipelinesAreGoneOnFrom) {
   for (unsigned seed = 1'000; seed < 1'200; ++seed) expect_resumes(RandomRun(seed), 10, seed);
 }
 
+TEST(RandomPipelines, ErrorsThatWereThrownAreNotSeenAgain) {
+  for (unsigned seed = 2'000; seed < 2'200; ++seed) expect_resumes(RandomRun(seed, true), 10, seed);
+}
+
 TEST(RandomPipelines, AThousandEpochsLeaveNoGrowth) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     expect_no_growth(RandomRun(seed), 1'000, 1);
