@@ -69,8 +69,8 @@ class MapStage final : public OneInputStage {
 class MapNode final : public Node {
  public:
   MapNode(NodePtr input, MapFunction function, int parallel)
-      : Node("map", fmt::format("{}, parallel={}", function.name, parallel), {input},
-             function.output.value_or(ElementSpec::unknown()), input->cardinality()),
+      : Node("map", function.name, {input}, function.output.value_or(ElementSpec::unknown()),
+             input->cardinality()),
         function_(std::move(function)),
         parallel_(parallel) {}
   StagePtr make(Builder& builder) const override {
@@ -82,6 +82,7 @@ class MapNode final : public Node {
     return make_parallel_map(std::move(input), builder.engine(), function_, parallel_, number);
   }
   bool may_fail() const override { return true; }
+  std::string settings() const override { return fmt::format("parallel={}", parallel_); }
 
  private:
   MapFunction function_;

@@ -197,6 +197,10 @@ bool ParallelMap::take_input() {
     const Pull pulled = inbox_.fill(std::max<std::size_t>(1, static_cast<std::size_t>(parallel_)));
     ended_ = pulled == Pull::end;
     if (pulled != Pull::ready) return false;
+  } catch (const OutOfMemory&) {
+    // What is under way goes first: it holds memory that its input may be waiting for.
+    if (window_.empty()) throw;
+    return false;
   } catch (const DataError&) {
     auto slot = std::make_shared<Slot>();
     slot->error = std::current_exception();

@@ -204,6 +204,24 @@ TEST(Resume, AnotherPipelineIsRefusedByName) {
   EXPECT_THROW(saved.restore("nonsense"), DataError);
 }
 
+TEST(Resume, TheNumberOfParallelCallsMayChange) {
+  const auto with = [](int parallel) {
+    return Dataset::range(60).map(random_word(), {.parallel = parallel}).batch(7);
+  };
+  const Device device = host();
+  Pipeline whole(with(1), device);
+  const auto expected = rest_of(whole);
+  for (const int saved : {1, 2, 7, kAutotune}) {
+    for (const int restored : {1, 3, kAutotune}) {
+      Pipeline first(with(saved), device, {.threads = 2});
+      rest_of(first, 4);
+      Pipeline second(with(restored), device, {.threads = 2});
+      second.restore(first.save());
+      EXPECT_EQ(rest_of(second), std::vector<std::string>(expected.begin() + 4, expected.end()));
+    }
+  }
+}
+
 TEST(Resume, AWindowTakesFewBytesPerElement) {
   const Device device = host();
   Pipeline pipeline(Dataset::range(1'000'000).shuffle({.elements = 20'000}).batch(100), device);
