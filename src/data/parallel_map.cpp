@@ -53,6 +53,7 @@ class ParallelMap final : public Stage {
         function_(function),
         number_(number),
         parallel_(parallel == kAutotune ? engine.threads() : parallel),
+        queued_(parallel_ < engine.threads() ? parallel_ : parallel_ + engine.threads()),
         declared_(function.output ? function.output->nbytes().value_or(0) : 0) {
     set_epoch(0);
   }
@@ -113,6 +114,8 @@ class ParallelMap final : public Stage {
   const MapFunction function_;
   const std::uint64_t number_;
   const int parallel_;
+  /// Under way or in the queue: where the threads are the limit, each finds its next task there.
+  const int queued_;
   const Bytes declared_;
   std::shared_ptr<const MapSetting> setting_;
   Placement* placement_ = nullptr;
@@ -228,7 +231,7 @@ bool ParallelMap::find_place(Slot& slot) {
 void ParallelMap::dispatch(bool ahead) {
   const Bytes own = placement_ != nullptr ? 0 : declared_;
   std::size_t next = 0;
-  while (running_ < parallel_ && !(ahead && engine_.should_yield())) {
+  while (running_ < queued_ && !(ahead && engine_.should_yield())) {
     while (next < window_.size() && window_[next]->where != Slot::Where::waiting) ++next;
     if (next == window_.size()) {
       if (ended_ || window_.size() >= window() || !take_input()) return;
@@ -283,7 +286,9 @@ Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
       delivered_ = slot->unit;
       inbox_.forget(delivered_);
       leave(*slot);
-      if (slot->error) std::rethrow_exception(slot->error);
+      // Out of the slot first: a pool thread may hold that for a moment, and must not be the last
+      // owner of what the consumer is looking at.
+      if (slot->error) std::rethrow_exception(std::exchange(slot->error, nullptr));
       out.push_back(std::move(slot->output));
     }
     if (out.size() > before) {
