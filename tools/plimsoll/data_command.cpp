@@ -59,20 +59,22 @@ class ContentHash {
  public:
   void add(const void* data, Bytes count) {
     const auto* const bytes = static_cast<const unsigned char*>(data);
+    Lanes lanes = lanes_;  // in registers: bytes may lie anywhere, members included
     Bytes at = 0;
     for (; at + kBlock <= count; at += kBlock) {
-      for (Bytes i = 0; i < kBlock; i += kStep) accumulate(bytes + at + i);
-      scramble();
+      for (Bytes i = 0; i < kBlock; i += kStep) accumulate(lanes, bytes + at + i);
+      scramble(lanes);
     }
     std::array<unsigned char, kStep> rest{};
     for (; at < count; at += kStep) {
       rest.fill(0);
       std::memcpy(rest.data(), bytes + at, std::min(kStep, count - at));
-      accumulate(rest.data());
-      scramble();
+      accumulate(lanes, rest.data());
+      scramble(lanes);
     }
-    lanes_[0] += count;
-    scramble();
+    lanes[0] += count;
+    scramble(lanes);
+    lanes_ = lanes;
   }
   std::uint64_t value() const {
     std::uint64_t all = 0;
@@ -86,17 +88,18 @@ class ContentHash {
   static constexpr Bytes kBlock = 16 * kStep;
   using Lanes = std::array<std::uint64_t, kLanes>;
 
-  void accumulate(const unsigned char* bytes) {
+  static void accumulate(Lanes& lanes, const unsigned char* bytes) {
     Lanes words;
     std::memcpy(words.data(), bytes, kStep);
     for (std::size_t i = 0; i < kLanes; ++i) {
-      const std::uint64_t keyed = words[i] ^ lanes_[i];
-      lanes_[i] += (words[i] << 17) + (keyed & 0xFFFFFFFFU) * (keyed >> 32);
+      const std::uint64_t keyed = words[i] ^ 0x9FB21C651E98DF25U;
+      lanes[i] =
+          (lanes[i] << 1) + (lanes[i] >> 63) + words[i] + (keyed & 0xFFFFFFFFU) * (keyed >> 32);
     }
   }
   /// Products lose their middle; mixing all bits now and then makes up for it.
-  void scramble() {
-    for (std::uint64_t& lane : lanes_) lane = mixed(lane, 0x165667B19E3779F9U);
+  static void scramble(Lanes& lanes) {
+    for (std::uint64_t& lane : lanes) lane = mixed(lane, 0x165667B19E3779F9U);
   }
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
     hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
