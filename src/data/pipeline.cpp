@@ -34,13 +34,17 @@ StagePtr Builder::build(const NodePtr& node) {
   --depth_;
   stage->stats_.stage = node->title();
   stage->stats_.depth = depth_;
-  stage->inputs_ = std::move(made_.back());
+  // The time of another strand is not part of this one's.
+  if (!stage->begins_section()) stage->inputs_ = std::move(made_.back());
   made_.pop_back();
-  if (registers_) stages_.push_back(stage.get());
-  const std::int64_t skips = engine_.options().skip_errors;
+  if (registers_) {
+    stages_.push_back(stage.get());
+    if (stage->runs_ahead()) engine_->add_ahead(*stage);
+  }
+  const std::int64_t skips = engine_->options().skip_errors;
   if (node->may_fail() && skips != 0) {
     const Stage* const inner = stage.get();
-    stage = make_ignore_errors(std::move(stage), skips, engine_);
+    stage = make_ignore_errors(std::move(stage), skips, *engine_);
     stage->stats_.stage = "skip_errors";
     stage->inputs_ = {inner};
   }
@@ -49,23 +53,27 @@ StagePtr Builder::build(const NodePtr& node) {
   return stage;
 }
 
+StagePtr Builder::input(const Node& node, Engine& section) {
+  Engine* const outer = std::exchange(engine_, &section);
+  StagePtr stage = input(node);
+  engine_ = outer;
+  return stage;
+}
+
 struct Pipeline::State {
   State(const Dataset& described, const Device& device, const PipelineOptions& options)
-      : dataset(described), engine(device, options) {
+      : dataset(described), runtime(device, options), engine(runtime) {
     Builder builder(engine);
     root = builder.build(dataset.node());
     stages = builder.stages();
-    std::vector<Stage*> ahead;
-    for (Stage* stage : stages) {
-      if (stage->runs_ahead()) ahead.push_back(stage);
-    }
-    engine.set_stages(root.get(), std::move(ahead));
+    engine.set_root(*root);
     signature = fmt::format("seed={} skip_errors={}\n{}", options.seed, options.skip_errors,
                             dataset.signature());
   }
-  ~State() { engine.stop(); }
+  ~State() { runtime.stop(); }
 
   Dataset dataset;
+  Runtime runtime;
   Engine engine;
   StagePtr root;
   std::vector<Stage*> stages;  ///< inputs first
@@ -98,7 +106,7 @@ Pipeline::~Pipeline() = default;
 std::optional<Element> Pipeline::next() { return state_->engine.next(); }
 
 void Pipeline::rewind() {
-  state_->engine.with_strand([&] {
+  state_->engine.with_strands([&] {
     state_->engine.forget_pulled();
     state_->root->start(++state_->epoch);
   });
@@ -108,7 +116,7 @@ void Pipeline::cancel() { state_->engine.cancel(); }
 
 std::string Pipeline::save() {
   std::string bytes;
-  state_->engine.with_strand([&] {
+  state_->engine.with_strands([&] {
     bytes = encode_state(state_->signature, *make_state({state_->epoch}, {state_->root->save()}));
   });
   return bytes;
@@ -116,7 +124,7 @@ std::string Pipeline::save() {
 
 void Pipeline::restore(const std::string& position) {
   const StatePtr saved = decode_state(state_->signature, position);
-  state_->engine.with_strand([&] {
+  state_->engine.with_strands([&] {
     const StatePtr before = state_->root->save();
     state_->engine.forget_pulled();
     try {
@@ -133,8 +141,12 @@ const ElementSpec& Pipeline::element_spec() const { return state_->dataset.eleme
 
 std::vector<StageStats> Pipeline::stats() const {
   std::vector<StageStats> result;
-  state_->engine.with_strand([&] {
-    for (const Stage* stage : state_->stages) result.push_back(stage->stats());
+  state_->engine.with_strands([&] {
+    for (const Stage* stage : state_->stages) {
+      result.push_back(stage->stats());
+      result.back().held = stage->held();
+      result.back().setting = stage->setting();
+    }
   });
   return result;
 }

@@ -31,8 +31,13 @@ struct StageStats {
   std::string stage;  ///< "map(load_images)"
   int depth = 0;      ///< 0 for the last stage, 1 for its inputs, ...
   std::uint64_t elements = 0;
-  Bytes bytes = 0;    ///< contents of those elements, by the first of each block
-  double busy_s = 0;  ///< work of its own, all threads together
+  Bytes bytes = 0;           ///< contents of those elements, by the first of each block
+  double busy_s = 0;         ///< work of its own, all threads together
+  double wait_input_s = 0;   ///< had nothing to work on
+  double wait_room_s = 0;    ///< had no place for results, or no memory to make them
+  double wait_memory_s = 0;  ///< the part of wait_room_s that is want of memory
+  Bytes held = 0;            ///< contents of elements that it has now and has not handed on
+  std::string setting;       ///< what was chosen where that was left open: "2 threads", "4 ahead"
 };
 
 /// The stage to blame when the consumer waits, and what would help.
