@@ -220,7 +220,8 @@ std::optional<Element> Engine::next() {
     waiting_ = true;
     let_go();
     runtime_.changed.wait(lock, [&] {
-      return !busy_ && !runtime_.held && (result_ || runtime_.cancelled || runtime_.quiet());
+      return !busy_ && !runtime_.held &&
+             (result_ || runtime_.cancelled || listed_ || runtime_.quiet());
     });
     waiting_ = false;
     busy_ = true;
@@ -231,6 +232,11 @@ std::optional<Element> Engine::next() {
       break;
     }
     if (runtime_.cancelled) break;
+    if (listed_) {
+      std::erase(runtime_.ready, this);
+      listed_ = false;
+      continue;
+    }
     runtime_.held = true;
     lock.unlock();
     apply_finished();
@@ -269,6 +275,10 @@ void Engine::with_strands(const std::function<void()>& work, bool drained) {
       runtime_.changed.wait(lock, [&] { return runtime_.running == 0 && runtime_.tasks.empty(); });
     }
     lock.unlock();
+    // Nobody else looks at the list of engines' results meanwhile; they hold memory.
+    if (drained) {
+      for (Engine* const engine : runtime_.engines) engine->apply_finished();
+    }
     work();
   } catch (...) {
     lock.lock();
@@ -277,6 +287,17 @@ void Engine::with_strands(const std::function<void()>& work, bool drained) {
   }
   lock.lock();
   resume();
+}
+
+void Engine::wait_outside() {
+  const std::lock_guard lock(runtime_.mutex);
+  ++runtime_.outside;
+}
+
+void Engine::end_wait_outside() {
+  const std::lock_guard lock(runtime_.mutex);
+  --runtime_.outside;
+  runtime_.kick(*this);
 }
 
 void Engine::with_own_strand(const std::function<void()>& work) {

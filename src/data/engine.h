@@ -76,6 +76,10 @@ class Engine {
   }
   /// Has the strand run soon; from any thread.
   void kick();
+  /// The section waits for a thread that is not the pool's; until it ends, from any thread, things
+  /// are not quiet. The end has the strand run.
+  void wait_outside();
+  void end_wait_outside();
 
   // Settings.
 

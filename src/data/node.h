@@ -53,6 +53,8 @@ class Node {
   virtual const IndexedSource* indexed() const { return nullptr; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.
   virtual bool may_fail() const { return false; }
+  /// False where the stream depends on timing, so that a position means nothing.
+  virtual bool can_be_saved() const { return true; }
 
  private:
   std::string kind_;

@@ -47,13 +47,14 @@ struct Slot final : Task {
 
 class ParallelMap final : public Stage {
  public:
-  ParallelMap(StagePtr input, Engine& engine, const MapFunction& function, int parallel,
-              std::uint64_t number)
+  ParallelMap(StagePtr input, Engine& engine, const MapFunction& function,
+              const MapOptions& options, std::uint64_t number)
       : inbox_(std::move(input)),
         engine_(engine),
         function_(function),
         number_(number),
-        parallel_(parallel == kAutotune ? engine.threads() : parallel),
+        ordered_(options.ordered),
+        parallel_(options.parallel == kAutotune ? engine.threads() : options.parallel),
         queued_(parallel_ < engine.threads() ? parallel_ : parallel_ + engine.threads()),
         declared_(function.output ? function.output->nbytes().value_or(0) : 0) {
     set_epoch(0);
@@ -96,7 +97,8 @@ class ParallelMap final : public Stage {
   }
   bool offer(Placement& placement) override {
     const auto& output = setting_->function.output;
-    if (!output || !output->nbytes()) return false;
+    // Rows belong to elements in the order of the input.
+    if (!ordered_ || !output || !output->nbytes()) return false;
     placement_ = &placement;
     return true;
   }
@@ -119,12 +121,14 @@ class ParallelMap final : public Stage {
   void run(const std::shared_ptr<Slot>& slot);
   void leave(Slot& slot);
   void run_alone();
+  bool next_is_done();
   std::size_t window() const;
 
   Inbox inbox_;
   Engine& engine_;
   const MapFunction function_;
   const std::uint64_t number_;
+  const bool ordered_;
   const int parallel_;
   /// Under way or in the queue: where the threads are the limit, each finds its next task there.
   const int queued_;
@@ -308,15 +312,25 @@ void ParallelMap::run_alone() {
   }
 }
 
+/// Out of order, one that is done comes to the front.
+bool ParallelMap::next_is_done() {
+  const auto done = [](const auto& slot) { return slot->where == Slot::Where::done; };
+  if (window_.empty()) return false;
+  if (ordered_ || done(window_.front())) return done(window_.front());
+  const auto found = std::find_if(window_.begin(), window_.end(), done);
+  if (found == window_.end()) return false;
+  std::rotate(window_.begin(), found, found + 1);
+  return true;
+}
+
 Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
   const std::size_t before = out.size();
   for (;;) {
-    while (!window_.empty() && window_.front()->where == Slot::Where::done &&
-           out.size() - before < max) {
+    while (next_is_done() && out.size() - before < max) {
       const std::shared_ptr<Slot> slot = window_.front();
       if (slot->error && out.size() > before) return Pull::ready;
       window_.pop_front();
-      delivered_ = slot->unit;
+      delivered_ = ordered_ ? slot->unit : std::max(delivered_, slot->unit);
       inbox_.forget(delivered_);
       leave(*slot);
       // Out of the slot first: a pool thread may hold that for a moment, and must not be the last
@@ -337,15 +351,15 @@ Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
       dispatch(false);
     }
     if (window_.empty()) return ended_ ? Pull::end : Pull::pending;
-    if (window_.front()->where != Slot::Where::done) return Pull::pending;
+    if (!next_is_done()) return Pull::pending;
   }
 }
 
 }  // namespace
 
 StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
-                           int parallel, std::uint64_t number) {
-  return std::make_unique<ParallelMap>(std::move(input), engine, function, parallel, number);
+                           const MapOptions& options, std::uint64_t number) {
+  return std::make_unique<ParallelMap>(std::move(input), engine, function, options, number);
 }
 
 }  // namespace plimsoll::data

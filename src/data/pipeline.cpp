@@ -23,6 +23,14 @@ Bytes minimum_of(const Node& node) {
   return total;
 }
 
+const Node* unsaveable(const Node& node) {
+  if (!node.can_be_saved()) return &node;
+  for (const NodePtr& input : node.inputs()) {
+    if (const Node* const found = unsaveable(*input)) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 StagePtr Builder::build(const NodePtr& node) {
@@ -42,9 +50,10 @@ StagePtr Builder::build(const NodePtr& node) {
     if (stage->runs_ahead()) engine_->add_ahead(*stage);
   }
   const std::int64_t skips = engine_->options().skip_errors;
-  if (node->may_fail() && skips != 0) {
+  const double rate = engine_->options().skip_rate;
+  if (node->may_fail() && (skips != 0 || rate > 0)) {
     const Stage* const inner = stage.get();
-    stage = make_ignore_errors(std::move(stage), skips, *engine_);
+    stage = make_ignore_errors(std::move(stage), skips, rate, *engine_);
     stage->stats_.stage = "skip_errors";
     stage->inputs_ = {inner};
   }
@@ -67,8 +76,8 @@ struct Pipeline::State {
     root = builder.build(dataset.node());
     stages = builder.stages();
     engine.set_root(*root);
-    signature = fmt::format("seed={} skip_errors={}\n{}", options.seed, options.skip_errors,
-                            dataset.signature());
+    signature = fmt::format("seed={} skip_errors={} skip_rate={}\n{}", options.seed,
+                            options.skip_errors, options.skip_rate, dataset.signature());
   }
   ~State() { runtime.stop(); }
 
@@ -85,6 +94,10 @@ Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineO
   if (device.kind() != DeviceKind::cpu) {
     throw InvalidArgument(
         fmt::format("[Pipeline] {} is not a host device; open \"cpu:0\"", device.name()));
+  }
+  if (!(options.skip_rate >= 0 && options.skip_rate <= 1)) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline] a skip_rate of {}; give 0 to 1", options.skip_rate));
   }
   state_ = std::make_unique<State>(dataset, device, options);
   const Bytes needed = minimum_of(*dataset.node()) + kSmallest;
@@ -112,9 +125,19 @@ void Pipeline::rewind() {
   });
 }
 
+void Pipeline::pause() {
+  state_->engine.with_strands([&] { state_->root->restore(*state_->root->save()); }, true);
+  state_->runtime.device.arena().trim();
+}
+
 void Pipeline::cancel() { state_->engine.cancel(); }
 
 std::string Pipeline::save() {
+  if (const Node* const node = unsaveable(*state_->dataset.node())) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline::save] {} gives its elements in no fixed order; make it ordered",
+                    node->title()));
+  }
   std::string bytes;
   state_->engine.with_strands([&] {
     bytes = encode_state(state_->signature, *make_state({state_->epoch}, {state_->root->save()}));
@@ -160,6 +183,19 @@ std::optional<Bottleneck> Pipeline::bottleneck() const {
     if (worst == nullptr || each.busy_s > worst->busy_s) worst = &each;
   }
   if (worst == nullptr || total <= 0) return std::nullopt;
+  const auto starved = std::max_element(
+      all.begin(), all.end(),
+      [](const StageStats& a, const StageStats& b) { return a.wait_memory_s < b.wait_memory_s; });
+  // Longer than a stage of average length works: memory is what keeps the others from working.
+  if (starved->wait_memory_s * static_cast<double>(all.size()) > total) {
+    const Bytes now = state_->engine.budget().used() + state_->engine.budget().available();
+    const Bytes more = now + minimum_of(*state_->dataset.node()) + kSmallest;
+    return Bottleneck{starved->stage,
+                      fmt::format("it waits for memory: raise the budget to {}, or use smaller "
+                                  "batches or fewer threads",
+                                  format_bytes(more)),
+                      starved->wait_memory_s / (total + starved->wait_memory_s)};
+  }
   Bottleneck result{worst->stage, "give it less to do, or cache its results",
                     worst->busy_s / total};
   if (worst->stage.starts_with("map(") && worst->stage.find("parallel=1)") != std::string::npos) {

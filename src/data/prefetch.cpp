@@ -30,10 +30,12 @@ constexpr auto kBlockTime = std::chrono::microseconds(50);
 /// the position after it, so that save() needs nothing of the section.
 class PrefetchStage final : public Stage, private Section {
  public:
-  PrefetchStage(Engine& consumer, const std::function<StagePtr(Engine&)>& make, int count)
+  PrefetchStage(Engine& consumer, const std::function<StagePtr(Engine&)>& make, int count,
+                bool eager)
       : consumer_(consumer),
         section_(consumer.runtime(), this),
         inbox_(make(section_)),
+        eager_(eager),
         count_(count) {}
   ~PrefetchStage() override { section_.retire(); }
 
@@ -43,6 +45,7 @@ class PrefetchStage final : public Stage, private Section {
       inbox_.start(epoch);
       delivered_ = {inbox_.stage().save(), 0};
     });
+    if (eager_) section_.kick();
   }
   StatePtr save() const override { return delivered_.position(); }
   void restore(const State& state) override {
@@ -51,6 +54,7 @@ class PrefetchStage final : public Stage, private Section {
       delivered_ = {state.inputs.at(0), state.words.at(0)};
       inbox_.restore(state);
     });
+    if (eager_) section_.kick();
   }
   std::size_t state_words() const override { return words_; }
   Bytes held() const override {
@@ -234,6 +238,7 @@ class PrefetchStage final : public Stage, private Section {
   // The consumer's.
   Inbox::Mark delivered_;
 
+  const bool eager_;
   mutable std::mutex mutex_;
   const int count_;
   std::deque<Made> queue_;
@@ -257,7 +262,8 @@ class PrefetchNode final : public Node {
   StagePtr make(Builder& builder) const override {
     if (!builder.may_run_ahead() || count_ == 0) return builder.input(*this);
     return make_prefetch(
-        builder.engine(), [&](Engine& section) { return builder.input(*this, section); }, count_);
+        builder.engine(), [&](Engine& section) { return builder.input(*this, section); }, count_,
+        false);
   }
 
  private:
@@ -267,8 +273,8 @@ class PrefetchNode final : public Node {
 }  // namespace
 
 StagePtr make_prefetch(Engine& consumer, const std::function<StagePtr(Engine& section)>& make,
-                       int count) {
-  return std::make_unique<PrefetchStage>(consumer, make, count);
+                       int count, bool eager) {
+  return std::make_unique<PrefetchStage>(consumer, make, count, eager);
 }
 
 Dataset Dataset::prefetch(int count) const {

@@ -42,6 +42,8 @@ void Runtime::kick(Engine& engine) {
   engine.listed_ = true;
   ready.push_back(&engine);
   start_threads();
+  // A consumer that waits runs its strand itself when all others have something to do.
+  if (engine.waiting_ && idlers == 0) changed.notify_all();
   idle.notify_one();
 }
 
@@ -57,10 +59,12 @@ void Runtime::work() {
   std::unique_lock lock(mutex);
   for (;;) {
     Engine* engine = nullptr;
+    ++idlers;
     idle.wait(lock, [&] {
       engine = first_ready();
       return stopping || engine != nullptr || !tasks.empty();
     });
+    --idlers;
     if (stopping) return;
     if (engine != nullptr) {
       std::erase(ready, engine);

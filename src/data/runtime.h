@@ -71,6 +71,7 @@ class Runtime {
   std::deque<std::shared_ptr<Task>> tasks;
   std::deque<Engine*> ready;  ///< strands that have something to do
   std::vector<Engine*> engines;
+  int idlers = 0;   ///< pool threads that wait for something to do
   int busy = 0;     ///< strands that are run
   int running = 0;  ///< tasks that are run
   int outside = 0;  ///< waits for threads that are not the pool's

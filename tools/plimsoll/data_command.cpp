@@ -201,20 +201,27 @@ Json stage_json(const data::StageStats& stage, double seconds) {
           {"elements", stage.elements},
           {"elements_per_second", static_cast<double>(stage.elements) / seconds},
           {"bytes", stage.bytes},
-          {"busy_seconds", stage.busy_s}};
+          {"bytes_per_second", static_cast<double>(stage.bytes) / seconds},
+          {"bytes_held", stage.held},
+          {"busy_seconds", stage.busy_s},
+          {"wait_input_seconds", stage.wait_input_s},
+          {"wait_room_seconds", stage.wait_room_s},
+          {"wait_memory_seconds", stage.wait_memory_s},
+          {"setting", stage.setting}};
 }
 
 void print_table(const std::vector<data::StageStats>& stages, double seconds) {
-  fmt::print("{:<38}{:>10}{:>12}{:>11}{:>9}\n", "stage", "elements", "elements/s", "bytes/s",
-             "busy s");
+  fmt::print("{:<27}{:>8}{:>11}{:>8}{:>7}{:>7}{:>7}  {}\n", "stage", "per s", "bytes/s", "busy s",
+             "input", "room", "memory", "setting");
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
     std::string name(static_cast<std::size_t>(stage->depth), ' ');
     name += stage->stage;
-    if (name.size() > 37) name = name.substr(0, 34) + "...";
-    const auto rate = static_cast<double>(stage->elements) / seconds;
-    fmt::print("{:<38}{:>10}{:>12.0f}{:>11}{:>9.2f}\n", name, stage->elements, rate,
+    if (name.size() > 26) name = name.substr(0, 23) + "...";
+    fmt::print("{:<27}{:>8.0f}{:>11}{:>8.2f}{:>7.2f}{:>7.2f}{:>7.2f}  {}\n", name,
+               static_cast<double>(stage->elements) / seconds,
                format_bytes(static_cast<Bytes>(static_cast<double>(stage->bytes) / seconds)),
-               stage->busy_s);
+               stage->busy_s, stage->wait_input_s, stage->wait_room_s, stage->wait_memory_s,
+               stage->setting);
   }
 }
 
@@ -246,13 +253,14 @@ void bench(const BenchOptions& options) {
   const double seconds = seconds_since(begin);
   progress.end();
   const auto stages = pipeline.stats();
+  const auto worst = pipeline.bottleneck();
   const Bytes peak = device.budget().peak();
   if (!options.json) {
     print_table(stages, seconds);
     fmt::print("{} images in {:.2f} s: {:.0f} images/s; budget peak {} of {}, RSS peak {}\n",
                images, seconds, static_cast<double>(images) / seconds, format_bytes(peak),
                format_bytes(device.budget().limit()), format_bytes(peak_resident_bytes()));
-    if (const auto worst = pipeline.bottleneck()) {
+    if (worst) {
       fmt::print("bottleneck: {}; {}\n", worst->stage.substr(0, 40), worst->remedy);
     }
     for (const auto& skipped : pipeline.skipped()) fmt::print("skipped: {}\n", skipped.message);
@@ -268,6 +276,7 @@ void bench(const BenchOptions& options) {
                     {"budget_peak", peak},
                     {"stream_hash", hash.text()},
                     {"skipped", pipeline.skipped().size()},
+                    {"bottleneck", worst ? worst->stage + ": " + worst->remedy : ""},
                     {"stages", list}};
   fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
