@@ -286,6 +286,11 @@ void Engine::with_strands(const std::function<void()>& work, bool drained) {
     throw;
   }
   lock.lock();
+  // What was to be done ahead is not to begin again at once.
+  if (drained) {
+    for (Engine* const engine : runtime_.engines) engine->listed_ = engine->kicked_ = false;
+    runtime_.ready.clear();
+  }
   resume();
 }
 

@@ -95,7 +95,7 @@ class Engine {
   void set_root(Stage& root) { root_ = &root; }
   std::optional<Element> next();
   /// Runs `work` while no strand is run, with nothing under way but tasks; `drained`: not even
-  /// those.
+  /// those, and nothing begins again before the consumer asks.
   void with_strands(const std::function<void()>& work, bool drained = false);
   /// Runs `work` on the strand, waiting for whoever has it.
   void with_own_strand(const std::function<void()>& work);
