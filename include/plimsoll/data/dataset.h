@@ -37,6 +37,9 @@ struct ShuffleOptions {
   /// The window: each element goes out at random among this many. kWholeSet draws a permutation
   /// of the whole set without a buffer, for sources that can be indexed.
   std::int64_t elements = 0;
+  /// The window in bytes of contents: as many elements as it takes to reach this. 0: no such bound.
+  /// With `elements`, too, whichever is reached first. No budget changes the window.
+  Bytes bytes = 0;
   /// Without one, the pipeline's seed and the stage's place decide.
   std::optional<std::uint64_t> seed = std::nullopt;
   /// Another order in each epoch.
