@@ -73,10 +73,8 @@ class ShuffleStage final : public Stage {
   /// position of the oldest.
   StatePtr save() const override {
     if (!replay_.empty() || replay_until_ > inbox_.taken()) return unreplayed_;
-    const std::uint64_t first = std::min(oldest(), inbox_.taken() - (failed_ ? 1 : 0));
-    // An error that has not gone out yet is met again.
-    const std::uint64_t until = inbox_.taken() - (failed_ ? 1 : 0);
-    std::vector<std::uint64_t> words{epoch_, draws_.at(), ended_ ? 1U : 0U, until - first};
+    const std::uint64_t first = oldest();
+    std::vector<std::uint64_t> words{epoch_, draws_.at(), ended_ ? 1U : 0U, inbox_.taken() - first};
     words.reserve(words.size() + units_.size());
     for (const std::uint64_t unit : units_) words.push_back(unit - first);
     return make_state(std::move(words), {inbox_.position(first)});
@@ -141,7 +139,6 @@ class ShuffleStage final : public Stage {
     units_.clear();
     bytes_ = 0;
     ended_ = false;
-    failed_ = nullptr;
     replay_.clear();
     replay_until_ = 0;
     unreplayed_ = nullptr;
