@@ -34,7 +34,8 @@ struct AdamOptions {
   double weight_decay = 0;
   bool decoupled = false;  ///< AdamW: decay shrinks the parameter itself
 };
-/// `step` counts from 1, an f32 scalar. epsilon is added to the root of the corrected second moment.
+/// `step` counts from 1, an f32 scalar. epsilon is added to the root of the corrected second
+/// moment.
 void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
                  const AdamOptions& options);
