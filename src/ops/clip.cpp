@@ -24,8 +24,7 @@ Tensor factor_of(const Tensor& norm, double limit) {
 
 void require_limit(const char* function, double limit) {
   if (!(limit > 0)) {
-    throw InvalidArgument(
-        fmt::format("[{}] the limit must be above 0, not {}", function, limit));
+    throw InvalidArgument(fmt::format("[{}] the limit must be above 0, not {}", function, limit));
   }
 }
 
