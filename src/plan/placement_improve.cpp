@@ -12,14 +12,15 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr std::int64_t kEjectionSteps = 4000;
-constexpr std::int64_t kSearchSteps = 12'000;
+constexpr double kSearchSteps = 12'000;  // at most
 constexpr int kHalvings = 4;
 constexpr int kIdleRounds = 4;
 constexpr int kMaxDoublings = 12;
 
-// A complete search of more than this would take too long for each step.
-constexpr std::size_t kSearchItems = 5000;
-constexpr std::int64_t kSearchPairs = 8'000'000;
+// A step of the complete search looks at each section of each open item; a run needs a step for
+// each item. Where that product is larger, ejection gets further in the same time.
+constexpr double kWorkOfRun = 4e8;
+constexpr double kWorkOfRound = 8e7;
 
 class Improver {
  public:
@@ -35,16 +36,17 @@ class Improver {
   }
 
   Improvement run(bool until_deadline) {
-    const bool searchable = is_searchable();
+    const std::int64_t search = search_steps();
+    const std::int64_t ejection = until_deadline ? kEjectionSteps / 4 : kEjectionSteps;
     int idle = 0;
     for (int round = 0; !done() && (until_deadline || idle < kIdleRounds); ++round) {
       const std::int64_t scale = std::int64_t{1} << std::min(round, kMaxDoublings);
       const Units before = result_.solution.height;
       const Units bound = result_.lower_bound;
-      if (searchable) search_goal(scale * kSearchSteps);
+      if (search > 0) search_goal(scale * search);
       // Where a capacity is all that counts, a lower height than before is worth little.
-      if (searchable && !until_deadline && !done()) halve(scale * kSearchSteps / 4);
-      if (!done()) eject(scale * (until_deadline ? kEjectionSteps / 4 : kEjectionSteps));
+      if (search > 0 && !until_deadline && !done()) halve(scale * search / 4);
+      if (!done()) eject(scale * ejection);
       const bool moved = result_.solution.height < before || result_.lower_bound > bound;
       idle = moved ? 0 : idle + 1;
     }
@@ -57,15 +59,12 @@ class Improver {
   Units goal() const { return std::max(enough_, result_.lower_bound); }
   bool done() { return height() <= goal() || deadline_.passed(); }
 
-  bool is_searchable() const {
-    if (problem_.items.size() > kSearchItems) return false;
-    std::int64_t pairs = 0;
-    for (std::size_t i = 0; i < problem_.items.size(); ++i) {
-      for (std::size_t j = i + 1; j < problem_.items.size(); ++j, ++pairs) {
-        if (problem_.items[j].first >= problem_.items[i].last) break;
-      }
-    }
-    return pairs <= kSearchPairs;
+  /// Steps of a round of complete search; 0 if the problem is too large for it.
+  std::int64_t search_steps() const {
+    double work = 0;
+    for (const Item& item : problem_.items) work += item.sections();
+    if (work * static_cast<double>(problem_.items.size()) > kWorkOfRun) return 0;
+    return static_cast<std::int64_t>(std::clamp(kWorkOfRound / work, 100.0, kSearchSteps));
   }
 
   /// Seeks the goal, and goes on where it left off as long as the goal is the same.
