@@ -41,14 +41,13 @@ class Improver {
     int idle = 0;
     for (int round = 0; !done() && (until_deadline || idle < kIdleRounds); ++round) {
       const std::int64_t scale = std::int64_t{1} << std::min(round, kMaxDoublings);
-      const Units before = result_.solution.height;
-      const Units bound = result_.lower_bound;
+      const Units gap = height() - goal();
       if (search > 0) search_goal(scale * search);
       // Where a capacity is all that counts, a lower height than before is worth little.
       if (search > 0 && !until_deadline && !done()) halve(scale * search / 4);
       if (!done()) eject(scale * ejection);
-      const bool moved = result_.solution.height < before || result_.lower_bound > bound;
-      idle = moved ? 0 : idle + 1;
+      // Small gains do not count, or a search for the last bytes would take ages.
+      idle = 4 * (height() - goal()) < 3 * gap ? 0 : idle + 1;
     }
     return std::move(result_);
   }
