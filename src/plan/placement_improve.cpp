@@ -68,17 +68,15 @@ class Improver {
 
   /// Seeks the goal, and goes on where it left off as long as the goal is the same.
   void search_goal(std::int64_t steps) {
-    while (!done()) {
-      if (!search_ || searched_ != goal()) {
-        searched_ = goal();
-        search_ = std::make_unique<PlacementSearch>(problem_, searched_, seed_);
-      }
-      const auto outcome = search_->run(steps, deadline_);
-      if (outcome == PlacementSearch::Outcome::found) result_.solution = search_->solution();
-      if (outcome != PlacementSearch::Outcome::impossible) return;
-      result_.lower_bound = searched_ + 1;
-      halve(steps);
+    if (!search_ || searched_ != goal()) {
+      searched_ = goal();
+      search_ = std::make_unique<PlacementSearch>(problem_, searched_, seed_);
     }
+    const auto outcome = search_->run(steps, deadline_);
+    if (outcome == PlacementSearch::Outcome::found) result_.solution = search_->solution();
+    if (outcome != PlacementSearch::Outcome::impossible) return;
+    result_.lower_bound = searched_ + 1;
+    halve(steps);
   }
 
   /// Seeks a height half way to the goal, or from where that fails half way back. Either end moves.
