@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kEjectionSteps = 4000;
 constexpr double kSearchSteps = 12'000;  // at most
 constexpr int kHalvings = 4;
-constexpr int kIdleRounds = 4;
+constexpr int kIdleRounds = 3;
 constexpr int kMaxDoublings = 12;
 
 // A step of the complete search looks at each section of each open item; a run needs a step for
@@ -36,18 +36,20 @@ class Improver {
   }
 
   Improvement run(bool until_deadline) {
-    const std::int64_t search = search_steps();
+    const auto count = static_cast<std::int64_t>(problem_.items.size());
+    const std::int64_t search = search_steps();  // fewer than items lead nowhere
     const std::int64_t ejection = until_deadline ? kEjectionSteps / 4 : kEjectionSteps;
     int idle = 0;
     for (int round = 0; !done() && (until_deadline || idle < kIdleRounds); ++round) {
       const std::int64_t scale = std::int64_t{1} << std::min(round, kMaxDoublings);
       const Units gap = height() - goal();
-      if (search > 0) search_goal(scale * search);
+      if (scale * search >= count) search_goal(scale * search);
       // Where a capacity is all that counts, a lower height than before is worth little.
-      if (search > 0 && !until_deadline && !done()) halve(scale * search / 4);
+      if (scale * search >= 4 * count && !until_deadline && !done()) halve(scale * search / 4);
       if (!done()) eject(scale * ejection);
       // Small gains do not count, or a search for the last bytes would take ages.
-      idle = 4 * (height() - goal()) < 3 * gap ? 0 : idle + 1;
+      const Units gain = gap - (height() - goal());
+      idle = gain > height() / 1000 ? 0 : idle + 1;
     }
     return std::move(result_);
   }
@@ -63,7 +65,7 @@ class Improver {
     double work = 0;
     for (const Item& item : problem_.items) work += item.sections();
     if (work * static_cast<double>(problem_.items.size()) > kWorkOfRun) return 0;
-    return static_cast<std::int64_t>(std::clamp(kWorkOfRound / work, 100.0, kSearchSteps));
+    return static_cast<std::int64_t>(std::min(kWorkOfRound / work, kSearchSteps));
   }
 
   /// Seeks the goal, and goes on where it left off as long as the goal is the same.

@@ -313,10 +313,11 @@ struct PlacementSearch::State {
   Outcome run(std::int64_t limit, Deadline& until) {
     deadline = &until;
     const std::int64_t unit =
-        std::max(kStepsOfShortRun, 3 * static_cast<std::int64_t>(problem.items.size()));
+        std::max(kStepsOfShortRun, 2 * static_cast<std::int64_t>(problem.items.size()));
     const std::int64_t end = steps + limit;
     do {
-      const Outcome outcome = run_once(unit * luby(runs + 1));
+      const Outcome outcome =
+          run_once(std::min(unit * luby(runs + 1), std::max(unit, end - steps)));
       if (outcome != Outcome::gave_up) return outcome;
     } while (steps < end && !until.was_passed());
     return Outcome::gave_up;

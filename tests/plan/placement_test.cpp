@@ -160,10 +160,11 @@ TEST(Placement, SquaresCutIntoPiecesAreFilledAgain) {
   }
 }
 
-TEST(Placement, RandomListsOfThousandsComeCloseToTheBound) {
+TEST(Placement, LargeRandomListsComeCloseToTheBound) {
   for (const double live : {50, 150}) {
-    const std::vector<Buffer> buffers = plimsoll::testing::random_buffers(7, 3000, live);
-    const Placement placement = place(buffers, {.capacity = 0, .time_limit = kLong});
+    const std::vector<Buffer> buffers = plimsoll::testing::random_buffers(7, 1500, live);
+    const Placement placement =
+        place(buffers, {.capacity = 0, .time_limit = std::chrono::seconds(2)});
     expect_sound(buffers, placement, 256);
     EXPECT_LE(static_cast<double>(placement.height),
               1.02 * static_cast<double>(placement.lower_bound));
