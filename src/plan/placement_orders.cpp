@@ -63,7 +63,7 @@ Solution place_in_order(const Problem& problem, const std::vector<std::int32_t>&
   return solution;
 }
 
-Solution place_by_heuristics(const Problem& problem, Units enough) {
+Solution place_by_heuristics(const Problem& problem, Units enough, int orders) {
   const std::vector<Units> peak = peaks(problem);
   const Item* const begin = problem.items.data();
   const auto size = [](const Item& item) { return static_cast<double>(item.size); };
@@ -85,7 +85,7 @@ Solution place_by_heuristics(const Problem& problem, Units enough) {
     for (const auto& key : keys) {
       Solution next = place_in_order(problem, order_by(problem, key), fit, strip);
       if (best.offsets.empty() || next.height < best.height) best = std::move(next);
-      if (best.height <= std::max(enough, problem.lower_bound)) return best;
+      if (best.height <= std::max(enough, problem.lower_bound) || --orders == 0) return best;
     }
   }
   return best;
