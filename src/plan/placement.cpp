@@ -12,6 +12,9 @@
 namespace plimsoll::plan {
 namespace {
 
+constexpr int kOrders = 12;
+constexpr int kFastOrders = 3;
+
 /// Solves the problems, the one with the highest bound first: what it comes to is enough for the
 /// others.
 Placement solve(std::span<const Buffer> buffers, const PlacementOptions& options, bool search) {
@@ -29,10 +32,11 @@ Placement solve(std::span<const Buffer> buffers, const PlacementOptions& options
           ? static_cast<Units>(std::min(*options.capacity / parts.unit, Bytes{kMaxUnits}))
           : 0;
 
+  const int orders = search ? kOrders : kFastOrders;
   std::vector<Solution> solutions;
   solutions.reserve(parts.problems.size());
   for (const Problem& problem : parts.problems) {
-    solutions.push_back(place_by_heuristics(problem, std::max(bound, capacity)));
+    solutions.push_back(place_by_heuristics(problem, std::max(bound, capacity), orders));
   }
   std::vector<std::size_t> order(parts.problems.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

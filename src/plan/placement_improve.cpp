@@ -12,14 +12,15 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr std::int64_t kEjectionSteps = 4000;
-constexpr std::int64_t kSearchSteps = 2000;
-constexpr int kSearchRuns = 6;
-constexpr int kIdleRounds = 4;
+constexpr double kSearchSteps = 12'000;  // at most
+constexpr int kHalvings = 4;
+constexpr int kIdleRounds = 3;
 constexpr int kMaxDoublings = 12;
 
-// A complete search of more than this would take too long for each step.
-constexpr std::size_t kSearchItems = 5000;
-constexpr std::int64_t kSearchPairs = 8'000'000;
+// A step of the complete search looks at each section of each open item; a run needs a step for
+// each item. Where that product is larger, ejection gets further in the same time.
+constexpr double kWorkOfRun = 4e8;
+constexpr double kWorkOfRound = 8e7;
 
 class Improver {
  public:
@@ -35,16 +36,20 @@ class Improver {
   }
 
   Improvement run(bool until_deadline) {
-    const bool searchable = is_searchable();
+    const auto count = static_cast<std::int64_t>(problem_.items.size());
+    const std::int64_t search = search_steps();  // fewer than items lead nowhere
+    const std::int64_t ejection = until_deadline ? kEjectionSteps / 4 : kEjectionSteps;
     int idle = 0;
     for (int round = 0; !done() && (until_deadline || idle < kIdleRounds); ++round) {
       const std::int64_t scale = std::int64_t{1} << std::min(round, kMaxDoublings);
-      const Units before = result_.solution.height;
-      const Units bound = result_.lower_bound;
-      if (searchable) search(scale * kSearchSteps);
-      if (!done()) eject(scale * kEjectionSteps);
-      const bool moved = result_.solution.height < before || result_.lower_bound > bound;
-      idle = moved ? 0 : idle + 1;
+      const Units gap = height() - goal();
+      if (scale * search >= count) search_goal(scale * search);
+      // Where a capacity is all that counts, a lower height than before is worth little.
+      if (scale * search >= 4 * count && !until_deadline && !done()) halve(scale * search / 4);
+      if (!done()) eject(scale * ejection);
+      // Small gains do not count, or a search for the last bytes would take ages.
+      const Units gain = gap - (height() - goal());
+      idle = gain > height() / 1000 ? 0 : idle + 1;
     }
     return std::move(result_);
   }
@@ -55,40 +60,44 @@ class Improver {
   Units goal() const { return std::max(enough_, result_.lower_bound); }
   bool done() { return height() <= goal() || deadline_.passed(); }
 
-  bool is_searchable() const {
-    if (problem_.items.size() > kSearchItems) return false;
-    std::int64_t pairs = 0;
-    for (std::size_t i = 0; i < problem_.items.size(); ++i) {
-      for (std::size_t j = i + 1; j < problem_.items.size(); ++j, ++pairs) {
-        if (problem_.items[j].first >= problem_.items[i].last) break;
-      }
-    }
-    return pairs <= kSearchPairs;
+  /// Steps of a round of complete search; 0 if the problem is too large for it.
+  std::int64_t search_steps() const {
+    double work = 0;
+    for (const Item& item : problem_.items) work += item.sections();
+    if (work * static_cast<double>(problem_.items.size()) > kWorkOfRun) return 0;
+    return static_cast<std::int64_t>(std::min(kWorkOfRound / work, kSearchSteps));
   }
 
-  /// Seeks the goal; where it is not found, half way to it, and so on.
-  void search(std::int64_t steps) {
-    Units target = goal();
-    for (int tries = 0; tries < 4 && !done(); ++tries) {
-      if (!search_ || searched_ != target) {
-        search_ = std::make_unique<PlacementSearch>(problem_, target, seed_ + 7 * ++searches_);
-        searched_ = target;
-      }
-      auto outcome = PlacementSearch::Outcome::gave_up;
-      for (int run = 0; run < kSearchRuns && outcome == PlacementSearch::Outcome::gave_up; ++run) {
-        if (deadline_.passed()) return;
-        outcome = search_->run(steps, deadline_);
-      }
+  /// Seeks the goal, and goes on where it left off as long as the goal is the same.
+  void search_goal(std::int64_t steps) {
+    if (!search_ || searched_ != goal()) {
+      searched_ = goal();
+      search_ = std::make_unique<PlacementSearch>(problem_, searched_, seed_);
+    }
+    const auto outcome = search_->run(steps, deadline_);
+    if (outcome == PlacementSearch::Outcome::found) result_.solution = search_->solution();
+    if (outcome != PlacementSearch::Outcome::impossible) return;
+    result_.lower_bound = searched_ + 1;
+    halve(steps);
+  }
+
+  /// Seeks a height half way to the goal, or from where that fails half way back. Either end moves.
+  void halve(std::int64_t steps) {
+    Units below = goal() - 1;  // not found at this height
+    for (int tries = 0; tries < kHalvings && height() - below > 1 && !done(); ++tries) {
+      const Units target = below + (height() - below) / 2;
+      PlacementSearch search(problem_, target, seed_);
+      const auto outcome = search.run(steps, deadline_);
       if (outcome == PlacementSearch::Outcome::found) {
-        result_.solution = search_->solution();
-        target = goal();
-      } else {
-        if (outcome == PlacementSearch::Outcome::impossible) result_.lower_bound = target + 1;
-        // A capacity is all that counts where one is given: no half measures until it is refuted.
-        target = std::max(goal(), target + (height() - target) / 2);
-        if (outcome == PlacementSearch::Outcome::impossible) tries = -1;
+        result_.solution = search.solution();
+        tries = -1;
+        continue;
       }
-      if (target >= height()) return;
+      below = target;
+      if (outcome == PlacementSearch::Outcome::impossible) {
+        result_.lower_bound = target + 1;
+        tries = -1;
+      }
     }
   }
 
@@ -113,7 +122,6 @@ class Improver {
   EjectionSearch ejection_;
   std::unique_ptr<PlacementSearch> search_;
   Units searched_ = -1;
-  std::uint64_t searches_ = 0;
   Improvement result_;
 };
 

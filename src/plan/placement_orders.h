@@ -12,7 +12,7 @@ namespace plimsoll::plan {
 Solution place_in_order(const Problem& problem, const std::vector<std::int32_t>& order, Fit fit,
                         Strip& strip);
 
-/// The best of several orders; ends early at a height of `enough`.
-Solution place_by_heuristics(const Problem& problem, Units enough);
+/// The best of up to `orders` orders, the most promising first; ends early at a height of `enough`.
+Solution place_by_heuristics(const Problem& problem, Units enough, int orders);
 
 }  // namespace plimsoll::plan
