@@ -18,6 +18,7 @@
 #include <plimsoll/memory/tag.h>
 #include <plimsoll/nn/nn.h>
 #include <plimsoll/ops/clip.h>
+#include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
