@@ -193,6 +193,10 @@ File random_coefficients(int largest, int largest_factor, double density, unsign
   jpeg_mem_dest(&cinfo, &buffer, &size);
   cinfo.image_width = 96;
   cinfo.image_height = 64;
+#if JPEG_LIB_VERSION >= 70
+  cinfo.jpeg_width = cinfo.image_width;
+  cinfo.jpeg_height = cinfo.image_height;
+#endif
   cinfo.input_components = 3;
   cinfo.in_color_space = JCS_YCbCr;
   jpeg_set_defaults(&cinfo);

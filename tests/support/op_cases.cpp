@@ -23,7 +23,8 @@ std::string_view interned(const std::string& name) {
 }
 
 ops::Attribute attribute_from(const nlohmann::json& json) {
-  const auto& [kind, value] = *json.items().begin();
+  const std::string& kind = json.begin().key();
+  const nlohmann::json& value = json.begin().value();
   if (kind == "flag") return value.get<bool>();
   if (kind == "integer") return value.get<std::int64_t>();
   if (kind == "number") return value.get<double>();
