@@ -131,19 +131,20 @@ Tensor by_weight(const Tensor& x, const Tensor& dy, const Attributes& attributes
 
 void conv2d_gradient(GradientContext& g) {
   const Attributes& attributes = g.attributes();
-  if (g.needs(0)) g.set(0, by_input(g.grad(), g.input(1), attributes, g.input_type(0).shape));
   if (g.needs(1)) g.set(1, by_weight(g.input(0), g.grad(), attributes, g.input_type(1).shape));
   if (g.input_count() > 2 && g.needs(2)) {
     const PictureAxes axes = axes_of(attributes.flag("nhwc"));
     g.set(2, sum(g.grad(), {.axes = {0, axes.height, axes.width}}));
   }
+  // Last: the input can go before the gradient of its size comes.
+  if (g.needs(0)) g.set(0, by_input(g.grad(), g.input(1), attributes, g.input_type(0).shape));
 }
 
 void transpose_gradient(GradientContext& g) {
-  if (g.needs(0)) g.set(0, forward(g.grad(), g.input(1), g.attributes()));
   if (g.needs(1)) {
     g.set(1, by_weight(g.grad(), g.input(0), g.attributes(), g.input_type(1).shape));
   }
+  if (g.needs(0)) g.set(0, forward(g.grad(), g.input(1), g.attributes()));
 }
 
 void weight_grad_gradient(GradientContext& g) {

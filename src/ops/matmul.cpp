@@ -51,17 +51,18 @@ Cost matmul_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
 void matmul_gradient(GradientContext& g) {
   const bool ta = g.attributes().flag("transpose_a");
   const bool tb = g.attributes().flag("transpose_b");
-  if (g.needs(0)) {
-    const Tensor& b = g.input(1);
-    const Tensor da = ta ? matmul(b, g.grad(), {.transpose_a = tb, .transpose_b = true})
-                         : matmul(g.grad(), b, {.transpose_b = !tb});
-    g.set(0, sum_to(da, g.input_type(0).shape));
-  }
+  // The weight's first: `a` can go before the gradient of its size comes.
   if (g.needs(1)) {
     const Tensor& a = g.input(0);
     const Tensor db = tb ? matmul(g.grad(), a, {.transpose_a = true, .transpose_b = ta})
                          : matmul(a, g.grad(), {.transpose_a = !ta});
     g.set(1, sum_to(db, g.input_type(1).shape));
+  }
+  if (g.needs(0)) {
+    const Tensor& b = g.input(1);
+    const Tensor da = ta ? matmul(b, g.grad(), {.transpose_a = tb, .transpose_b = true})
+                         : matmul(g.grad(), b, {.transpose_b = !tb});
+    g.set(0, sum_to(da, g.input_type(0).shape));
   }
 }
 
@@ -115,14 +116,14 @@ Tensor as_rows(const Tensor& x) {
 }
 
 void linear_gradient(GradientContext& g) {
-  if (g.needs(0)) {
-    const Tensor dx = matmul(as_rows(g.grad()), g.input(1));
-    g.set(0, reshape(dx, g.input_type(0).shape));
-  }
   if (g.needs(1)) {
     g.set(1, matmul(as_rows(g.grad()), as_rows(g.input(0)), {.transpose_a = true}));
   }
   if (g.input_count() > 2 && g.needs(2)) g.set(2, sum(as_rows(g.grad()), {.axes = {0}}));
+  if (g.needs(0)) {
+    const Tensor dx = matmul(as_rows(g.grad()), g.input(1));
+    g.set(0, reshape(dx, g.input_type(0).shape));
+  }
 }
 
 const OpDef kLinear = {

@@ -11,6 +11,8 @@ constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
 /// Up to so many candidates every subset is tried.
 constexpr std::size_t kExhaustive = 13;
 constexpr int kMostSegments = 64;
+/// Tasks that one polish simulates at most.
+constexpr std::size_t kPolishTasks = 1'000'000;
 
 bool better(const Choice& a, const Choice& b, Bytes target) {
   const bool a_fits = a.peak <= target;
@@ -24,10 +26,11 @@ bool better(const Choice& a, const Choice& b, Bytes target) {
 
 RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned)
     : model_(model), scheduler_(model) {
+  // What gradients wait for is made before the first of them; later values are used up at once.
   std::vector<char> keep(model.roots.size(), 1);
   for (std::size_t r = 0; r < model.roots.size(); ++r) {
     const Root& root = model.roots[r];
-    if (!root.droppable || root.output) continue;
+    if (!root.droppable || root.output || root.producer >= model.first_backward) continue;
     if (!pinned.empty() && pinned[r] > 0) continue;
     if (!pinned.empty() && pinned[r] < 0) {
       keep[r] = 0;
@@ -45,8 +48,8 @@ Choice RecomputeSearch::evaluate(const std::vector<char>& keep) {
 
 bool RecomputeSearch::drop(std::vector<char>& keep, int root, int needed_at) const {
   const Root& r = model_.roots[static_cast<std::size_t>(root)];
-  if (!r.droppable || r.output || keep[static_cast<std::size_t>(root)] == 0) return false;
-  keep[static_cast<std::size_t>(root)] = 0;
+  if (!r.droppable || r.output || keep[static_cast<std::size_t>(root)] != kKept) return false;
+  keep[static_cast<std::size_t>(root)] = kDropped;
   // Inputs that nobody else needs for as long are computed again too, rather than kept for this.
   for (const int input : model_.work[static_cast<std::size_t>(r.producer)].inputs) {
     const Root& in = model_.roots[static_cast<std::size_t>(input)];
@@ -70,7 +73,7 @@ Choice RecomputeSearch::greedy(Choice from, Bytes target) {
     for (const Instance& instance : schedule.instances) {
       const auto r = static_cast<std::size_t>(instance.root);
       const Root& root = model_.roots[r];
-      if (instance.born >= at || instance.last <= at || best.keep[r] == 0 || tried[r] != 0)
+      if (instance.born >= at || instance.last <= at || best.keep[r] != kKept || tried[r] != 0)
         continue;
       if (!root.droppable || root.output || root.bytes == 0) continue;
       const auto next = std::upper_bound(root.uses.begin(), root.uses.end(), root.drop_after);
@@ -114,7 +117,7 @@ Choice RecomputeSearch::improve(Choice from, Bytes target) {
   // Longest computed again per byte first; whole runs of the list at once while that fits.
   std::vector<int> dropped;
   for (const int r : candidates_) {
-    if (from.keep[static_cast<std::size_t>(r)] == 0) dropped.push_back(r);
+    if (from.keep[static_cast<std::size_t>(r)] != kKept) dropped.push_back(r);
   }
   const auto price = [&](int r) {
     const Root& root = model_.roots[static_cast<std::size_t>(r)];
@@ -225,6 +228,52 @@ Choice RecomputeSearch::solve(Bytes target) {
   return best;
 }
 
-Choice RecomputeSearch::smallest() { return solve(0); }
+Choice RecomputeSearch::polish(Choice best) {
+  // So much simulated work, whatever the size of the step.
+  auto left =
+      static_cast<std::int64_t>(kPolishTasks / std::max<std::size_t>(model_.work.size(), 1));
+  bool moved = true;
+  while (moved && left > 0) {
+    moved = false;
+    for (const int r : candidates_) {
+      const Root& root = model_.roots[static_cast<std::size_t>(r)];
+      if (root.bytes * 64 < best.peak) continue;
+      const char now = best.keep[static_cast<std::size_t>(r)];
+      std::vector<std::vector<char>> trials;
+      for (const char other : {kKept, kDropped, kFleeting}) {
+        if (other == now) continue;
+        trials.push_back(best.keep);
+        trials.back()[static_cast<std::size_t>(r)] = other;
+      }
+      const auto next = std::upper_bound(root.uses.begin(), root.uses.end(), root.drop_after);
+      if (now == kKept && next != root.uses.end()) {
+        trials.push_back(best.keep);
+        drop(trials.back(), r, *next);
+      }
+      for (const auto& keep : trials) {
+        Choice choice = evaluate(keep);
+        --left;
+        if (choice.peak > best.peak ||
+            (choice.peak == best.peak && choice.seconds >= best.seconds)) {
+          continue;
+        }
+        moved = moved || choice.peak < best.peak;
+        best = std::move(choice);
+      }
+    }
+  }
+  return best;
+}
+
+Choice RecomputeSearch::smallest() {
+  Choice best = polish(solve(0));
+  if (candidates_.size() <= kExhaustive) return best;
+  for (const Choice& segments : segmented()) {
+    if (segments.peak > best.peak + best.peak / 4) continue;
+    Choice choice = polish(segments);
+    if (better(choice, best, 0)) best = std::move(choice);
+  }
+  return best;
+}
 
 }  // namespace plimsoll::plan

@@ -37,6 +37,8 @@ class RecomputeSearch {
   Choice evaluate(const std::vector<char>& keep);
   Choice greedy(Choice from, Bytes target);
   Choice improve(Choice from, Bytes target);
+  /// Keeps or drops single values as long as that lowers the peak.
+  Choice polish(Choice best);
   Choice exhaustive(Bytes target);
   const std::vector<Choice>& segmented();
   bool drop(std::vector<char>& keep, int root, int needed_at) const;

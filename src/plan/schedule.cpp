@@ -30,7 +30,7 @@ const Schedule& Scheduler::run(const std::vector<char>& keep) {
     for (const std::vector<int>* roots : {&work.inputs, &work.outputs}) {
       for (const int r : *roots) {
         const Root& root = model_.roots[static_cast<std::size_t>(r)];
-        const bool kept = keep[static_cast<std::size_t>(r)] != 0 || !root.droppable;
+        const bool kept = keep[static_cast<std::size_t>(r)] == kKept || !root.droppable;
         if (!kept && !root.output && (root.drop_after == position_ || root.last_use == position_)) {
           live_[static_cast<std::size_t>(r)] = -1;
         }
@@ -69,7 +69,10 @@ void Scheduler::compute(int index, bool again) {
     live_[at] = instance;
     if (!again) continue;
     // What was computed again stays while the base order still needs it.
-    if (model_.roots[at].last_use <= position_ && (*keep_)[at] == 0) passing_.push_back(r);
+    if ((*keep_)[at] == kFleeting ||
+        (model_.roots[at].last_use <= position_ && (*keep_)[at] == kDropped)) {
+      passing_.push_back(r);
+    }
   }
   for (const int state : work.writes_state) written_at_[static_cast<std::size_t>(state)] = index;
   schedule_.seconds += work.seconds;

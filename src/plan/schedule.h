@@ -6,6 +6,13 @@
 
 namespace plimsoll::plan {
 
+/// What becomes of a root between the forward and the backward pass.
+enum Keeping : char {
+  kDropped = 0,   ///< computed again at its next need, then kept to its last
+  kKept = 1,      ///< until its last need, by a recomputation too
+  kFleeting = 2,  ///< computed again at every need
+};
+
 /// A root for as long as it is in memory; dropped and computed again it is another one.
 struct Instance {
   int root = 0;
@@ -40,8 +47,7 @@ class Scheduler {
  public:
   explicit Scheduler(const StepModel& model);
 
-  /// `keep[r]` false: root r is dropped where nobody needs it for long, and computed again when it
-  /// is needed. A kept one stays until its last need, by a recomputation too.
+  /// `keep[r]` is a Keeping.
   const Schedule& run(const std::vector<char>& keep);
 
  private:

@@ -57,18 +57,14 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   return expense;
 }
 
-/// Where the longest stretch without a need begins.
-void find_gap(Root& root, int born) {
+void find_gap(Root& root, int first_backward) {
+  const int born = std::max(root.producer, 0);
   root.last_use = root.uses.empty() ? born : root.uses.back();
   root.drop_after = root.last_use;
-  int longest = 0;
-  int before = born;
+  if (born >= first_backward) return;
+  root.drop_after = born;
   for (const int use : root.uses) {
-    if (use - before > longest) {
-      longest = use - before;
-      root.drop_after = before;
-    }
-    before = use;
+    if (use < first_backward) root.drop_after = use;
   }
 }
 
@@ -153,7 +149,11 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
   for (const ValueId v : g.outputs()) {
     if (root_of(v) >= 0) model.roots[static_cast<std::size_t>(root_of(v))].output = true;
   }
-  for (Root& root : model.roots) find_gap(root, std::max(root.producer, 0));
+  while (model.first_backward < static_cast<int>(model.work.size()) &&
+         !g.node(model.work[static_cast<std::size_t>(model.first_backward)].node).backward) {
+    ++model.first_backward;
+  }
+  for (Root& root : model.roots) find_gap(root, model.first_backward);
   return model;
 }
 

@@ -17,8 +17,7 @@ struct Root {
   bool output = false;     ///< must be there at the end
   bool droppable = false;  ///< can be computed again
   std::vector<int> uses;   ///< positions in the base order, rising, each once
-  /// If it is dropped, then after this position: before the longest stretch in which nobody needs
-  /// it. The producer's own position counts as a use.
+  /// If it is dropped, then after this position: its last need before the backward pass.
   int drop_after = 0;
   int last_use = 0;
 };
@@ -42,6 +41,7 @@ struct StepModel {
   std::shared_ptr<const graph::Graph> graph;
   std::vector<Root> roots;
   std::vector<Work> work;                  ///< in base order
+  int first_backward = 0;                  ///< position of the first gradient
   std::vector<int> root_of;                ///< by value id; -1 for persistent memory
   std::vector<graph::ValueId> persistent;  ///< parameters, state, constants that are used
   Bytes persistent_bytes = 0;
