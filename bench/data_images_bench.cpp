@@ -97,7 +97,7 @@ File encode(unsigned seed) {
   return file;
 }
 
-void decode_alone(const File& file, std::vector<unsigned char>& row) {
+void decode_alone(const File& file, J_DCT_METHOD dct, std::vector<unsigned char>& row) {
   jpeg_decompress_struct cinfo;
   jpeg_error_mgr errors;
   cinfo.err = jpeg_std_error(&errors);
@@ -105,7 +105,7 @@ void decode_alone(const File& file, std::vector<unsigned char>& row) {
   jpeg_mem_src(&cinfo, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&cinfo, TRUE);
   cinfo.out_color_space = JCS_RGB;
-  cinfo.dct_method = JDCT_IFAST;
+  cinfo.dct_method = dct;
   jpeg_start_decompress(&cinfo);
   row.resize(std::size_t{cinfo.output_width} * 3);
   JSAMPROW target = row.data();
@@ -146,50 +146,97 @@ void run_pipeline(const pd::Dataset& dataset, int threads, const plimsoll::Devic
   }
 }
 
+/// A folder that goes with the object, unless it was given.
 class Folder {
  public:
-  Folder() {
+  explicit Folder(const std::string& given) : path_(given), kept_(!given.empty()) {
+    if (kept_) return;
     std::string name = (fs::temp_directory_path() / "plimsoll_XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
+  ~Folder() {
+    if (!kept_) fs::remove_all(path_);
+  }
   const fs::path& path() const { return path_; }
 
  private:
   fs::path path_;
+  bool kept_;
 };
+
+/// Pictures as files of one class, and in memory.
+std::vector<const File*> write_pictures(const fs::path& folder, const std::vector<File>& distinct,
+                                        int count) {
+  fs::create_directories(folder / "a");
+  std::vector<const File*> files;
+  for (int i = 0; i < count; ++i) {
+    const File& file = distinct[static_cast<std::size_t>(i) % distinct.size()];
+    files.push_back(&file);
+    const fs::path path = folder / "a" / fmt::format("{:06}.jpg", i);
+    std::error_code none;
+    if (fs::file_size(path, none) == file.size()) continue;  // of an earlier run
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.data()),
+               static_cast<std::streamsize>(file.size()));
+  }
+  return files;
+}
+
+struct Settings {
+  int threads = 2;
+  int rounds = 5;
+  int count = 1024;
+  std::string budget = "256MiB";
+  std::string folder;
+  std::string dct = "fast";
+  bool json = false;
+};
+
+void print(const Settings& settings, const Seconds& alone, const Seconds& fused,
+           const Seconds& pipeline) {
+  const auto n = static_cast<double>(settings.count);
+  if (settings.json) {
+    fmt::print(
+        "{{\"alone\": {{\"wall\": {:.2f}, \"cpu\": {:.2f}}}, \"loader\": {{\"wall\": {:.2f}, "
+        "\"cpu\": {:.2f}}}, \"pipeline\": {{\"wall\": {:.2f}, \"cpu\": {:.2f}}}}}\n",
+        n / alone.wall, n / alone.cpu, n / fused.wall, n / fused.cpu, n / pipeline.wall,
+        n / pipeline.cpu);
+    return;
+  }
+  fmt::print("decode alone {:.0f} images/s, loader {:.0f}, pipeline {:.0f}\n", n / alone.wall,
+             n / fused.wall, n / pipeline.wall);
+  fmt::print("pipeline: {:.3f} of decode alone, {:.3f} of its loader\n", alone.wall / pipeline.wall,
+             fused.wall / pipeline.wall);
+  fmt::print("the same by processor time: {:.3f}, {:.3f}; loader {:.3f} of decode alone\n",
+             alone.cpu / pipeline.cpu, fused.cpu / pipeline.cpu, alone.cpu / fused.cpu);
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("A pipeline of pictures against decoding alone and against its loader");
-  int threads = 2;
-  int rounds = 5;
-  int count = 1024;
-  std::string budget = "256MiB";
-  app.add_option("--threads", threads);
-  app.add_option("--rounds", rounds, "rounds, taken in turn; the best of each counts");
-  app.add_option("--images", count);
-  app.add_option("--budget", budget);
+  Settings settings;
+  app.add_option("--threads", settings.threads);
+  app.add_option("--rounds", settings.rounds, "rounds, taken in turn; the best of each counts");
+  app.add_option("--images", settings.count);
+  app.add_option("--budget", settings.budget);
+  app.add_option("--folder", settings.folder, "write the pictures there and leave them");
+  app.add_option("--dct", settings.dct)->check(CLI::IsMember({"fast", "accurate"}));
+  app.add_flag("--json", settings.json, "print one line, images per second of wall and CPU time");
   CLI11_PARSE(app, argc, argv);
 
-  const Folder folder;
-  constexpr unsigned kDistinct = 64;
+  const Folder folder(settings.folder);
+  constexpr unsigned kDistinct = 128;
   std::vector<File> distinct;
   for (unsigned i = 0; i < kDistinct; ++i) distinct.push_back(encode(i));
-  fs::create_directory(folder.path() / "a");
-  std::vector<const File*> files;
-  for (int i = 0; i < count; ++i) {
-    const File& file = distinct[static_cast<std::size_t>(i) % kDistinct];
-    files.push_back(&file);
-    std::ofstream(folder.path() / "a" / fmt::format("{:06}.jpg", i), std::ios::binary)
-        .write(reinterpret_cast<const char*>(file.data()),
-               static_cast<std::streamsize>(file.size()));
-  }
+  const std::vector<const File*> files = write_pictures(folder.path(), distinct, settings.count);
+
+  const bool fast = settings.dct == "fast";
   image::LoadOptions options;
   options.height = options.width = 224;
+  options.dct = fast ? image::Dct::fast : image::Dct::accurate;
   const auto dataset = pd::Dataset::image_folder(folder.path())
                            .shuffle({})
                            .map(pd::load_images(options), {.parallel = pd::kAutotune})
@@ -201,7 +248,7 @@ int main(int argc, char** argv) {
   std::vector<float> rows(kRows * kRow);
   const auto alone = [&] {
     return [&, row = std::vector<unsigned char>()](std::size_t at) mutable {
-      decode_alone(*files[at], row);
+      decode_alone(*files[at], fast ? JDCT_IFAST : JDCT_ISLOW, row);
     };
   };
   const auto fused = [&] {
@@ -211,22 +258,17 @@ int main(int argc, char** argv) {
     };
   };
   // Stays open, so that the first round alone pays for new pages.
-  const auto device = plimsoll::Device::open("cpu:0", {.limit = plimsoll::parse_bytes(budget)});
+  const auto device =
+      plimsoll::Device::open("cpu:0", {.limit = plimsoll::parse_bytes(settings.budget)});
   Seconds best_alone;
   Seconds best_fused;
   Seconds best_pipeline;
-  for (int round = 0; round < rounds; ++round) {
+  const int threads = settings.threads;
+  for (int round = 0; round < settings.rounds; ++round) {
     best_alone.improve(timed([&] { in_threads(threads, files.size(), alone); }));
     best_fused.improve(timed([&] { in_threads(threads, files.size(), fused); }));
     best_pipeline.improve(timed([&] { run_pipeline(dataset, threads, device); }));
   }
-  const auto n = static_cast<double>(count);
-  fmt::print("decode alone {:.0f} images/s, loader {:.0f}, pipeline {:.0f}\n", n / best_alone.wall,
-             n / best_fused.wall, n / best_pipeline.wall);
-  fmt::print("pipeline: {:.3f} of decode alone, {:.3f} of its loader\n",
-             best_alone.wall / best_pipeline.wall, best_fused.wall / best_pipeline.wall);
-  fmt::print("the same by processor time: {:.3f}, {:.3f}; loader {:.3f} of decode alone\n",
-             best_alone.cpu / best_pipeline.cpu, best_fused.cpu / best_pipeline.cpu,
-             best_alone.cpu / best_fused.cpu);
+  print(settings, best_alone, best_fused, best_pipeline);
   return 0;
 }

@@ -19,13 +19,15 @@ std::exception_ptr stalled() {
       InternalError("[Pipeline::next] nothing runs and nothing is ready; please report this"));
 }
 
-bool is_out_of_memory(const std::exception_ptr& error) {
+/// Null for other errors.
+std::optional<OutOfMemoryReport> out_of_memory(const std::exception_ptr& error) {
+  if (!error) return std::nullopt;
   try {
     std::rethrow_exception(error);
-  } catch (const OutOfMemory&) {
-    return true;
+  } catch (const OutOfMemory& refused) {
+    return refused.report();
   } catch (...) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -58,14 +60,21 @@ void Engine::deliver(const Element& element) const {
   for (const Value& value : element) {
     if (value.is_scalar()) continue;
     const Storage& storage = *value.tensor().storage();
-    const bool ours = storage.tag() == Tag::input || storage.tag() == Tag::shuffle;
-    if (!ours || storage.label() != runtime_.label || !storage.block()) continue;
-    storage.block().recharge(runtime_.user);
+    if (!owns(storage)) continue;
+    if (storage.tag() == Tag::input) {
+      storage.block().recharge(runtime_.user);
+    } else if (storage.tag() == Tag::prefetch) {  // of another device
+      storage.block().recharge(storage.device().budget().account(Tag::user, "delivered"));
+    }
   }
 }
 
+bool Engine::owns(const Storage& storage) const {
+  return storage.block() && storage.label() == runtime_.label;
+}
+
 Bytes Engine::spare() const {
-  const Bytes available = runtime_.budget.available();
+  const Bytes available = room_in(runtime_.budget, runtime_.device);
   const Bytes promised = runtime_.promised;
   const Bytes held = runtime_.task_bytes;
   const Bytes coming = promised > held ? promised - held : 0;
@@ -185,20 +194,53 @@ Engine::Result Engine::poll() {
   }
   demand_ = false;
   // What runs may give memory back; only when nothing does any more is the answer final.
-  if (result.error && !alone() && is_out_of_memory(result.error)) return {};
+  if (!alone() && out_of_memory(result.error)) return {};
   return result;
 }
 
-/// Nothing else runs. What is refused even so may have been kept away by what is held ahead: that
-/// goes, to be made again later, before the answer is final.
+/// True if what this pipeline holds may be the cause.
+bool Engine::refused_here(const std::exception_ptr& error) const {
+  const auto report = out_of_memory(error);
+  return report &&
+         (runtime_.label + "/").starts_with(report->budget.empty() ? "" : report->budget + "/");
+}
+
+/// Bytes that stages gave up while nothing else runs; `refusal` is what kept one from it.
+Bytes Engine::relieve(std::exception_ptr& refusal) {
+  std::vector<Engine*> engines;
+  {
+    const std::lock_guard lock(runtime_.mutex);
+    engines = runtime_.engines;
+  }
+  Bytes freed = 0;
+  for (Engine* const engine : engines) {
+    for (Stage* const stage : engine->relief_) {
+      try {
+        freed += stage->relieve();
+      } catch (const Error&) {
+        refusal = std::current_exception();
+      }
+    }
+  }
+  return freed;
+}
+
+/// Nothing else runs. What is refused even so may have been kept away by windows that can do with
+/// less memory, or by what is held ahead: that goes, to be made again later, before the answer is
+/// final.
 Engine::Result Engine::poll_alone() {
   runtime_.alone = true;
+  std::exception_ptr refusal;
   Result result = poll();
-  if (result.error && is_out_of_memory(result.error)) {
+  if (refused_here(result.error) && relieve(refusal) > 0) result = poll();
+  if (refused_here(result.error)) {
     root_->restore(*root_->save());
     runtime_.last_resort = true;
     result = poll();
     runtime_.last_resort = false;
+    // With a full file, that is what to raise.
+    if (refused_here(result.error)) relieve(refusal);
+    if (refused_here(result.error) && refusal) result.error = refusal;
   }
   runtime_.alone = false;
   return result;

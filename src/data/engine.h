@@ -53,6 +53,10 @@ class Engine {
   void deliver(const Element& element) const;
   /// Bytes that could be taken now and still leave what the tasks under way may need.
   Bytes spare() const;
+  /// Bytes that a stage which can do without them leaves to the others.
+  Bytes reserve() const { return runtime_.reserve; }
+  /// True if `storage` was taken by this pipeline, so that the budget counts it.
+  bool owns(const Storage& storage) const;
   /// Bytes that tasks hold now; contexts count here.
   std::atomic<Bytes>& task_bytes() const { return runtime_.task_bytes; }
 
@@ -91,6 +95,8 @@ class Engine {
 
   /// Is pumped when the strand is run.
   void add_ahead(Stage& stage) { ahead_.push_back(&stage); }
+  /// Is asked for memory when the consumer would have to go without.
+  void add_relief(Stage& stage) { relief_.push_back(&stage); }
   /// Gives the elements; set once before the first next().
   void set_root(Stage& root) { root_ = &root; }
   std::optional<Element> next();
@@ -123,6 +129,8 @@ class Engine {
   bool serve_consumer();
   Result poll();
   Result poll_alone();
+  Bytes relieve(std::exception_ptr& refusal);
+  bool refused_here(const std::exception_ptr& error) const;
 
   Runtime& runtime_;
   Section* const section_;
@@ -130,6 +138,7 @@ class Engine {
   // On the strand.
   Stage* root_ = nullptr;
   std::vector<Stage*> ahead_;
+  std::vector<Stage*> relief_;
   ElementBlock block_;
   bool demand_ = false;
 

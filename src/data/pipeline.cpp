@@ -23,11 +23,11 @@ Bytes minimum_of(const Node& node) {
   return total;
 }
 
-/// Before stages are made: those charge what they hold.
-void require_minimum(const Node& node, const Budget& budget) {
+/// Before stages are made: those charge what they hold. Returns the bytes.
+Bytes require_minimum(const Node& node, const Budget& budget, const Device& device) {
   const Bytes needed = minimum_of(node) + kSmallest;
-  const Bytes there = budget.available();
-  if (needed <= there) return;
+  const Bytes there = room_in(budget, device);
+  if (needed <= there) return needed;
   throw BudgetTooSmall(fmt::format(
       "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
       "smaller batches or windows",
@@ -59,6 +59,7 @@ StagePtr Builder::build(const NodePtr& node) {
   if (registers_) {
     stages_.push_back(stage.get());
     if (stage->runs_ahead()) engine_->add_ahead(*stage);
+    if (stage->can_relieve()) engine_->add_relief(*stage);
   }
   const std::int64_t skips = engine_->options().skip_errors;
   const double rate = engine_->options().skip_rate;
@@ -83,7 +84,9 @@ StagePtr Builder::input(const Node& node, Engine& section) {
 struct Pipeline::State {
   State(const Dataset& described, const Device& device, const PipelineOptions& options)
       : dataset(described), runtime(device, options), engine(runtime) {
-    require_minimum(*dataset.node(), engine.budget());
+    // A quarter is for those that run ahead.
+    runtime.reserve = require_minimum(*dataset.node(), runtime.budget, device) +
+                      room_in(runtime.budget, device) / 4;
     Builder builder(engine);
     root = builder.build(dataset.node());
     stages = builder.stages();

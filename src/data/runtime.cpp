@@ -22,6 +22,15 @@ int thread_count(int asked) {
 
 }  // namespace
 
+Bytes room_in(const Budget& budget, const Device& device) {
+  const Bytes now = budget.available();
+  const Bytes limit = budget.limit();
+  const Bytes own = limit == kUnlimited ? limit : limit - std::min(limit, budget.used());
+  if (now >= own) return now;
+  const ArenaStats stats = device.arena().stats();
+  return std::min(own, now + (stats.mapped - std::min(stats.mapped, stats.live)));
+}
+
 Runtime::Runtime(const Device& on, const PipelineOptions& chosen)
     : options(chosen),
       device(on),

@@ -16,6 +16,10 @@ namespace plimsoll::data {
 
 class Engine;
 
+/// Bytes that could be charged to `budget`, of `device` or below it. Unlike Budget::available(),
+/// pages that the arena has mapped and nobody uses are among them.
+Bytes room_in(const Budget& budget, const Device& device);
+
 /// Work for a pool thread. `run` is called once, on a pool thread and without any lock; `finish`
 /// on the strand of the engine that submitted it afterwards.
 class Task {
@@ -50,6 +54,8 @@ class Runtime {
   const std::string label;
   const Account user;
   const int threads;
+  /// What the stages need at least and a share of the budget on top; set before there are any.
+  Bytes reserve = 0;
 
   /// Bytes that tasks hold now, and that were promised to those under way.
   std::atomic<Bytes> task_bytes = 0;

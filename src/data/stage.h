@@ -81,6 +81,11 @@ class Stage {
   virtual void pump() {}
   virtual bool runs_ahead() const { return false; }
 
+  /// Gives up memory that it can do without, while nothing else runs: bytes that came free, more
+  /// or less. Called where can_relieve() is true.
+  virtual Bytes relieve() { return 0; }
+  virtual bool can_relieve() const { return false; }
+
   /// Lets the stage that makes the elements write them in place. True if it will.
   virtual bool offer(Placement& /*placement*/) { return false; }
 

@@ -95,7 +95,7 @@ TEST(Runtime, AnUnorderedMapGivesEverythingAndCannotBeSaved) {
     pipeline.save();
     FAIL() << "saved";
   } catch (const InvalidArgument& error) {
-    EXPECT_THAT(error.what(), HasSubstr("parallel=4, unordered"));
+    EXPECT_THAT(error.what(), HasSubstr("unordered, parallel=4"));
   }
 }
 

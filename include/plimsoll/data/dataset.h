@@ -12,6 +12,7 @@
 #include <plimsoll/data/element.h>
 #include <plimsoll/data/map_function.h>
 #include <plimsoll/data/spec.h>
+#include <plimsoll/device/device.h>
 
 namespace plimsoll::data {
 
@@ -45,6 +46,12 @@ struct ShuffleOptions {
   std::optional<std::uint64_t> seed = std::nullopt;
   /// Another order in each epoch.
   bool reshuffle_each_iteration = true;
+  /// What of the window does not fit in the budget goes to a file without a name, up to this many
+  /// bytes of it; 0: nothing does. It never changes the stream.
+  Bytes spill_limit = GiB(16);
+  /// Where that file is; empty: the system's folder for temporary files. One that lies in memory
+  /// (tmpfs) gains nothing.
+  std::string spill_folder = {};
 };
 inline constexpr std::int64_t kWholeSet = 0;
 
@@ -191,6 +198,12 @@ class Dataset {
   Dataset cache() const;
   /// Makes up to `count` elements ahead of the consumer, as far as the budget allows.
   Dataset prefetch(int count = kAutotune) const;
+  /// The same with the numbers copied to `device`, of whose budget up to `count` elements are taken
+  /// ahead as Tag::prefetch, and delivered ones as Tag::user; scalars and byte strings stay with
+  /// the host. Where the device has no room, next() throws OutOfMemory naming its holders, and the
+  /// same element comes once there is. BudgetTooSmall, from the pipeline, for a device that one
+  /// element of the spec would exceed.
+  Dataset prefetch_to(const Device& device, int count = 2) const;
   /// Leaves out elements that fail with a DataError: up to `most` in an epoch (-1: any number), and
   /// `rate` of the elements seen so far on top of that.
   Dataset ignore_errors(std::int64_t most = -1, double rate = 0) const;
