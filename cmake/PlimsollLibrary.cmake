@@ -15,8 +15,27 @@ file(GLOB_RECURSE plimsoll_sources CONFIGURE_DEPENDS ${plimsoll_folders})
 configure_file("${PROJECT_SOURCE_DIR}/src/base/version.cpp.in"
                "${PROJECT_BINARY_DIR}/generated/base/version.cpp" @ONLY)
 
-add_library(plimsoll SHARED ${plimsoll_sources}
-                            "${PROJECT_BINARY_DIR}/generated/base/version.cpp")
+# data/digits.bin.zst as an array, so that it is there wherever the library is.
+set(digits_file "${PROJECT_SOURCE_DIR}/data/digits.bin.zst")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${digits_file}")
+file(READ "${digits_file}" digits_bytes HEX)
+string(REGEX REPLACE "(..)" "0x\\1," digits_bytes "${digits_bytes}")
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp" @ONLY CONTENT [[
+#include "data/digits_data.h"
+
+namespace plimsoll::data {
+namespace {
+constexpr unsigned char kBytes[] = {@digits_bytes@};
+}  // namespace
+
+std::span<const unsigned char> digits_data() { return kBytes; }
+
+}  // namespace plimsoll::data
+]])
+
+add_library(
+  plimsoll SHARED ${plimsoll_sources} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
+                  "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp")
 add_library(plimsoll::plimsoll ALIAS plimsoll)
 plimsoll_compile_options(plimsoll)
 target_include_directories(
@@ -25,6 +44,11 @@ target_include_directories(
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(plimsoll PRIVATE plimsoll_dependencies)
+# Kernels read neither errno nor the floating-point flags; without that, square roots and
+# conditions can be vectors.
+file(GLOB plimsoll_cpu_kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/cpu/*.cpp")
+set_source_files_properties(${plimsoll_cpu_kernels} PROPERTIES COMPILE_OPTIONS
+                                                               "-fno-math-errno;-fno-trapping-math")
 # Calls within the library go straight to their target: an allocation makes several.
 target_compile_options(plimsoll PRIVATE -fno-semantic-interposition)
 target_link_options(plimsoll PRIVATE -Wl,-Bsymbolic-functions)

@@ -1,7 +1,130 @@
+// softmax(q kᵀ · scale) v without the whole matrix of scores.
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/softmax.h>
+
 #include "ops/families.h"
 
 namespace plimsoll::ops {
+namespace {
 
-Family attention_ops() { return {}; }
+void check_inputs(const OpInputs& inputs) {
+  const Shape& q = inputs.shape(0);
+  const Shape& k = inputs.shape(1);
+  const Shape& v = inputs.shape(2);
+  for (int i = 1; i < 3; ++i) {
+    if (inputs.dtype(i) != inputs.dtype(0)) inputs.fail("q, k and v need one dtype; cast them");
+    if (inputs.shape(i).rank() != q.rank()) inputs.fail("q, k and v need the same dimensions");
+  }
+  if (q.rank() < 2) inputs.fail("q, k and v need at least two dimensions: [...,tokens,size]");
+  for (int i = 0; i < q.rank() - 2; ++i) {
+    if (k[i] != q[i] || v[i] != q[i]) {
+      inputs.fail(fmt::format("dimension {} differs between q, k and v; it may not broadcast", i));
+    }
+  }
+  if (k.dim(-1) != q.dim(-1)) inputs.fail("q and k have different sizes in the last dimension");
+  if (k.dim(-2) != v.dim(-2)) inputs.fail("k and v have different numbers of keys");
+}
+
+DType sum_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+
+/// For each query the logarithm of the sum of its exponents.
+TensorType rows_type(const OpInputs& inputs) {
+  const Shape& q = inputs.shape(0);
+  return {sum_dtype(inputs.dtype(0)), q.with_removed(q.rank() - 1)};
+}
+
+std::vector<TensorType> attention_types(const OpInputs& inputs) {
+  check_inputs(inputs);
+  const std::int64_t size = inputs.shape(2).dim(-1);
+  return {{inputs.dtype(0), inputs.shape(0).with_dim(-1, size)}, rows_type(inputs)};
+}
+
+std::vector<TensorType> attention_grad_types(const OpInputs& inputs) {
+  check_inputs(inputs);
+  const std::vector<TensorType> outputs = attention_types(inputs);
+  if (inputs[3] != outputs[0] || inputs[4] != outputs[1] || inputs[5] != outputs[0] ||
+      (inputs.count() > 6 && inputs[6] != outputs[1])) {
+    inputs.fail("the result and its gradient must be attention's");
+  }
+  return {inputs[0], inputs[1], inputs[2]};
+}
+
+/// Flops of one product of queries and keys with `size` elements; half of them when causal.
+double product_flops(const OpInputs& inputs, std::int64_t size) {
+  const Shape& k = inputs.shape(1);
+  const auto queries = static_cast<double>(inputs[0].elements()) /
+                       std::max<double>(1, static_cast<double>(k.dim(-1)));
+  const double pairs = queries * static_cast<double>(k.dim(-2));
+  return 2 * pairs * static_cast<double>(size) * (inputs.attributes().flag("causal") ? 0.5 : 1.0);
+}
+
+double bytes_of(const OpInputs& inputs, std::span<const TensorType> outputs) {
+  double bytes = 0;
+  for (const TensorType& type : inputs.types()) bytes += static_cast<double>(type.bytes());
+  for (const TensorType& type : outputs) bytes += static_cast<double>(type.bytes());
+  return bytes;
+}
+
+void attention_gradient(GradientContext& g);
+
+const OpDef kAttention = {
+    .name = "attention",
+    .family = "attention",
+    .summary = "softmax(q kT scale) v, and the log-sum-exp of each query's scores",
+    .inputs = 3,
+    .types = attention_types,
+    .gradient = attention_gradient,
+    .kept = [](std::uint32_t) { return Kept{.inputs = 7, .outputs = 3}; },
+    .cost =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return Cost{product_flops(in, in.shape(1).dim(-1) + in.shape(2).dim(-1)),
+                      bytes_of(in, out)};
+        },
+    .precision = Precision::compute,
+};
+
+const OpDef kAttentionGrad = {
+    .name = "attention_grad",
+    .family = "attention",
+    .summary = "the gradients of attention by q, k and v; scores are computed again",
+    .inputs = 6,
+    .optional_inputs = 1,
+    .types = attention_grad_types,
+    .cost =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          // Scores again, then the gradients of q and k; those of the weights and of v.
+          return Cost{product_flops(in, 3 * in.shape(1).dim(-1) + 2 * in.shape(2).dim(-1)),
+                      bytes_of(in, out)};
+        },
+    .precision = Precision::keep,
+};
+
+void attention_gradient(GradientContext& g) {
+  std::array<Tensor, 7> inputs = {g.input(0),  g.input(1), g.input(2), g.output(0),
+                                  g.output(1), g.grad(0),  Tensor()};
+  if (g.has_grad(1)) inputs[6] = g.grad(1);
+  const std::vector<Tensor> gradients = call(kAttentionGrad, inputs, g.attributes());
+  for (int i = 0; i < 3; ++i) g.set(i, gradients[static_cast<std::size_t>(i)]);
+}
+
+constexpr std::array kOps = {&kAttention, &kAttentionGrad};
+
+}  // namespace
+
+Family attention_ops() { return kOps; }
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options) {
+  double scale = options.scale;
+  if (scale == 0 && q.defined() && q.rank() > 0) {
+    scale = 1 / std::sqrt(std::max(1.0, static_cast<double>(q.dim(-1))));
+  }
+  return call_one(kAttention, {q, k, v}, {{"causal", options.causal}, {"scale", scale}});
+}
 
 }  // namespace plimsoll::ops

@@ -4,11 +4,17 @@
 
 namespace plimsoll::ops {
 
-/// The shape that inputs `a` and `b` broadcast to; fails naming both if they do not.
-Shape broadcast_shape(const OpInputs& inputs, int a, int b);
+/// The shape that all inputs broadcast to; fails naming two that do not.
+Shape broadcast_shape(const OpInputs& inputs);
 
 /// Types rule: one output, of the broadcast shape and the inputs' common dtype.
 std::vector<TensorType> broadcast_types(const OpInputs& inputs);
+
+/// Types rule: one output like input 0, to which the others, of its dtype, broadcast.
+std::vector<TensorType> like_first_types(const OpInputs& inputs);
+
+/// Types rule: one output like all inputs, which have one type.
+std::vector<TensorType> all_same_type(const OpInputs& inputs);
 
 /// Types rule: one output like input 0.
 std::vector<TensorType> same_type(const OpInputs& inputs);

@@ -1,7 +1,172 @@
+// conv2d, its gradient by the input (conv2d_transpose) and by the weight. Each is linear in both
+// of its inputs, and their gradients are each other.
+#include <plimsoll/ops/convolution.h>
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/reduce.h>
+
+#include "ops/convolution_shape.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
+namespace {
 
-Family convolution_ops() { return {}; }
+Cost cost_of(const OpInputs& inputs, std::span<const TensorType> outputs, double flops) {
+  Cost cost{.flops = flops, .bytes = static_cast<double>(outputs[0].bytes())};
+  for (const TensorType& type : inputs.types()) cost.bytes += static_cast<double>(type.bytes());
+  return cost;
+}
+
+/// Both factors of a product: the gradient of one reads the other.
+Kept keep_the_other(std::uint32_t needed) {
+  return {.inputs = ((needed & 1U) != 0 ? 2U : 0U) | ((needed & 2U) != 0 ? 1U : 0U)};
+}
+
+/// `attributes` without "shape", or with that one.
+Attributes with_shape(const Attributes& attributes, const Shape* shape) {
+  Attributes result;
+  for (const auto& [name, value] : attributes.entries()) {
+    if (name != "shape") result.set(name, value);
+  }
+  if (shape != nullptr) result.set("shape", to_integers(*shape));
+  return result;
+}
+
+std::vector<TensorType> conv2d_types(const OpInputs& inputs) {
+  inputs.require_same_dtype();
+  const ConvShape s = conv_shape(inputs, inputs.shape(0), inputs.shape(1));
+  if (inputs.count() > 2 && inputs.shape(2) != Shape{s.out_channels}) {
+    inputs.fail(fmt::format("the bias must be [{}]", s.out_channels));
+  }
+  return {{inputs.dtype(0), s.out_shape()}};
+}
+
+std::vector<TensorType> transpose_types(const OpInputs& inputs) {
+  inputs.require_same_dtype();
+  const Shape shape = inputs.attributes().shape("shape");
+  const ConvShape s = conv_shape(inputs, shape, inputs.shape(1));
+  if (inputs.shape(0) != s.out_shape()) {
+    inputs.fail(fmt::format("a convolution of {} gives {}, not {}", shape.to_string(),
+                            s.out_shape().to_string(), inputs.shape(0).to_string()));
+  }
+  return {{inputs.dtype(0), shape}};
+}
+
+std::vector<TensorType> weight_grad_types(const OpInputs& inputs) {
+  inputs.require_same_dtype();
+  const Shape shape = inputs.attributes().shape("shape");
+  const ConvShape s = conv_shape(inputs, inputs.shape(0), shape);
+  if (inputs.shape(1) != s.out_shape()) {
+    inputs.fail(fmt::format("a convolution of {} gives {}, not {}", inputs.shape(0).to_string(),
+                            s.out_shape().to_string(), inputs.shape(1).to_string()));
+  }
+  return {{inputs.dtype(0), shape}};
+}
+
+void conv2d_gradient(GradientContext& g);
+void transpose_gradient(GradientContext& g);
+void weight_grad_gradient(GradientContext& g);
+
+const OpDef kConv2d = {
+    .name = "conv2d",
+    .family = "convolution",
+    .summary = "cross-correlation of pictures with a weight, plus a bias",
+    .inputs = 2,
+    .optional_inputs = 1,
+    .types = conv2d_types,
+    .gradient = conv2d_gradient,
+    .kept = keep_the_other,
+    .cost =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return cost_of(in, out, conv_shape(in, in.shape(0), in.shape(1)).flops());
+        },
+    .precision = Precision::compute,
+};
+
+const OpDef kTranspose = {
+    .name = "conv2d_transpose",
+    .family = "convolution",
+    .summary = "the gradient of conv2d by its input",
+    .inputs = 2,
+    .types = transpose_types,
+    .gradient = transpose_gradient,
+    .kept = keep_the_other,
+    .cost =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return cost_of(in, out, conv_shape(in, out[0].shape, in.shape(1)).flops());
+        },
+    .precision = Precision::compute,
+};
+
+const OpDef kWeightGrad = {
+    .name = "conv2d_weight_grad",
+    .family = "convolution",
+    .summary = "the gradient of conv2d by its weight",
+    .inputs = 2,
+    .types = weight_grad_types,
+    .gradient = weight_grad_gradient,
+    .kept = keep_the_other,
+    .cost =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return cost_of(in, out, conv_shape(in, in.shape(0), out[0].shape).flops());
+        },
+    .precision = Precision::compute,
+};
+
+Tensor forward(const Tensor& x, const Tensor& weight, const Attributes& attributes) {
+  return call_one(kConv2d, {x, weight}, with_shape(attributes, nullptr));
+}
+Tensor by_input(const Tensor& dy, const Tensor& weight, const Attributes& attributes,
+                const Shape& shape) {
+  return call_one(kTranspose, {dy, weight}, with_shape(attributes, &shape));
+}
+Tensor by_weight(const Tensor& x, const Tensor& dy, const Attributes& attributes,
+                 const Shape& shape) {
+  return call_one(kWeightGrad, {x, dy}, with_shape(attributes, &shape));
+}
+
+void conv2d_gradient(GradientContext& g) {
+  const Attributes& attributes = g.attributes();
+  if (g.needs(0)) g.set(0, by_input(g.grad(), g.input(1), attributes, g.input_type(0).shape));
+  if (g.needs(1)) g.set(1, by_weight(g.input(0), g.grad(), attributes, g.input_type(1).shape));
+  if (g.input_count() > 2 && g.needs(2)) {
+    const PictureAxes axes = axes_of(attributes.flag("nhwc"));
+    g.set(2, sum(g.grad(), {.axes = {0, axes.height, axes.width}}));
+  }
+}
+
+void transpose_gradient(GradientContext& g) {
+  if (g.needs(0)) g.set(0, forward(g.grad(), g.input(1), g.attributes()));
+  if (g.needs(1)) {
+    g.set(1, by_weight(g.grad(), g.input(0), g.attributes(), g.input_type(1).shape));
+  }
+}
+
+void weight_grad_gradient(GradientContext& g) {
+  if (g.needs(0)) {
+    g.set(0, by_input(g.input(1), g.grad(), g.attributes(), g.input_type(0).shape));
+  }
+  if (g.needs(1)) g.set(1, forward(g.input(0), g.grad(), g.attributes()));
+}
+
+constexpr std::array kOps = {&kConv2d, &kTranspose, &kWeightGrad};
+
+}  // namespace
+
+Family convolution_ops() { return kOps; }
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const ConvOptions& options) {
+  return call_one(kConv2d, {x, weight, bias}, conv_attributes(options));
+}
+
+Tensor conv2d_transpose(const Tensor& y, const Tensor& weight, const Shape& shape,
+                        const ConvOptions& options) {
+  return by_input(y, weight, conv_attributes(options), shape);
+}
 
 }  // namespace plimsoll::ops

@@ -1,79 +1,93 @@
-// neg, square, relu ...: one tensor.
-#include <array>
+// neg, abs, scale, clip ...: arithmetic on one tensor.
+#include <cmath>
+
+#include <fmt/format.h>
 
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 
-#include "ops/broadcast.h"
+#include "ops/elementwise_defs.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
 
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
+/// A number that integers are scaled, shifted or clipped by must be one.
+void require_number(const OpInputs& inputs, std::string_view name) {
+  const double value = inputs.attributes().number(name);
+  if (is_integer(inputs.dtype(0)) && (value != std::nearbyint(value) || std::abs(value) > 0x1p53)) {
+    inputs.fail(fmt::format("{} is no integer; cast to a floating dtype first", value));
+  }
+}
 
-const OpDef kNeg = {
-    .name = "neg",
-    .family = "elementwise",
-    .summary = "-x",
-    .dtypes = kNumbers,
-    .types = same_type,
-    .gradient = [](GradientContext& g) { g.set(0, neg(g.grad())); },
-    .in_place = kInPlace,
-    .cheap = true,
-};
+constexpr OpDef kAbsGrad = unary_grad_op("abs_grad", "the gradient of abs from x");
+constexpr OpDef kSquareGrad = unary_grad_op("square_grad", "the gradient of square from x");
+constexpr OpDef kClipGrad = unary_grad_op("clip_grad", "the gradient of clip from x");
 
-const OpDef kSquare = {
-    .name = "square",
-    .family = "elementwise",
-    .summary = "x * x",
-    .dtypes = kNumbers,
-    .types = same_type,
-    .gradient = [](GradientContext& g) { g.set(0, scale(mul(g.grad(), g.input(0)), 2)); },
-    .kept = [](std::uint32_t) { return Kept{.inputs = 1}; },
-    .in_place = kInPlace,
-    .cheap = true,
-};
+constexpr OpDef kNeg = unary_op(
+    "neg", "-x", [](GradientContext& g) { g.set(0, neg(g.grad())); }, nullptr, kNumbers);
 
-const OpDef kRelu = {
-    .name = "relu",
-    .family = "elementwise",
-    .summary = "max(x, 0)",
-    .dtypes = kFloats,
-    .types = same_type,
-    .gradient =
-        [](GradientContext& g) {
-          static const OpDef& grad = *find_op("relu_grad");
-          g.set(0, call_one(grad, {g.grad(), g.output(0)}));
-        },
-    .kept = [](std::uint32_t) { return Kept{.outputs = 1}; },
-    .in_place = kInPlace,
-    .cheap = true,
-};
+constexpr OpDef kAbs = unary_op(
+    "abs", "x without its sign",
+    [](GradientContext& g) {
+      g.set(0, call_one(kAbsGrad, {g.grad(), g.input(0)}));
+    },
+    keeps_input, kNumbers);
 
-const OpDef kReluGrad = {
-    .name = "relu_grad",
-    .family = "elementwise",
-    .summary = "dy where y > 0, else 0",
-    .inputs = 2,
-    .types = same_type,
-    .in_place = kInPlace,
-    .cheap = true,
-};
+constexpr OpDef kSquare = unary_op(
+    "square", "x * x",
+    [](GradientContext& g) {
+      g.set(0, call_one(kSquareGrad, {g.grad(), g.input(0)}));
+    },
+    keeps_input, kNumbers);
 
-const OpDef kScale = {
-    .name = "scale",
-    .family = "elementwise",
-    .summary = "x * factor",
-    .dtypes = kNumbers,
-    .types = same_type,
-    .gradient =
-        [](GradientContext& g) { g.set(0, scale(g.grad(), g.attributes().number("factor"))); },
-    .in_place = kInPlace,
-    .cheap = true,
-};
+constexpr OpDef kSign = [] {
+  OpDef def = unary_op("sign", "-1, 0 or 1", nullptr, nullptr, kNumbers);
+  def.stops_gradient = true;
+  return def;
+}();
 
-const OpDef kStopGradient = {
+constexpr OpDef kScale = [] {
+  OpDef def = unary_op(
+      "scale", "x * factor",
+      [](GradientContext& g) { g.set(0, scale(g.grad(), g.attributes().number("factor"))); },
+      nullptr, kNumbers);
+  def.types = [](const OpInputs& inputs) {
+    require_number(inputs, "factor");
+    return std::vector<TensorType>{inputs[0]};
+  };
+  return def;
+}();
+
+constexpr OpDef kShift = [] {
+  OpDef def = unary_op(
+      "shift", "x + offset", [](GradientContext& g) { g.set(0, g.grad()); }, nullptr, kNumbers);
+  def.types = [](const OpInputs& inputs) {
+    require_number(inputs, "offset");
+    return std::vector<TensorType>{inputs[0]};
+  };
+  return def;
+}();
+
+constexpr OpDef kClip = [] {
+  OpDef def = unary_op(
+      "clip", "x, but no less than low and no more than high",
+      [](GradientContext& g) {
+        g.set(0, call_one(kClipGrad, {g.grad(), g.input(0)}, g.attributes()));
+      },
+      keeps_input, kNumbers);
+  def.types = [](const OpInputs& inputs) {
+    const double low = inputs.attributes().number("low");
+    const double high = inputs.attributes().number("high");
+    if (!(low <= high)) inputs.fail(fmt::format("low {} is above high {}", low, high));
+    require_number(inputs, "low");
+    require_number(inputs, "high");
+    return std::vector<TensorType>{inputs[0]};
+  };
+  return def;
+}();
+
+constexpr OpDef kStopGradient = {
     .name = "stop_gradient",
     .family = "elementwise",
     .summary = "x, without a gradient",
@@ -84,16 +98,22 @@ const OpDef kStopGradient = {
     .cheap = true,
 };
 
-constexpr std::array kOps = {&kNeg, &kSquare, &kRelu, &kReluGrad, &kScale, &kStopGradient};
+constexpr std::array kOps = {&kNeg,   &kAbs,   &kAbsGrad, &kSign,     &kSquare,      &kSquareGrad,
+                             &kScale, &kShift, &kClip,    &kClipGrad, &kStopGradient};
 
 }  // namespace
 
 Family elementwise_unary_ops() { return kOps; }
 
 Tensor neg(const Tensor& x) { return call_one(kNeg, {x}); }
+Tensor abs(const Tensor& x) { return call_one(kAbs, {x}); }
+Tensor sign(const Tensor& x) { return call_one(kSign, {x}); }
 Tensor square(const Tensor& x) { return call_one(kSquare, {x}); }
-Tensor relu(const Tensor& x) { return call_one(kRelu, {x}); }
 Tensor scale(const Tensor& x, double factor) { return call_one(kScale, {x}, {{"factor", factor}}); }
+Tensor shift(const Tensor& x, double offset) { return call_one(kShift, {x}, {{"offset", offset}}); }
+Tensor clip(const Tensor& x, double low, double high) {
+  return call_one(kClip, {x}, {{"low", low}, {"high", high}});
+}
 Tensor stop_gradient(const Tensor& x) { return call_one(kStopGradient, {x}); }
 
 }  // namespace plimsoll::ops

@@ -1,7 +1,126 @@
+// gather, scatter_add, embedding, one_hot: elements chosen by indices.
+#include <array>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/shape_ops.h>
+
+#include "ops/axis.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
+namespace {
 
-Family gather_ops() { return {}; }
+constexpr DTypeSet kIndices = {DType::i64, DType::i32};
+
+/// `shape` with the dimension `axis` replaced by those of `indices`.
+Shape gathered_shape(const OpInputs& inputs, const Shape& shape, int axis, const Shape& indices) {
+  if (shape.rank() - 1 + indices.rank() > kMaxRank) {
+    inputs.fail(fmt::format("the result would have more than {} dimensions", kMaxRank));
+  }
+  std::vector<std::int64_t> dims(shape.begin(), shape.begin() + axis);
+  dims.insert(dims.end(), indices.begin(), indices.end());
+  dims.insert(dims.end(), shape.begin() + axis + 1, shape.end());
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+void require_indices(const OpInputs& inputs) {
+  if (!kIndices.has(inputs.dtype(1))) inputs.fail("indices must be i64 or i32; cast them");
+}
+
+const OpDef kGather = {
+    .name = "gather",
+    .family = "gather",
+    .summary = "slices of a dimension at indices",
+    .inputs = 2,
+    .dtypes = kAnyDType,
+    .types =
+        [](const OpInputs& inputs) {
+          require_indices(inputs);
+          const Shape& shape = inputs.shape(0);
+          const int axis = axis_of(inputs, shape.rank());
+          return std::vector<TensorType>{
+              {inputs.dtype(0), gathered_shape(inputs, shape, axis, inputs.shape(1))}};
+        },
+    .gradient =
+        [](GradientContext& g) {
+          g.set(0, scatter_add(g.grad(), g.input(1), g.input_type(0).shape,
+                               static_cast<int>(g.attributes().integer("axis"))));
+        },
+    .kept = [](std::uint32_t) { return Kept{.inputs = 2}; },
+    .cost = cost_of_moving_outputs,
+    .cheap = true,
+};
+
+const OpDef kScatterAdd = {
+    .name = "scatter_add",
+    .family = "gather",
+    .summary = "zeros to which slices are added at indices, in order of position",
+    .inputs = 2,
+    .dtypes = kNumbers,
+    .types =
+        [](const OpInputs& inputs) {
+          require_indices(inputs);
+          const Shape shape = inputs.attributes().shape("shape");
+          const int axis = axis_of(inputs, shape.rank());
+          const Shape expected = gathered_shape(inputs, shape, axis, inputs.shape(1));
+          if (inputs.shape(0) != expected) {
+            inputs.fail(fmt::format("updates must be {}", expected.to_string()));
+          }
+          return std::vector<TensorType>{{inputs.dtype(0), shape}};
+        },
+    .gradient =
+        [](GradientContext& g) {
+          g.set(0, gather(g.grad(), g.input(1), static_cast<int>(g.attributes().integer("axis"))));
+        },
+    .kept = [](std::uint32_t) { return Kept{.inputs = 2}; },
+};
+
+const OpDef kOneHot = {
+    .name = "one_hot",
+    .family = "gather",
+    .summary = "1 at the label, else 0",
+    .dtypes = kIndices,
+    .types =
+        [](const OpInputs& inputs) {
+          const std::int64_t classes = inputs.attributes().integer("classes");
+          const DType dtype = inputs.attributes().dtype("dtype");
+          if (classes < 0) inputs.fail(fmt::format("there cannot be {} classes", classes));
+          if (!kAnyDType.has(dtype)) inputs.fail("cannot be bytes");
+          const Shape& labels = inputs.shape(0);
+          if (labels.rank() == kMaxRank) inputs.fail("there is no room for another dimension");
+          return std::vector<TensorType>{{dtype, labels.with_inserted(labels.rank(), classes)}};
+        },
+    .cheap = true,
+};
+
+constexpr std::array kOps = {&kGather, &kScatterAdd, &kOneHot};
+
+}  // namespace
+
+Family gather_ops() { return kOps; }
+
+Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
+  return call_one(kGather, {x, indices}, {{"axis", axis_from_front(axis, x.rank())}});
+}
+
+Tensor scatter_add(const Tensor& updates, const Tensor& indices, const Shape& shape, int axis) {
+  return call_one(kScatterAdd, {updates, indices},
+                  {{"shape", to_integers(shape)}, {"axis", axis_from_front(axis, shape.rank())}});
+}
+
+Tensor embedding(const Tensor& table, const Tensor& ids) {
+  if (table.rank() != 2) {
+    throw InvalidArgument(fmt::format("[embedding] the table must be [count, features], not {}",
+                                      table.type().to_string()));
+  }
+  return gather(table, ids, 0);
+}
+
+Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
+  return call_one(kOneHot, {labels}, {{"classes", classes}, {"dtype", dtype}});
+}
 
 }  // namespace plimsoll::ops

@@ -7,6 +7,7 @@
 
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/shape_ops.h>
 
 #include "ops/families.h"
 
@@ -80,7 +81,68 @@ const OpDef kMatmul = {
     .precision = Precision::compute,
 };
 
-constexpr std::array kOps = {&kMatmul};
+std::vector<TensorType> linear_types(const OpInputs& inputs) {
+  inputs.require_same_dtype();
+  inputs.require_rank(1, 2);
+  const Shape& x = inputs.shape(0);
+  const Shape& weight = inputs.shape(1);
+  if (x.rank() < 1) inputs.fail("x needs at least one dimension");
+  if (x.dim(-1) != weight[1]) {
+    inputs.fail(
+        fmt::format("x has {} features, the weight [out,in] takes {}", x.dim(-1), weight[1]));
+  }
+  if (inputs.count() > 2 && inputs.shape(2) != Shape{weight[0]}) {
+    inputs.fail(fmt::format("the bias must be [{}]", weight[0]));
+  }
+  return {{inputs.dtype(0), x.with_dim(-1, weight[0])}};
+}
+
+Cost linear_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
+  Cost cost;
+  const auto inner = static_cast<double>(inputs.shape(1)[1]);
+  cost.flops = 2.0 * static_cast<double>(outputs[0].elements()) * inner;
+  cost.bytes = static_cast<double>(outputs[0].bytes());
+  for (const TensorType& type : inputs.types()) cost.bytes += static_cast<double>(type.bytes());
+  return cost;
+}
+
+/// The leading dimensions as one.
+Tensor as_rows(const Tensor& x) {
+  const std::int64_t columns = x.dim(-1);
+  std::int64_t rows = 1;
+  for (int i = 0; i < x.rank() - 1; ++i) rows *= x.dim(i);
+  return reshape(x, Shape{rows, columns});
+}
+
+void linear_gradient(GradientContext& g) {
+  if (g.needs(0)) {
+    const Tensor dx = matmul(as_rows(g.grad()), g.input(1));
+    g.set(0, reshape(dx, g.input_type(0).shape));
+  }
+  if (g.needs(1)) {
+    g.set(1, matmul(as_rows(g.grad()), as_rows(g.input(0)), {.transpose_a = true}));
+  }
+  if (g.input_count() > 2 && g.needs(2)) g.set(2, sum(as_rows(g.grad()), {.axes = {0}}));
+}
+
+const OpDef kLinear = {
+    .name = "linear",
+    .family = "matmul",
+    .summary = "x times the transpose of a weight [out,in], plus a bias",
+    .inputs = 2,
+    .optional_inputs = 1,
+    .dtypes = kFloats,
+    .types = linear_types,
+    .gradient = linear_gradient,
+    .kept =
+        [](std::uint32_t needed) {
+          return Kept{.inputs = ((needed & 1U) != 0 ? 2U : 0U) | ((needed & 2U) != 0 ? 1U : 0U)};
+        },
+    .cost = linear_cost,
+    .precision = Precision::compute,
+};
+
+constexpr std::array kOps = {&kMatmul, &kLinear};
 
 }  // namespace
 
@@ -89,6 +151,10 @@ Family matmul_ops() { return kOps; }
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   return call_one(kMatmul, {a, b},
                   {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return call_one(kLinear, {x, weight, bias});
 }
 
 }  // namespace plimsoll::ops

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/dispatcher.h>
 
 namespace plimsoll::ops {
 
@@ -19,8 +20,10 @@ void OpInputs::fail(const std::string& message) const {
   std::vector<std::string> types;
   for (const TensorType& type : types_) types.push_back(type.to_string());
   const std::string attributes = attributes_->to_string();
-  throw InvalidArgument(fmt::format("[{}] {} ({}{}{})", def_->name, message, fmt::join(types, ", "),
-                                    attributes.empty() ? "" : "; ", attributes));
+  const std::string& scope = NameScope::current();
+  throw InvalidArgument(fmt::format("[{}] {} ({}{}{}){}{}", def_->name, message,
+                                    fmt::join(types, ", "), attributes.empty() ? "" : "; ",
+                                    attributes, scope.empty() ? "" : " in ", scope));
 }
 
 void OpInputs::require_same_dtype(int first) const {

@@ -9,11 +9,15 @@ namespace {
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> ops;
   for (const Family family : {elementwise_unary_ops(),
+                              elementwise_math_ops(),
+                              elementwise_activation_ops(),
                               elementwise_binary_ops(),
                               cast_ops(),
                               reduce_ops(),
                               matmul_ops(),
                               shape_ops(),
+                              concat_split_ops(),
+                              pad_slice_ops(),
                               random_ops(),
                               update_ops(),
                               compare_ops(),
@@ -22,6 +26,7 @@ std::vector<const OpDef*> collect() {
                               convolution_ops(),
                               pooling_ops(),
                               normalize_ops(),
+                              batch_norm_ops(),
                               dropout_ops(),
                               softmax_ops(),
                               cross_entropy_ops(),

@@ -29,6 +29,8 @@ Dispatcher& Dispatcher::current() {
   return current_dispatcher != nullptr ? *current_dispatcher : eager();
 }
 
+bool Dispatcher::follows(const Tensor&) const { return false; }
+
 DispatchScope::DispatchScope(Dispatcher& dispatcher)
     : before_(std::exchange(current_dispatcher, &dispatcher)) {}
 DispatchScope::~DispatchScope() { current_dispatcher = before_; }

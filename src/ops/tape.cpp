@@ -117,6 +117,10 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
 
   void stop() { recording_ = false; }
 
+  bool follows(const Tensor& tensor) const override {
+    return (recording_ && followed_.contains(tensor.id())) || below_.follows(tensor);
+  }
+
   std::vector<Tensor> call(const OpCall& call) override {
     if (recording_ && call.def.writes != 0) refuse_write(call);
     std::vector<Tensor> outputs = below_.call(call);

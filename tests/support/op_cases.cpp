@@ -51,7 +51,8 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
   for (const nlohmann::json& json : nlohmann::json::parse(text)) {
     OpCase c;
     c.op = json.at("op").get<std::string>();
-    for (const auto& [name, value] : json.at("attributes").items()) {
+    const auto attributes = json.value("attributes", nlohmann::json::object());
+    for (const auto& [name, value] : attributes.items()) {
       c.attributes.set(interned(name), attribute_from(value));
     }
     std::string types;
@@ -60,9 +61,15 @@ void read_family(const std::filesystem::path& path, std::vector<OpCase>& cases) 
       types += " " + c.inputs.back().type().to_string();
     }
     for (const auto& output : json.at("outputs")) c.outputs.push_back(tensor_from(output, data));
-    c.gradient = json.at("gradient").get<bool>();
-    c.dtypes = json.at("dtypes").get<bool>();
-    c.tolerance = json.at("tolerance").get<double>();
+    const auto gradient = json.value("gradient", nlohmann::json(true));
+    if (gradient.is_array()) {
+      c.gradient_outputs = gradient.get<std::vector<std::size_t>>();
+    } else {
+      c.gradient = gradient.get<bool>();
+    }
+    c.dtypes = json.value("dtypes", true);
+    c.tolerance = json.value("tolerance", 1.0);
+    c.wide = json.value("wide", std::vector<std::size_t>());
     c.description = fmt::format("{} case {}: {}({} )", path.stem().string(), number++,
                                 c.attributes.to_string(), types);
     cases.push_back(std::move(c));

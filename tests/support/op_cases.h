@@ -16,8 +16,10 @@ struct OpCase {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   bool gradient = true;
+  std::vector<std::size_t> gradient_outputs;  ///< those that are differentiated; empty: all
   bool dtypes = true;
   double tolerance = 1;
+  std::vector<std::size_t> wide;  ///< inputs that are f32 where input 0 is a 16-bit float
 };
 
 /// All cases of tests/ops/recorded, on a host device that lives as long as they do.

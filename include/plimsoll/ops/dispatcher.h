@@ -26,6 +26,9 @@ class Dispatcher {
   virtual ~Dispatcher() = default;
   /// The outputs, of the types the call names. Throws OutOfMemory before anything was computed.
   virtual std::vector<Tensor> call(const OpCall& call) = 0;
+  /// Whether a tape follows `tensor` here, so that gradients by it may be asked for. For the few
+  /// ops that compute their gradients along with their result.
+  virtual bool follows(const Tensor& tensor) const;
 
   /// The one in force in this thread; without a DispatchScope it is eager().
   static Dispatcher& current();

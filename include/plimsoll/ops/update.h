@@ -15,7 +15,8 @@ Tensor assign(const Tensor& target, const Tensor& value);
 
 /// Hyperparameters that change from step to step come as f32 scalars, so that a trace serves all
 /// steps: `rate` is the learning rate. `gradient` may be 16-bit; parameters and state are f32 (or
-/// all f64).
+/// all f64). With `enable`, a bool scalar, nothing is written where it is false: a step with
+/// gradients that are not finite is left out without the host having to know.
 
 struct SgdOptions {
   double momentum = 0;
@@ -24,7 +25,7 @@ struct SgdOptions {
 };
 /// velocity is undefined without momentum.
 void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
-                const Tensor& rate, const SgdOptions& options);
+                const Tensor& rate, const SgdOptions& options, const Tensor& enable = {});
 
 struct AdamOptions {
   double beta1 = 0.9;
@@ -36,7 +37,7 @@ struct AdamOptions {
 /// `step` counts from 1, an f32 scalar.
 void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
-                 const AdamOptions& options);
+                 const AdamOptions& options, const Tensor& enable = {});
 
 struct RmspropOptions {
   double decay = 0.9;
@@ -46,6 +47,7 @@ struct RmspropOptions {
 };
 /// velocity is undefined without momentum.
 void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,
-                    const Tensor& gradient, const Tensor& rate, const RmspropOptions& options);
+                    const Tensor& gradient, const Tensor& rate, const RmspropOptions& options,
+                    const Tensor& enable = {});
 
 }  // namespace plimsoll::ops

@@ -30,9 +30,9 @@ void with_float(DType dtype, Body&& body) {
   }
 }
 
-/// The same for all dtypes that are numbers.
+/// The same for integers.
 template <typename Body>
-void with_number(DType dtype, Body&& body) {
+void with_integer(DType dtype, Body&& body) {
   switch (dtype) {
     case DType::i64:
       return body.template operator()<std::int64_t>();
@@ -47,8 +47,15 @@ void with_number(DType dtype, Body&& body) {
     case DType::u8:
       return body.template operator()<std::uint8_t>();
     default:
-      return with_float(dtype, static_cast<Body&&>(body));
+      throw InternalError(fmt::format("[cpu] no kernel for {}", dtype_name(dtype)));
   }
+}
+
+/// The same for all dtypes that are numbers.
+template <typename Body>
+void with_number(DType dtype, Body&& body) {
+  if (is_floating(dtype)) return with_float(dtype, static_cast<Body&&>(body));
+  return with_integer(dtype, static_cast<Body&&>(body));
 }
 
 /// The same for all dtypes but bytes.

@@ -1,117 +1,220 @@
-#include <array>
+// Arithmetic: floats and integers.
+#include <plimsoll/base/error.h>
 
-#include <plimsoll/base/parallel.h>
-
-#include "backend/cpu/dtype_switch.h"
-#include "backend/cpu/kernels.h"
+#include "backend/cpu/loops.h"
 
 namespace plimsoll::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;
+template <typename T>
+inline constexpr bool kInteger = std::is_integral_v<T>;
 
-/// out = f(a, b), broadcast.
-template <typename T, typename F>
-void binary(const KernelContext& k, F f) {
-  const TensorView& out = k.out(0);
-  const Shape& shape = out.shape();
-  std::array<std::array<std::int64_t, kMaxRank>, 2> strides{};
-  for (int input = 0; input < 2; ++input) {
-    const Shape& from = k.in(input).shape();
-    const auto dense = from.contiguous_strides();
-    const int extra = shape.rank() - from.rank();
-    for (int i = 0; i < from.rank(); ++i) {
-      strides[static_cast<std::size_t>(input)][static_cast<std::size_t>(i + extra)] =
-          from[i] == 1 ? 0 : dense[static_cast<std::size_t>(i)];
+struct Add {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T a, T b) {
+    if constexpr (kInteger<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+    } else {
+      return a + b;
     }
   }
-  const T* a = k.in(0).as<const T>();
-  const T* b = k.in(1).as<const T>();
-  T* to = out.as<T>();
-  parallel_for(out.elements(), kGrain, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t at = first; at < last; ++at) {
-      std::int64_t rest = at;
-      std::int64_t ia = 0;
-      std::int64_t ib = 0;
-      for (int i = shape.rank() - 1; i >= 0; --i) {
-        const std::int64_t index = rest % shape[i];
-        rest /= shape[i];
-        ia += index * strides[0][static_cast<std::size_t>(i)];
-        ib += index * strides[1][static_cast<std::size_t>(i)];
-      }
-      to[at] = static_cast<T>(f(static_cast<Acc<T>>(a[ia]), static_cast<Acc<T>>(b[ib])));
+};
+struct Sub {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T a, T b) {
+    if constexpr (kInteger<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+    } else {
+      return a - b;
     }
-  });
-}
-
-template <typename T, typename F>
-void unary(const KernelContext& k, F f) {
-  const T* from = k.in(0).as<const T>();
-  T* to = k.out(0).as<T>();
-  parallel_for(k.out(0).elements(), kGrain, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      to[i] = static_cast<T>(f(static_cast<Acc<T>>(from[i])));
+  }
+};
+struct Mul {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T a, T b) {
+    if constexpr (kInteger<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+    } else {
+      return a * b;
     }
-  });
+  }
+};
+struct Div {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T a, T b) {
+    if constexpr (kInteger<T>) {
+      if (b == 0) throw InvalidArgument("[div] an integer is divided by zero; use floats");
+      // The one quotient that does not fit.
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Sub::apply(T{0}, a);
+      return static_cast<T>(a / b);
+    } else {
+      return a / b;
+    }
+  }
+};
+/// The gradient of a / b by b.
+struct DivGrad {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T y, T b) {
+    return -dy * y / b;
+  }
+};
+
+struct Maximum {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T a, T b) {
+    const T larger = a > b ? a : b;  // b if either is NaN
+    return a != a ? a : larger;
+  }
+};
+struct Minimum {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T a, T b) {
+    const T smaller = a < b ? a : b;
+    return a != a ? a : smaller;
+  }
+};
+struct MaximumGradFirst {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T a, T b) {
+    return (a >= b) | (a != a) ? dy : T{0};
+  }
+};
+struct MaximumGradSecond {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T a, T b) {
+    return (a >= b) | (a != a) ? T{0} : dy;
+  }
+};
+struct MinimumGradFirst {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T a, T b) {
+    return (a <= b) | (a != a) ? dy : T{0};
+  }
+};
+struct MinimumGradSecond {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T a, T b) {
+    return (a <= b) | (a != a) ? T{0} : dy;
+  }
+};
+
+struct Neg {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x) {
+    if constexpr (kInteger<T>) {
+      return Sub::apply(T{0}, x);
+    } else {
+      return -x;
+    }
+  }
+};
+struct Abs {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x) {
+    if constexpr (kInteger<T>) {
+      return x < 0 ? Sub::apply(T{0}, x) : x;
+    } else {
+      return math::abs(x);
+    }
+  }
+};
+struct Sign {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x) {
+    const T sign = x > 0 ? static_cast<T>(1) : static_cast<T>(0);
+    return x < 0 ? static_cast<T>(-1) : (x != x ? x : sign);
+  }
+};
+struct AbsGrad {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T x) {
+    return dy * Sign::apply(x);
+  }
+};
+struct Square {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x) {
+    return Mul::apply(x, x);
+  }
+};
+struct SquareGrad {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T x) {
+    return (x + x) * dy;
+  }
+};
+struct Scale {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x, T factor, T) {
+    return Mul::apply(x, factor);
+  }
+};
+struct Shift {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x, T offset, T) {
+    return Add::apply(x, offset);
+  }
+};
+struct Clip {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T x, T low, T high) {
+    const T above = x < low ? low : x;
+    return above > high ? high : above;
+  }
+};
+struct ClipGrad {
+  template <typename T>
+  PLIMSOLL_INLINE static T apply(T dy, T x, T low, T high) {
+    return (x < low) | (x > high) ? T{0} : dy;
+  }
+};
+
+Numbers bounds(const KernelContext& k) {
+  return {k.attributes.number("low"), k.attributes.number("high")};
 }
 
-template <typename F>
-void number_binary(const KernelContext& k, F f) {
-  with_number(k.out(0).dtype(), [&]<typename T>() { binary<T>(k, f); });
-}
-template <typename F>
-void number_unary(const KernelContext& k, F f) {
-  with_number(k.out(0).dtype(), [&]<typename T>() { unary<T>(k, f); });
+template <typename First, typename Second>
+void run_either(const KernelContext& k) {
+  k.attributes.flag("second") ? run_float<Second, 3>(k) : run_float<First, 3>(k);
 }
 
-void run_cast(const KernelContext& k) {
-  with_any(k.in(0).dtype(), [&]<typename From>() {
-    with_any(k.out(0).dtype(), [&]<typename To>() {
-      const From* from = k.in(0).as<const From>();
-      To* to = k.out(0).as<To>();
-      parallel_for(k.out(0).elements(), kGrain, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-          to[i] = static_cast<To>(static_cast<Acc<To>>(static_cast<Acc<From>>(from[i])));
-        }
-      });
-    });
-  });
+template <typename F, int Count>
+Kernel number() {
+  return {[](const KernelContext& k) { run_number<F, Count>(k); }};
+}
+template <typename F, int Count>
+Kernel floating() {
+  return {[](const KernelContext& k) { run_float<F, Count>(k); }};
 }
 
 }  // namespace
 
 void add_elementwise_kernels(KernelTable& table) {
-  table.add("add", {[](const KernelContext& k) {
-              number_binary(k, [](auto a, auto b) { return static_cast<decltype(a)>(a + b); });
-            }});
-  table.add("sub", {[](const KernelContext& k) {
-              number_binary(k, [](auto a, auto b) { return static_cast<decltype(a)>(a - b); });
-            }});
-  table.add("mul", {[](const KernelContext& k) {
-              number_binary(k, [](auto a, auto b) { return static_cast<decltype(a)>(a * b); });
-            }});
-  table.add("relu_grad", {[](const KernelContext& k) {
-              with_float(k.out(0).dtype(), [&]<typename T>() {
-                binary<T>(k, [](auto dy, auto y) { return y > 0 ? dy : decltype(dy)(0); });
-              });
-            }});
-  table.add("neg", {[](const KernelContext& k) {
-              number_unary(k, [](auto x) { return static_cast<decltype(x)>(-x); });
-            }});
-  table.add("square", {[](const KernelContext& k) {
-              number_unary(k, [](auto x) { return static_cast<decltype(x)>(x * x); });
-            }});
-  table.add("relu", {[](const KernelContext& k) {
-              with_float(k.out(0).dtype(), [&]<typename T>() {
-                unary<T>(k, [](auto x) { return x > 0 ? x : decltype(x)(0); });
-              });
-            }});
+  table.add("add", number<Add, 2>());
+  table.add("sub", number<Sub, 2>());
+  table.add("mul", number<Mul, 2>());
+  table.add("div", number<Div, 2>());
+  table.add("div_grad", floating<DivGrad, 3>());
+  table.add("maximum", number<Maximum, 2>());
+  table.add("minimum", number<Minimum, 2>());
+  table.add("maximum_grad", {run_either<MaximumGradFirst, MaximumGradSecond>});
+  table.add("minimum_grad", {run_either<MinimumGradFirst, MinimumGradSecond>});
+  table.add("neg", number<Neg, 1>());
+  table.add("abs", number<Abs, 1>());
+  table.add("abs_grad", floating<AbsGrad, 2>());
+  table.add("sign", number<Sign, 1>());
+  table.add("square", number<Square, 1>());
+  table.add("square_grad", floating<SquareGrad, 2>());
   table.add("scale", {[](const KernelContext& k) {
-              const double factor = k.attributes.number("factor");
-              number_unary(k, [factor](auto x) { return x * static_cast<decltype(x)>(factor); });
+              run_number<Scale, 1>(k, {k.attributes.number("factor")});
             }});
+  table.add("shift", {[](const KernelContext& k) {
+              run_number<Shift, 1>(k, {k.attributes.number("offset")});
+            }});
+  table.add("clip", {[](const KernelContext& k) { run_number<Clip, 1>(k, bounds(k)); }});
+  table.add("clip_grad", {[](const KernelContext& k) { run_float<ClipGrad, 2>(k, bounds(k)); }});
   table.add("stop_gradient", {[](const KernelContext&) {}});
-  table.add("cast", {run_cast});
 }
 
 }  // namespace plimsoll::cpu

@@ -6,6 +6,9 @@ const KernelTable& cpu_kernels() {
   static const KernelTable table = [] {
     KernelTable t;
     cpu::add_elementwise_kernels(t);
+    cpu::add_elementwise_math_kernels(t);
+    cpu::add_elementwise_activation_kernels(t);
+    cpu::add_cast_kernels(t);
     cpu::add_reduce_kernels(t);
     cpu::add_matmul_kernels(t);
     cpu::add_shape_kernels(t);
@@ -17,6 +20,7 @@ const KernelTable& cpu_kernels() {
     cpu::add_convolution_kernels(t);
     cpu::add_pooling_kernels(t);
     cpu::add_normalize_kernels(t);
+    cpu::add_batch_norm_kernels(t);
     cpu::add_dropout_kernels(t);
     cpu::add_softmax_kernels(t);
     cpu::add_cross_entropy_kernels(t);

@@ -12,6 +12,9 @@ using ops::KernelTable;
 using ops::TensorView;
 
 void add_elementwise_kernels(KernelTable& table);
+void add_elementwise_math_kernels(KernelTable& table);
+void add_elementwise_activation_kernels(KernelTable& table);
+void add_cast_kernels(KernelTable& table);
 void add_reduce_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);
 void add_shape_kernels(KernelTable& table);
@@ -23,6 +26,7 @@ void add_reduce_index_kernels(KernelTable& table);
 void add_convolution_kernels(KernelTable& table);
 void add_pooling_kernels(KernelTable& table);
 void add_normalize_kernels(KernelTable& table);
+void add_batch_norm_kernels(KernelTable& table);
 void add_dropout_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_cross_entropy_kernels(KernelTable& table);

@@ -1,10 +1,37 @@
+// matmul and linear: oneDNN's matmul for f32 and bf16 where it is there, else gemm of blas.h.
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
 #include <plimsoll/base/parallel.h>
 
+#include "backend/cpu/blas.h"
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/onednn.h"
 
 namespace plimsoll::cpu {
 namespace {
+
+using ops::KernelState;
+using ops::OpInputs;
+
+/// `batches` products of m times k with k times n.
+struct Product {
+  std::int64_t batches = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool bias = false;
+  DType dtype = DType::f32;
+  /// Each batch's matrices follow each other, or are the same one for all (step 0); false: they
+  /// are where batch_of says.
+  bool regular = true;
+  std::int64_t step_a = 0;
+  std::int64_t step_b = 0;
+};
 
 /// Where batch `index` of the output's batch dimensions is in an input, in matrices.
 std::int64_t batch_of(const Shape& out, const Shape& in, std::int64_t index) {
@@ -21,37 +48,222 @@ std::int64_t batch_of(const Shape& out, const Shape& in, std::int64_t index) {
   return at;
 }
 
+std::int64_t batches_of(const Shape& shape) {
+  std::int64_t count = 1;
+  for (int i = 0; i < shape.rank() - 2; ++i) count *= shape[i];
+  return count;
+}
+
+Product matmul_product(const OpInputs& inputs, const Shape& out) {
+  const Shape& a = inputs.shape(0);
+  const Shape& b = inputs.shape(1);
+  Product p;
+  p.transpose_a = inputs.attributes().flag("transpose_a");
+  p.transpose_b = inputs.attributes().flag("transpose_b");
+  p.dtype = inputs.dtype(0);
+  p.batches = batches_of(out);
+  p.m = out.dim(-2);
+  p.n = out.dim(-1);
+  p.k = a.dim(p.transpose_a ? -2 : -1);
+  const std::int64_t batches_a = batches_of(a);
+  const std::int64_t batches_b = batches_of(b);
+  p.regular =
+      (batches_a == 1 || batches_a == p.batches) && (batches_b == 1 || batches_b == p.batches);
+  p.step_a = batches_a == 1 ? 0 : p.m * p.k;
+  p.step_b = batches_b == 1 ? 0 : p.k * p.n;
+  // Rows of all batches follow each other.
+  if (batches_b == 1 && batches_a == p.batches && !p.transpose_a) {
+    p.m *= p.batches;
+    p.batches = 1;
+    p.step_a = 0;
+  }
+  return p;
+}
+
+Product linear_product(const OpInputs& inputs) {
+  Product p;
+  p.transpose_b = true;
+  p.dtype = inputs.dtype(0);
+  p.n = inputs.shape(1)[0];
+  p.k = inputs.shape(1)[1];
+  p.m = 1;
+  for (int i = 0; i < inputs.shape(0).rank() - 1; ++i) p.m *= inputs.shape(0)[i];
+  p.bias = inputs.count() > 2;
+  return p;
+}
+
+struct ProductState final : KernelState {
+  Product product;
+  int threads = 1;
+#if PLIMSOLL_HAS_ONEDNN
+  std::optional<dnnl::matmul::primitive_desc> desc;
+  dnnl::matmul primitive;
+  dnnl::stream stream;
+#endif
+};
+
+#if PLIMSOLL_HAS_ONEDNN
+/// A matrix, or `batches` of them, `step` elements apart; 0: the same for all.
+onednn::Desc matrix_desc(std::int64_t batches, std::int64_t step, std::int64_t rows,
+                         std::int64_t columns, bool transposed, dnnl::memory::data_type type) {
+  const std::int64_t down = transposed ? 1 : columns;
+  const std::int64_t across = transposed ? rows : 1;
+  if (batches == 1) return {{rows, columns}, type, onednn::Dims{down, across}};
+  return {{step == 0 ? 1 : batches, rows, columns},
+          type,
+          onednn::Dims{step == 0 ? rows * columns : step, down, across}};
+}
+
+void prepare_onednn(ProductState& state) {
+  const Product& p = state.product;
+  const auto type = onednn::data_type(p.dtype);
+  if (!type || p.m == 0 || p.n == 0 || p.k == 0) return;
+  const std::int64_t batches = p.regular ? p.batches : 1;
+  if (batches == 0) return;
+  onednn::Desc bias;
+  if (p.bias) bias = {{1, p.n}, *type, onednn::Dims{p.n, 1}};
+  const ThreadsScope threads(state.threads);
+  auto desc = onednn::matmul(matrix_desc(batches, p.step_a, p.m, p.k, p.transpose_a, *type),
+                             matrix_desc(batches, p.step_b, p.k, p.n, p.transpose_b, *type), bias,
+                             matrix_desc(batches, p.m * p.n, p.m, p.n, false, *type));
+  if (!desc || std::string_view(desc->impl_info_str()).starts_with("ref")) return;
+  state.workspace = desc->scratchpad_desc().get_size();
+  state.primitive = dnnl::matmul(*desc);
+  state.stream = dnnl::stream(onednn::engine());
+  state.desc = std::move(desc);
+}
+
+void run_onednn(const KernelContext& k, const ProductState& state, void* a, void* b, void* c) {
+  const dnnl::matmul::primitive_desc& desc = *state.desc;
+  const dnnl::engine& engine = onednn::engine();
+  std::unordered_map<int, dnnl::memory> args = {
+      {DNNL_ARG_SRC, {desc.src_desc(), engine, a}},
+      {DNNL_ARG_WEIGHTS, {desc.weights_desc(), engine, b}},
+      {DNNL_ARG_DST, {desc.dst_desc(), engine, c}},
+      {DNNL_ARG_SCRATCHPAD, {desc.scratchpad_desc(), engine, k.workspace}}};
+  if (state.product.bias) {
+    args.emplace(DNNL_ARG_BIAS, dnnl::memory(desc.bias_desc(), engine, k.in(2).data));
+  }
+  state.primitive.execute(state.stream, args);
+}
+#endif
+
+std::shared_ptr<const KernelState> prepare(const Product& product) {
+  auto state = std::make_shared<ProductState>();
+  state->product = product;
+  state->threads = compute_threads();
+#if PLIMSOLL_HAS_ONEDNN
+  prepare_onednn(*state);
+  if (state->desc) return state;
+#endif
+  if (product.dtype != DType::f64) {
+    state->workspace = any_gemm_workspace(product.m, product.n, product.k, product.dtype,
+                                          product.dtype, product.dtype);
+    // With a bias the sums stay in f32 until it is added.
+    if (product.bias && product.dtype != DType::f32) {
+      state->workspace = any_gemm_workspace(product.m, product.n, product.k, product.dtype,
+                                            product.dtype, DType::f32) +
+                         static_cast<Bytes>(std::min<std::int64_t>(product.m, 256) * product.n) * 4;
+    }
+  }
+  return state;
+}
+
+/// One product by gemm, without a bias.
+void run_gemm(const Product& p, const void* a, const void* b, void* c, void* workspace) {
+  const std::int64_t stride_a = p.transpose_a ? p.m : p.k;
+  const std::int64_t stride_b = p.transpose_b ? p.k : p.n;
+  if (p.dtype == DType::f64) {
+    return gemm(p.m, p.n, p.k, 1.0, {static_cast<const double*>(a), stride_a, p.transpose_a},
+                {static_cast<const double*>(b), stride_b, p.transpose_b}, 0.0,
+                {static_cast<double*>(c), p.n});
+  }
+  any_gemm(p.m, p.n, p.k, {const_cast<void*>(a), stride_a, p.transpose_a, p.dtype},
+           {const_cast<void*>(b), stride_b, p.transpose_b, p.dtype}, {c, p.n, false, p.dtype},
+           false, workspace);
+}
+
 void run_matmul(const KernelContext& k) {
-  const Shape& shape = k.out(0).shape();
-  const std::int64_t m = shape.dim(-2);
-  const std::int64_t n = shape.dim(-1);
-  const bool ta = k.attributes.flag("transpose_a");
-  const bool tb = k.attributes.flag("transpose_b");
-  const std::int64_t inner = k.in(0).shape().dim(ta ? -2 : -1);
-  const std::int64_t batches = k.out(0).elements() / (m * n);
-  with_float(k.out(0).dtype(), [&]<typename T>() {
-    parallel_for(batches * m, 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) {
-        const std::int64_t batch = row / m;
-        const std::int64_t i = row % m;
-        const T* a = k.in(0).as<const T>() + batch_of(shape, k.in(0).shape(), batch) * m * inner;
-        const T* b = k.in(1).as<const T>() + batch_of(shape, k.in(1).shape(), batch) * inner * n;
-        T* to = k.out(0).as<T>() + row * n;
-        for (std::int64_t j = 0; j < n; ++j) {
-          Acc<T> total{};
-          for (std::int64_t l = 0; l < inner; ++l) {
-            total += static_cast<Acc<T>>(ta ? a[l * m + i] : a[i * inner + l]) *
-                     static_cast<Acc<T>>(tb ? b[j * inner + l] : b[l * n + j]);
-          }
-          to[j] = static_cast<T>(total);
-        }
-      }
-    });
-  });
+  const auto& state = static_cast<const ProductState&>(*k.state);
+  const Product& p = state.product;
+  const ThreadsScope threads(state.threads);
+  const auto* a = k.in(0).as<std::byte>();
+  const auto* b = k.in(1).as<std::byte>();
+  auto* c = k.out(0).as<std::byte>();
+  const auto size = static_cast<std::int64_t>(dtype_size(p.dtype));
+#if PLIMSOLL_HAS_ONEDNN
+  if (state.desc && p.regular) {
+    return run_onednn(k, state, k.in(0).data, k.in(1).data, k.out(0).data);
+  }
+#endif
+  for (std::int64_t i = 0; i < p.batches; ++i) {
+    const std::int64_t ia =
+        p.regular ? i * p.step_a : batch_of(k.out(0).shape(), k.in(0).shape(), i) * p.m * p.k;
+    const std::int64_t ib =
+        p.regular ? i * p.step_b : batch_of(k.out(0).shape(), k.in(1).shape(), i) * p.k * p.n;
+    const std::byte* from_a = a + ia * size;
+    const std::byte* from_b = b + ib * size;
+    std::byte* to = c + i * p.m * p.n * size;
+#if PLIMSOLL_HAS_ONEDNN
+    if (state.desc) {
+      run_onednn(k, state, const_cast<std::byte*>(from_a), const_cast<std::byte*>(from_b), to);
+      continue;
+    }
+#endif
+    run_gemm(p, from_a, from_b, to, k.workspace);
+  }
+}
+
+/// y = x wᵀ + bias by gemm on top of the bias: f32 and f64.
+template <typename T>
+void linear_gemm(const KernelContext& k, const Product& p) {
+  T* y = k.out(0).as<T>();
+  const T* bias = p.bias ? k.in(2).as<const T>() : nullptr;
+  if (bias != nullptr) {
+    for (std::int64_t i = 0; i < p.m; ++i) std::copy_n(bias, p.n, y + i * p.n);
+  }
+  gemm(p.m, p.n, p.k, T(1), {k.in(0).as<const T>(), p.k}, {k.in(1).as<const T>(), p.k, true},
+       bias != nullptr ? T(1) : T(0), {y, p.n});
+}
+
+/// The same for 16 bits with a bias, some rows at a time, in f32.
+void linear_narrow(const KernelContext& k, const Product& p) {
+  const std::int64_t rows = std::min<std::int64_t>(p.m, 256);
+  auto* sums = static_cast<float*>(k.workspace);
+  void* panels = sums + rows * p.n;
+  for (std::int64_t i = 0; i < p.m; i += rows) {
+    const std::int64_t count = std::min(rows, p.m - i);
+    for (std::int64_t r = 0; r < count; ++r) {
+      to_f32(k.in(2).data, p.dtype, p.n, sums + r * p.n);
+    }
+    any_gemm(count, p.n, p.k, {k.in(0).as<std::byte>() + i * p.k * 2, p.k, false, p.dtype},
+             {k.in(1).data, p.k, true, p.dtype}, {sums, p.n, false, DType::f32}, true, panels);
+    from_f32(sums, count * p.n, k.out(0).as<std::byte>() + i * p.n * 2, p.dtype);
+  }
+}
+
+void run_linear(const KernelContext& k) {
+  const auto& state = static_cast<const ProductState&>(*k.state);
+  const Product& p = state.product;
+  const ThreadsScope threads(state.threads);
+#if PLIMSOLL_HAS_ONEDNN
+  if (state.desc) return run_onednn(k, state, k.in(0).data, k.in(1).data, k.out(0).data);
+#endif
+  if (p.dtype == DType::f64) return linear_gemm<double>(k, p);
+  if (p.dtype == DType::f32) return linear_gemm<float>(k, p);
+  if (p.bias) return linear_narrow(k, p);
+  run_gemm(p, k.in(0).data, k.in(1).data, k.out(0).data, k.workspace);
 }
 
 }  // namespace
 
-void add_matmul_kernels(KernelTable& table) { table.add("matmul", {run_matmul}); }
+void add_matmul_kernels(KernelTable& table) {
+  table.add("matmul", {run_matmul, [](const OpInputs& in, std::span<const TensorType> out) {
+                         return prepare(matmul_product(in, out[0].shape));
+                       }});
+  table.add("linear", {run_linear, [](const OpInputs& in, std::span<const TensorType>) {
+                         return prepare(linear_product(in));
+                       }});
+}
 
 }  // namespace plimsoll::cpu

@@ -1,38 +1,156 @@
+// Ops that move elements and compute nothing: each says where they go, strided_copy moves them.
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/strided_copy.h"
 
 namespace plimsoll::cpu {
 namespace {
 
-void run_broadcast_to(const KernelContext& k) {
-  const Shape& shape = k.out(0).shape();
-  const Shape& from_shape = k.in(0).shape();
-  const auto dense = from_shape.contiguous_strides();
-  const int extra = shape.rank() - from_shape.rank();
-  std::array<std::int64_t, kMaxRank> strides{};
-  for (int i = 0; i < from_shape.rank(); ++i) {
-    strides[static_cast<std::size_t>(i + extra)] =
-        from_shape[i] == 1 ? 0 : dense[static_cast<std::size_t>(i)];
+using Strides = std::array<std::int64_t, kMaxRank>;
+
+std::int64_t at(const Strides& strides, std::int64_t i) {
+  return strides[static_cast<std::size_t>(i)];
+}
+
+/// The elements of a block of `shape` between two arrays with these strides.
+struct BlockCopy {
+  std::array<CopyDim, kMaxRank> dims;
+  int rank = 0;
+
+  void add(const CopyDim& dim) { dims[static_cast<std::size_t>(rank++)] = dim; }
+  void run(void* to, std::int64_t to_offset, const void* from, std::int64_t from_offset,
+           DType dtype) const {
+    const auto size = static_cast<std::int64_t>(dtype_size(dtype));
+    copy_strided(static_cast<std::byte*>(to) + to_offset * size,
+                 static_cast<const std::byte*>(from) + from_offset * size, dtype_size(dtype),
+                 {dims.data(), static_cast<std::size_t>(rank)});
   }
-  with_any(k.out(0).dtype(), [&]<typename T>() {
-    const T* from = k.in(0).as<const T>();
-    T* to = k.out(0).as<T>();
-    parallel_for(k.out(0).elements(), 32768, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t at = first; at < last; ++at) {
-        std::int64_t rest = at;
-        std::int64_t source = 0;
-        for (int i = shape.rank() - 1; i >= 0; --i) {
-          source += rest % shape[i] * strides[static_cast<std::size_t>(i)];
-          rest /= shape[i];
-        }
-        to[at] = from[source];
-      }
+};
+
+void fill(const TensorView& view, double value) {
+  with_any(view.dtype(), [&]<typename T>() {
+    const T element = static_cast<T>(static_cast<Acc<T>>(value));
+    parallel_for(view.elements(), 65536, [&](std::int64_t first, std::int64_t last) {
+      std::fill(view.as<T>() + first, view.as<T>() + last, element);
     });
   });
+}
+
+void run_broadcast_to(const KernelContext& k) {
+  const Shape& from = k.in(0).shape();
+  const Shape& to = k.out(0).shape();
+  const Strides from_strides = from.contiguous_strides();
+  const Strides to_strides = to.contiguous_strides();
+  const int extra = to.rank() - from.rank();
+  BlockCopy copy;
+  for (int i = 0; i < to.rank(); ++i) {
+    const bool repeated = i < extra || from[i - extra] == 1;
+    copy.add({to[i], at(to_strides, i), repeated ? 0 : at(from_strides, i - extra)});
+  }
+  copy.run(k.out(0).data, 0, k.in(0).data, 0, k.out(0).dtype());
+}
+
+void run_transpose(const KernelContext& k) {
+  const Shape& to = k.out(0).shape();
+  const Strides from_strides = k.in(0).shape().contiguous_strides();
+  const Strides to_strides = to.contiguous_strides();
+  const auto& order = k.attributes.integers("order");
+  BlockCopy copy;
+  for (int i = 0; i < to.rank(); ++i) {
+    copy.add({to[i], at(to_strides, i), at(from_strides, order[static_cast<std::size_t>(i)])});
+  }
+  copy.run(k.out(0).data, 0, k.in(0).data, 0, k.out(0).dtype());
+}
+
+/// Elements before and from `axis` on.
+std::pair<std::int64_t, std::int64_t> around(const Shape& shape, std::int64_t axis) {
+  std::int64_t outer = 1;
+  std::int64_t rest = 1;
+  for (int i = 0; i < shape.rank(); ++i) (i < axis ? outer : rest) *= shape[i];
+  return {outer, rest};
+}
+
+void run_concat(const KernelContext& k) {
+  const auto [outer, row] = around(k.out(0).shape(), k.attributes.integer("axis"));
+  std::int64_t offset = 0;
+  for (const TensorView& input : k.inputs) {
+    if (input.elements() == 0) continue;
+    const std::int64_t run = input.elements() / outer;
+    BlockCopy copy;
+    copy.add({outer, row, run});
+    copy.add({run, 1, 1});
+    copy.run(k.out(0).data, offset, input.data, 0, input.dtype());
+    offset += run;
+  }
+}
+
+void run_split(const KernelContext& k) {
+  const auto [outer, row] = around(k.in(0).shape(), k.attributes.integer("axis"));
+  std::int64_t offset = 0;
+  for (const TensorView& output : k.outputs) {
+    if (output.elements() == 0) continue;
+    const std::int64_t run = output.elements() / outer;
+    BlockCopy copy;
+    copy.add({outer, run, row});
+    copy.add({run, 1, 1});
+    copy.run(output.data, 0, k.in(0).data, offset, output.dtype());
+    offset += run;
+  }
+}
+
+void run_pad(const KernelContext& k) {
+  const Shape& from = k.in(0).shape();
+  const Shape& to = k.out(0).shape();
+  const auto& before = k.attributes.integers("before");
+  const auto& after = k.attributes.integers("after");
+  const Strides from_strides = from.contiguous_strides();
+  const Strides to_strides = to.contiguous_strides();
+  BlockCopy copy;
+  std::int64_t to_offset = 0;
+  std::int64_t from_offset = 0;
+  std::int64_t moved = 1;
+  for (int i = 0; i < to.rank(); ++i) {
+    const std::int64_t lead = before[static_cast<std::size_t>(i)];
+    const std::int64_t trail = after[static_cast<std::size_t>(i)];
+    const std::int64_t extent =
+        from[i] + std::min<std::int64_t>(lead, 0) + std::min<std::int64_t>(trail, 0);
+    copy.add({extent, at(to_strides, i), at(from_strides, i)});
+    to_offset += std::max<std::int64_t>(lead, 0) * at(to_strides, i);
+    from_offset += std::max<std::int64_t>(-lead, 0) * at(from_strides, i);
+    moved *= extent;
+  }
+  if (moved != k.out(0).elements()) fill(k.out(0), k.attributes.number("value"));
+  if (moved != 0) copy.run(k.out(0).data, to_offset, k.in(0).data, from_offset, k.in(0).dtype());
+}
+
+/// A slice and its gradient: `whole` has every element, `part` those from begin on by step.
+void run_slice(const KernelContext& k, bool gradient) {
+  const TensorView& whole = gradient ? k.out(0) : k.in(0);
+  const TensorView& part = gradient ? k.in(0) : k.out(0);
+  const std::int64_t axis = k.attributes.integer("axis");
+  const std::int64_t step = k.attributes.integer("step");
+  const auto [outer, row] = around(whole.shape(), axis);
+  const std::int64_t inner =
+      whole.shape()[static_cast<int>(axis)] == 0 ? 0 : row / whole.shape()[static_cast<int>(axis)];
+  const std::int64_t count = part.shape()[static_cast<int>(axis)];
+  const std::int64_t offset = k.attributes.integer("begin") * inner;
+  if (gradient && part.elements() != whole.elements()) fill(whole, 0);
+  if (part.elements() == 0) return;
+  BlockCopy copy;
+  const auto add = [&](std::int64_t extent, std::int64_t in_whole, std::int64_t in_part) {
+    copy.add({extent, gradient ? in_whole : in_part, gradient ? in_part : in_whole});
+  };
+  add(outer, row, count * inner);
+  // The stride of a single element is never used and could overflow.
+  add(count, count == 1 ? inner : step * inner, inner);
+  add(inner, 1, 1);
+  copy.run(k.out(0).data, gradient ? offset : 0, k.in(0).data, gradient ? 0 : offset, part.dtype());
 }
 
 }  // namespace
@@ -40,6 +158,12 @@ void run_broadcast_to(const KernelContext& k) {
 void add_shape_kernels(KernelTable& table) {
   table.add("reshape", {[](const KernelContext&) {}});
   table.add("broadcast_to", {run_broadcast_to});
+  table.add("transpose", {run_transpose});
+  table.add("concat", {run_concat});
+  table.add("split", {run_split});
+  table.add("pad", {run_pad});
+  table.add("slice", {[](const KernelContext& k) { run_slice(k, false); }});
+  table.add("slice_grad", {[](const KernelContext& k) { run_slice(k, true); }});
 }
 
 }  // namespace plimsoll::cpu

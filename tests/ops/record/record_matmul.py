@@ -23,4 +23,29 @@ for ta in (False, True):
 matmul((0, 4), (4, 5), False, False)
 matmul((3, 0), (0, 5), False, False)
 matmul((1, 1), (1, 1), False, False)
+matmul((2, 3, 4), (4, 5), False, False)
+matmul((2, 4, 3), (4, 5), True, False)
+matmul((3, 4), (2, 4, 5), False, False)
+matmul((0, 3, 4), (0, 4, 5), False, False)
+matmul((33, 37), (41, 37), False, True)
+matmul((37, 19), (37, 35), True, False)
+
+
+def linear(x_shape, out, bias):
+    x, weight = r.normal(*x_shape), r.normal(out, x_shape[-1])
+    inputs, y = [x, weight], x @ weight.T
+    if bias:
+        inputs.append(r.normal(out))
+        y = y + inputs[2]
+    r.case("linear", inputs, [y])
+
+
+for bias in (False, True):
+    linear((3, 4), 5, bias)
+    linear((4,), 3, bias)
+    linear((2, 3, 7), 5, bias)
+    linear((0, 4), 5, bias)
+    linear((3, 0), 5, bias)
+    linear((35, 37), 19, bias)
+linear((1, 1), 1, True)
 r.write()

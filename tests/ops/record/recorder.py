@@ -32,6 +32,7 @@ class Recorder:
         self.random = np.random.default_rng(seed)
         self.cases = []
         self.data = bytearray()
+        self.offsets = {}  # of what is there already
 
     # Inputs.
     def normal(self, *shape, scale=1.0, offset=0.0):
@@ -49,20 +50,24 @@ class Recorder:
         return self.random.integers(low, high, shape).astype(dtype)
 
     # Cases.
-    def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, **attributes):
-        """`gradient=False`: not differentiated (at kinks). `dtypes=False`: only as recorded.
-        `tolerance` multiplies what is allowed in each dtype."""
-        self.cases.append({
-            "op": op,
-            "attributes": {k: self._attribute(v) for k, v in attributes.items()},
-            "inputs": [self._tensor(x) for x in inputs],
-            "outputs": [self._tensor(y) for y in outputs],
-            "gradient": gradient, "dtypes": dtypes, "tolerance": tolerance})
+    def case(self, op, inputs, outputs, gradient=True, dtypes=True, tolerance=1.0, wide=(),
+             **attributes):
+        """`gradient=False`: not differentiated (at kinks); a list: only those outputs are.
+        `dtypes=False`: only as recorded. `tolerance` multiplies what is allowed in each dtype.
+        `wide` numbers the inputs that are f32 where input 0 is a 16-bit float: statistics, losses,
+        masters."""
+        case = {"op": op,
+                "attributes": {k: self._attribute(v) for k, v in attributes.items()},
+                "inputs": [self._tensor(x) for x in inputs],
+                "outputs": [self._tensor(y) for y in outputs],
+                "gradient": gradient, "dtypes": dtypes, "tolerance": tolerance, "wide": list(wide)}
+        usual = {"attributes": {}, "gradient": True, "dtypes": True, "tolerance": 1.0, "wide": []}
+        self.cases.append({k: v for k, v in case.items() if k not in usual or v != usual[k]})
 
     def write(self):
         FOLDER.mkdir(exist_ok=True)
         (FOLDER / f"{self.family}.bin").write_bytes(bytes(self.data))
-        lines = ",\n".join(json.dumps(case) for case in self.cases)
+        lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in self.cases)
         (FOLDER / f"{self.family}.json").write_text(f"[\n{lines}\n]\n")
         print(f"{self.family}: {len(self.cases)} cases, {len(self.data)} bytes")
 
@@ -83,6 +88,8 @@ class Recorder:
         array = np.asarray(value)
         if array.dtype in (np.float32, np.float16):
             array = array.astype(np.float64)
-        offset = len(self.data)
-        self.data += np.ascontiguousarray(array).tobytes()
+        content = np.ascontiguousarray(array).tobytes()
+        offset = self.offsets.setdefault(content, len(self.data))
+        if offset == len(self.data):
+            self.data += content
         return {"dtype": NAMES[str(array.dtype)], "shape": list(array.shape), "offset": offset}

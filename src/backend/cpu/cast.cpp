@@ -1,0 +1,102 @@
+#include <limits>
+
+#include <plimsoll/base/parallel.h>
+
+#include "backend/cpu/chunks.h"
+#include "backend/cpu/dtype_switch.h"
+
+namespace plimsoll::cpu {
+namespace {
+
+template <typename To, typename From>
+PLIMSOLL_INLINE To converted(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From{};
+  } else if constexpr (std::is_floating_point_v<To>) {
+    return static_cast<To>(x);
+  } else if constexpr (std::is_floating_point_v<From>) {
+    // The bounds as powers of two, which floats have exactly.
+    constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * From{2};
+    constexpr From below = static_cast<From>(std::numeric_limits<To>::min());
+    if (x != x) return To{0};
+    if (x >= above) return std::numeric_limits<To>::max();
+    if (x <= below) return std::numeric_limits<To>::min();
+    return static_cast<To>(x);
+  } else {
+    constexpr auto low = static_cast<std::int64_t>(std::numeric_limits<To>::min());
+    constexpr auto high = static_cast<std::int64_t>(std::numeric_limits<To>::max());
+    const auto wide = static_cast<std::int64_t>(x);
+    return static_cast<To>(wide < low ? low : (wide > high ? high : wide));
+  }
+}
+
+template <typename To, typename From>
+void cast_row(void* out, const void* const* in, std::int64_t count, const Numbers&) {
+  auto* to = static_cast<To*>(out);
+  const auto* from = static_cast<const From*>(in[0]);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = converted<To>(from[i]);
+}
+
+/// f64 as f32 such that rounding that to 16 bits is as if f64 had been: the last bit says that
+/// something was lost (rounding to odd).
+PLIMSOLL_INLINE float rounded_to_odd(double x) {
+  const auto nearest = static_cast<float>(x);
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::abs(static_cast<double>(nearest)) > std::abs(x)) --bits;
+  if (static_cast<double>(nearest) != x && x == x) bits |= 1U;
+  return std::bit_cast<float>(bits);
+}
+template <typename From>
+void cast_to_odd(void* out, const void* const* in, std::int64_t count, const Numbers&) {
+  auto* to = static_cast<float*>(out);
+  const auto* from = static_cast<const From*>(in[0]);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<From, std::int64_t>) {
+      // Bits that a double has no room for become one.
+      const std::int64_t x = from[i];
+      const bool wide = x > (std::int64_t{1} << 53) || x < -(std::int64_t{1} << 53);
+      const std::int64_t kept =
+          wide ? ((x & ~std::int64_t{2047}) | ((x & 2047) != 0 ? 2048 : 0)) : x;
+      to[i] = rounded_to_odd(static_cast<double>(kept));
+    } else {
+      to[i] = rounded_to_odd(static_cast<double>(from[i]));
+    }
+  }
+}
+
+bool is_16_bit(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+DType wide_dtype(DType dtype) { return is_16_bit(dtype) ? DType::f32 : dtype; }
+
+/// All dtypes but bytes and the 16-bit floats, which come and go as f32.
+template <typename Body>
+void with_wide(DType dtype, Body&& body) {
+  switch (wide_dtype(dtype)) {
+    case DType::f64:
+      return body.template operator()<double>();
+    case DType::f32:
+      return body.template operator()<float>();
+    case DType::boolean:
+      return body.template operator()<bool>();
+    default:
+      return with_integer(dtype, static_cast<Body&&>(body));
+  }
+}
+
+void run_cast(const KernelContext& k) {
+  const DType from = k.in(0).dtype();
+  const DType to = k.out(0).dtype();
+  if (is_16_bit(to)) {
+    if (from == DType::f64) return run_chunks(k, {.run = cast_to_odd<double>});
+    if (from == DType::i64) return run_chunks(k, {.run = cast_to_odd<std::int64_t>});
+    if (from == DType::i32) return run_chunks(k, {.run = cast_to_odd<std::int32_t>});
+  }
+  with_wide(from, [&]<typename From>() {
+    with_wide(to, [&]<typename To>() { run_chunks(k, {.run = cast_row<To, From>}); });
+  });
+}
+
+}  // namespace
+
+void add_cast_kernels(KernelTable& table) { table.add("cast", {run_cast}); }
+
+}  // namespace plimsoll::cpu

@@ -1,0 +1,136 @@
+#include "backend/cpu/onednn.h"
+
+#if PLIMSOLL_HAS_ONEDNN
+
+namespace plimsoll::cpu::onednn {
+namespace {
+
+constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
+constexpr auto kForward = dnnl::prop_kind::forward_training;
+
+/// Scratch memory comes from our workspace, never from the library.
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr result;
+  result.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return result;
+}
+
+/// What `make` makes, unless oneDNN has no such thing.
+template <typename Make>
+auto if_there(Make make) -> std::optional<decltype(make())> {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    if (error.status != dnnl_unimplemented) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+const dnnl::engine& engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+std::optional<dnnl::memory::data_type> data_type(DType dtype) {
+  constexpr unsigned kNeeded = dnnl_cpu_isa_avx512_core;
+  static const bool bf16 =
+      (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+  if (dtype == DType::f32) return dnnl::memory::data_type::f32;
+  if (dtype == DType::bf16 && bf16) return dnnl::memory::data_type::bf16;
+  return std::nullopt;
+}
+
+#if DNNL_VERSION_MAJOR >= 3
+
+std::optional<dnnl::matmul::primitive_desc> matmul(const Desc& a, const Desc& b, const Desc& bias,
+                                                   const Desc& c) {
+  return if_there([&] {
+    return bias.is_zero() ? dnnl::matmul::primitive_desc(engine(), a, b, c, attributes())
+                          : dnnl::matmul::primitive_desc(engine(), a, b, bias, c, attributes());
+  });
+}
+
+std::optional<dnnl::convolution_forward::primitive_desc> convolution(const Desc& x, const Desc& w,
+                                                                     const Desc& bias,
+                                                                     const Desc& y,
+                                                                     const Window& window) {
+  return if_there([&] {
+    return dnnl::convolution_forward::primitive_desc(engine(), kForward, kAlgorithm, x, w, bias, y,
+                                                     window.stride, window.dilation, window.before,
+                                                     window.after, attributes());
+  });
+}
+
+std::optional<dnnl::convolution_backward_data::primitive_desc> convolution_by_input(
+    const Desc& x, const Desc& w, const Desc& y, const Window& window) {
+  const auto hint = convolution(x, w, Desc(), y, window);
+  if (!hint) return std::nullopt;
+  return if_there([&] {
+    return dnnl::convolution_backward_data::primitive_desc(
+        engine(), kAlgorithm, x, w, y, window.stride, window.dilation, window.before, window.after,
+        *hint, attributes());
+  });
+}
+
+std::optional<dnnl::convolution_backward_weights::primitive_desc> convolution_by_weight(
+    const Desc& x, const Desc& w, const Desc& y, const Window& window) {
+  const auto hint = convolution(x, w, Desc(), y, window);
+  if (!hint) return std::nullopt;
+  return if_there([&] {
+    return dnnl::convolution_backward_weights::primitive_desc(
+        engine(), kAlgorithm, x, w, y, window.stride, window.dilation, window.before, window.after,
+        *hint, attributes());
+  });
+}
+
+#else
+
+std::optional<dnnl::matmul::primitive_desc> matmul(const Desc& a, const Desc& b, const Desc& bias,
+                                                   const Desc& c) {
+  return if_there([&] {
+    return dnnl::matmul::primitive_desc(
+        bias.is_zero() ? dnnl::matmul::desc(a, b, c) : dnnl::matmul::desc(a, b, bias, c),
+        attributes(), engine());
+  });
+}
+
+std::optional<dnnl::convolution_forward::primitive_desc> convolution(const Desc& x, const Desc& w,
+                                                                     const Desc& bias,
+                                                                     const Desc& y,
+                                                                     const Window& window) {
+  return if_there([&] {
+    return dnnl::convolution_forward::primitive_desc(
+        {kForward, kAlgorithm, x, w, bias, y, window.stride, window.dilation, window.before,
+         window.after},
+        attributes(), engine());
+  });
+}
+
+std::optional<dnnl::convolution_backward_data::primitive_desc> convolution_by_input(
+    const Desc& x, const Desc& w, const Desc& y, const Window& window) {
+  const auto hint = convolution(x, w, Desc(), y, window);
+  if (!hint) return std::nullopt;
+  return if_there([&] {
+    return dnnl::convolution_backward_data::primitive_desc(
+        {kAlgorithm, x, w, y, window.stride, window.dilation, window.before, window.after},
+        attributes(), engine(), *hint);
+  });
+}
+
+std::optional<dnnl::convolution_backward_weights::primitive_desc> convolution_by_weight(
+    const Desc& x, const Desc& w, const Desc& y, const Window& window) {
+  const auto hint = convolution(x, w, Desc(), y, window);
+  if (!hint) return std::nullopt;
+  return if_there([&] {
+    return dnnl::convolution_backward_weights::primitive_desc(
+        {kAlgorithm, x, w, y, window.stride, window.dilation, window.before, window.after},
+        attributes(), engine(), *hint);
+  });
+}
+
+#endif
+
+}  // namespace plimsoll::cpu::onednn
+#endif

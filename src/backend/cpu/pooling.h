@@ -1,0 +1,21 @@
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "ops/convolution_shape.h"
+
+namespace plimsoll::cpu {
+
+struct PoolState final : ops::KernelState {
+  explicit PoolState(const ops::ConvShape& of) : shape(of) {}
+  ops::ConvShape shape;
+};
+
+inline const ops::ConvShape& pool_of(const KernelContext& k) {
+  return static_cast<const PoolState&>(*k.state).shape;
+}
+
+void add_pooling_grad_kernels(KernelTable& table);
+/// Those over whole pictures: global pools, upsampling.
+void add_pooling_whole_kernels(KernelTable& table);
+
+}  // namespace plimsoll::cpu

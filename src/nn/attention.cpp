@@ -1,0 +1,87 @@
+#include <plimsoll/nn/attention.h>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/shape_ops.h>
+#include <plimsoll/ops/softmax.h>
+
+namespace plimsoll::nn {
+namespace {
+
+bool is_gpt2(const TransformerOptions& options) { return options.style == TransformerStyle::gpt2; }
+
+/// A dense layer of the block; `onto_residual`: its result is added to the residual stream.
+DenseOptions dense(const TransformerOptions& options, bool onto_residual) {
+  const double deviation = onto_residual && options.residual_deviation > 0
+                               ? options.residual_deviation
+                               : options.deviation;
+  return {.transposed = is_gpt2(options),
+          .init = is_gpt2(options) ? Init::normal(deviation) : Init::truncated_normal(deviation)};
+}
+
+std::int64_t hidden(const TransformerOptions& options) {
+  return options.hidden == 0 ? 4 * options.features : options.hidden;
+}
+
+}  // namespace
+
+MultiHeadAttention::MultiHeadAttention(const TransformerOptions& options)
+    : heads_(options.heads),
+      causal_(options.causal),
+      dropout_(options.dropout),
+      qkv_(add<Dense>(is_gpt2(options) ? "c_attn" : "qkv", options.features, 3 * options.features,
+                      dense(options, false))),
+      projection_(add<Dense>(is_gpt2(options) ? "c_proj" : "proj", options.features,
+                             options.features, dense(options, true))) {
+  if (heads_ < 1 || options.features % heads_ != 0) {
+    throw InvalidArgument(fmt::format("[MultiHeadAttention] {} heads do not divide {} features",
+                                      heads_, options.features));
+  }
+}
+
+Tensor MultiHeadAttention::forward(const Tensor& x) const {
+  const std::int64_t n = x.dim(0);
+  const std::int64_t tokens = x.dim(1);
+  const std::int64_t features = x.dim(2);
+  const std::int64_t size = features / heads_;
+  // [3, n, heads, tokens, size]: one copy brings all three into the order of attention.
+  const Tensor together =
+      ops::transpose(ops::reshape(qkv_(x), Shape{n, tokens, 3, heads_, size}), {2, 0, 3, 1, 4});
+  const std::vector<Tensor> parts = ops::split(together, {1, 1, 1}, 0);
+  const Shape one = {n, heads_, tokens, size};
+  const Tensor mixed = ops::attention(ops::reshape(parts[0], one), ops::reshape(parts[1], one),
+                                      ops::reshape(parts[2], one), {.causal = causal_});
+  const Tensor rows = ops::reshape(ops::transpose(mixed, {0, 2, 1, 3}), Shape{n, tokens, features});
+  const Tensor y = projection_(rows);
+  return training() && dropout_ > 0 ? ops::dropout(y, dropout_) : y;
+}
+
+FeedForward::FeedForward(const TransformerOptions& options)
+    : gelu_(options.gelu),
+      dropout_(options.dropout),
+      up_(add<Dense>(is_gpt2(options) ? "c_fc" : "fc1", options.features, hidden(options),
+                     dense(options, false))),
+      down_(add<Dense>(is_gpt2(options) ? "c_proj" : "fc2", hidden(options), options.features,
+                       dense(options, true))) {}
+
+Tensor FeedForward::forward(const Tensor& x) const {
+  const Tensor y = down_(ops::gelu(up_(x), gelu_));
+  return training() && dropout_ > 0 ? ops::dropout(y, dropout_) : y;
+}
+
+TransformerBlock::TransformerBlock(const TransformerOptions& options)
+    : norm1_(
+          add<LayerNorm>(is_gpt2(options) ? "ln_1" : "norm1", options.features, options.epsilon)),
+      attention_(add<MultiHeadAttention>("attn", options)),
+      norm2_(
+          add<LayerNorm>(is_gpt2(options) ? "ln_2" : "norm2", options.features, options.epsilon)),
+      mlp_(add<FeedForward>("mlp", options)) {}
+
+Tensor TransformerBlock::forward(const Tensor& x) const {
+  const Tensor y = ops::add(x, attention_(norm1_(x)));
+  return ops::add(y, mlp_(norm2_(y)));
+}
+
+}  // namespace plimsoll::nn

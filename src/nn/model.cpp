@@ -1,0 +1,106 @@
+#include <plimsoll/nn/model.h>
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/nn/losses.h>
+#include <plimsoll/nn/models.h>
+
+namespace plimsoll::nn {
+namespace {
+
+struct Entry {
+  ModelInfo info;
+  std::unique_ptr<Model> (*make)(const ModelOptions& options);
+};
+
+std::int64_t given(std::int64_t value, std::int64_t otherwise) {
+  return value == 0 ? otherwise : value;
+}
+
+std::unique_ptr<Model> make_resnet(std::unique_ptr<Model> (*resnet)(std::int64_t,
+                                                                    const ResnetOptions&),
+                                   const ModelOptions& o) {
+  return resnet(given(o.classes, 1000),
+                {.channels = given(o.channels, 3), .size = given(o.size, 224)});
+}
+
+std::unique_ptr<Model> make_vit(std::int64_t features, std::int64_t heads, const ModelOptions& o) {
+  return vit({.classes = given(o.classes, 1000),
+              .channels = given(o.channels, 3),
+              .size = given(o.size, 224),
+              .features = features,
+              .heads = heads});
+}
+
+constexpr std::array kModels = {
+    Entry{{"mlp", "perceptron with two hidden layers of 256"},
+          [](const ModelOptions& o) {
+            const std::int64_t size = given(o.size, 28);
+            return mlp({.in = size * size * given(o.channels, 1), .classes = given(o.classes, 10)});
+          }},
+    Entry{{"lenet", "LeCun et al. 1998, for digits"},
+          [](const ModelOptions& o) {
+            return lenet({.classes = given(o.classes, 10),
+                          .channels = given(o.channels, 1),
+                          .size = given(o.size, 28)});
+          }},
+    Entry{{"resnet18", "He et al. 2015, 18 layers"},
+          [](const ModelOptions& o) { return make_resnet(resnet18, o); }},
+    Entry{{"resnet50", "He et al. 2015, 50 layers"},
+          [](const ModelOptions& o) { return make_resnet(resnet50, o); }},
+    Entry{{"vit_tiny", "vision transformer with 192 features"},
+          [](const ModelOptions& o) { return make_vit(192, 3, o); }},
+    Entry{{"vit_b16", "vision transformer of Dosovitskiy et al. 2020, base"},
+          [](const ModelOptions& o) { return make_vit(768, 12, o); }},
+    Entry{{"gpt2", "language model of Radford et al. 2019, 124 million parameters"},
+          [](const ModelOptions& o) {
+            return gpt2({.vocabulary = given(o.classes, 50257), .context = given(o.size, 1024)});
+          }},
+    Entry{{"gpt2_tiny", "the same with 4 layers of 128, over bytes"},
+          [](const ModelOptions& o) {
+            return gpt2({.vocabulary = given(o.classes, 256),
+                         .context = given(o.size, 128),
+                         .features = 128,
+                         .layers = 4,
+                         .heads = 4,
+                         .dropout = 0});
+          }},
+    Entry{{"unet", "segmentation, Ronneberger et al. 2015"},
+          [](const ModelOptions& o) {
+            return unet({.classes = given(o.classes, 2),
+                         .channels = given(o.channels, 3),
+                         .size = given(o.size, 256)});
+          }},
+};
+
+}  // namespace
+
+Tensor Model::loss(const Tensor& input, const Tensor& target) const {
+  return cross_entropy((*this)(input), target);
+}
+
+std::vector<ModelInfo> list_models() {
+  std::vector<ModelInfo> all;
+  for (const Entry& entry : kModels) all.push_back(entry.info);
+  return all;
+}
+
+std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& options) {
+  if (options.classes < 0 || options.channels < 0 || options.size < 0) {
+    throw InvalidArgument(
+        fmt::format("[make_model] classes {}, channels {}, size {}: none may be negative",
+                    options.classes, options.channels, options.size));
+  }
+  std::string names;
+  for (const Entry& entry : kModels) {
+    if (entry.info.name == name) return entry.make(options);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.info.name);
+  }
+  throw InvalidArgument(
+      fmt::format("[make_model] there is no model '{}'; there are {}", name, names));
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,68 @@
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/nn/basic.h>
+#include <plimsoll/nn/convolution.h>
+#include <plimsoll/nn/dense.h>
+#include <plimsoll/nn/models.h>
+#include <plimsoll/ops/elementwise.h>
+
+namespace plimsoll::nn {
+namespace {
+
+std::int64_t checked(const LenetOptions& options) {
+  if (options.size < 4) {
+    throw InvalidArgument(
+        fmt::format("[lenet] pictures of {0}x{0} are too small; use 4x4 or more", options.size));
+  }
+  return options.size < 12 ? 2 : 0;
+}
+
+/// Pixels of a side after both poolings.
+std::int64_t last_side(const LenetOptions& options, std::int64_t padding) {
+  return (options.size / 2 + 2 * padding - 4) / 2;
+}
+
+class Lenet final : public Model {
+ public:
+  explicit Lenet(const LenetOptions& options)
+      : options_(options),
+        padding_(checked(options)),
+        conv1_(add<Conv2D>("conv1", options.channels, 6, 5, Conv2DOptions{.padding = 2})),
+        conv2_(add<Conv2D>("conv2", 6, 16, 5, Conv2DOptions{.padding = padding_})),
+        fc1_(add<Dense>("fc1", 16 * last_side(options, padding_) * last_side(options, padding_),
+                        120)),
+        fc2_(add<Dense>("fc2", 120, 84)),
+        fc3_(add<Dense>("fc3", 84, options.classes)) {}
+
+  TensorType input_type(std::int64_t n) const override {
+    return {DType::f32, {n, options_.channels, options_.size, options_.size}};
+  }
+  TensorType target_type(std::int64_t n) const override { return {DType::i64, {n}}; }
+
+  Tensor forward(const Tensor& x) const override {
+    // relu after pooling: the same values for a quarter of the work and the memory.
+    Tensor y = ops::relu(ops::max_pool2d(conv1_(x)));
+    y = ops::relu(ops::max_pool2d(conv2_(y)));
+    y = ops::relu(fc1_(flatten_.forward(y)));
+    return fc3_(ops::relu(fc2_(y)));
+  }
+
+ private:
+  LenetOptions options_;
+  std::int64_t padding_;
+  const Conv2D& conv1_;
+  const Conv2D& conv2_;
+  Flatten flatten_;
+  const Dense& fc1_;
+  const Dense& fc2_;
+  const Dense& fc3_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> lenet(const LenetOptions& options) {
+  return std::make_unique<Lenet>(options);
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/nn/attention.h>
+#include <plimsoll/nn/convolution.h>
+#include <plimsoll/nn/models.h>
+#include <plimsoll/nn/sequential.h>
+#include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/shape_ops.h>
+
+namespace plimsoll::nn {
+namespace {
+
+constexpr double kEpsilon = 1e-6;
+
+std::int64_t patches(const VitOptions& options) {
+  if (options.patch < 1 || options.size < options.patch || options.size % options.patch != 0) {
+    throw InvalidArgument(
+        fmt::format("[vit] pictures of {0}x{0} do not divide into patches of "
+                    "{1}x{1}",
+                    options.size, options.patch));
+  }
+  return (options.size / options.patch) * (options.size / options.patch);
+}
+
+/// Pictures [n, channels, h, w] as rows of features, one for each patch.
+class PatchEmbedding final : public Module {
+ public:
+  explicit PatchEmbedding(const VitOptions& options)
+      : projection_(add<Conv2D>(
+            "proj", options.channels, options.features, options.patch,
+            Conv2DOptions{
+                .stride = options.patch,
+                .init = Init::fan_in_uniform(options.channels * options.patch * options.patch)})) {}
+
+  Tensor forward(const Tensor& x) const override {
+    const Tensor y = projection_(x);
+    return ops::transpose(ops::reshape(y, Shape{y.dim(0), y.dim(1), y.dim(2) * y.dim(3)}),
+                          {0, 2, 1});
+  }
+
+ private:
+  const Conv2D& projection_;
+};
+
+class Vit final : public Model {
+ public:
+  explicit Vit(const VitOptions& options)
+      : options_(options),
+        class_token_(parameter("cls_token", {1, 1, options.features}, Init::normal(1e-6))),
+        positions_(parameter("pos_embed", {1, patches(options) + 1, options.features},
+                             Init::truncated_normal(0.02))),
+        patches_(add<PatchEmbedding>("patch_embed", options)),
+        blocks_(add<Sequential>("blocks")),
+        norm_(add<LayerNorm>("norm", options.features, kEpsilon)),
+        head_(add<Dense>("head", options.features, options.classes,
+                         DenseOptions{.init = Init::zeros()})) {
+    for (std::int64_t i = 0; i < options.layers; ++i) {
+      blocks_.append<TransformerBlock>(TransformerOptions{.features = options.features,
+                                                          .heads = options.heads,
+                                                          .dropout = options.dropout,
+                                                          .epsilon = kEpsilon});
+    }
+  }
+
+  TensorType input_type(std::int64_t n) const override {
+    return {DType::f32, {n, options_.channels, options_.size, options_.size}};
+  }
+  TensorType target_type(std::int64_t n) const override { return {DType::i64, {n}}; }
+
+  Tensor forward(const Tensor& x) const override {
+    const Tensor rows = patches_(x);
+    const DType dtype = rows.dtype();
+    const Tensor first =
+        ops::broadcast_to(ops::cast(class_token_, dtype), Shape{rows.dim(0), 1, options_.features});
+    Tensor y = ops::add(ops::concat({first, rows}, 1), ops::cast(positions_, dtype));
+    if (training() && options_.dropout > 0) y = ops::dropout(y, options_.dropout);
+    // Rows are normalised one by one, so the class's alone is enough.
+    y = ops::slice(blocks_(y), 1, 0, 1);
+    return head_(norm_(ops::reshape(y, Shape{y.dim(0), options_.features})));
+  }
+
+ private:
+  VitOptions options_;
+  const Parameter& class_token_;
+  const Parameter& positions_;
+  const PatchEmbedding& patches_;
+  Sequential& blocks_;
+  const LayerNorm& norm_;
+  const Dense& head_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> vit(const VitOptions& options) { return std::make_unique<Vit>(options); }
+std::unique_ptr<Model> vit_b16(std::int64_t classes) { return vit({.classes = classes}); }
+std::unique_ptr<Model> vit_tiny(std::int64_t classes) {
+  return vit({.classes = classes, .features = 192, .heads = 3});
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,153 @@
+#include <plimsoll/train/checkpoint.h>
+
+#include <charconv>
+#include <functional>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/version.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/update.h>
+#include <plimsoll/train/safetensors.h>
+
+namespace plimsoll::train {
+namespace {
+
+constexpr const char* kStepKey = "plimsoll.step";
+
+/// A tensor that is saved and loaded: its name in the file, and where it is.
+struct Slot {
+  std::string name;
+  Tensor tensor;
+  Tag tag;
+  std::function<void(Tensor)> set;
+};
+
+std::string without_prefix(const std::string& name, const std::string& prefix) {
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+void add_states(std::vector<Slot>& slots, const std::string& prefix,
+                std::vector<optim::State>& states) {
+  for (optim::State& state : states) {
+    slots.push_back({prefix + state.name, state.tensor, Tag::optimizer,
+                     [&state](Tensor tensor) { state.tensor = std::move(tensor); }});
+  }
+}
+
+std::vector<Slot> slots_of(const CheckpointParts& parts, const std::string& prefix) {
+  std::vector<Slot> slots;
+  if (parts.module != nullptr) {
+    std::vector<nn::Parameter*> all = parts.module->parameters();
+    const std::vector<nn::Parameter*> buffers = parts.module->buffers();
+    all.insert(all.end(), buffers.begin(), buffers.end());
+    for (nn::Parameter* p : all) {
+      slots.push_back({without_prefix(p->name(), prefix), p->tensor(), Tag::parameters,
+                       [p](Tensor tensor) { p->set_tensor(std::move(tensor)); }});
+    }
+  }
+  if (parts.optimizer != nullptr) add_states(slots, "optimizer.", parts.optimizer->state());
+  if (parts.loss_scale != nullptr) add_states(slots, "loss_scale.", parts.loss_scale->state());
+  return slots;
+}
+
+bool is_expected(const std::string& name, const CheckpointParts& parts) {
+  return name.ends_with(".num_batches_tracked") ||
+         (parts.optimizer == nullptr && name.starts_with("optimizer.")) ||
+         (parts.loss_scale == nullptr && name.starts_with("loss_scale."));
+}
+
+void check(const SafetensorsFile& file, const std::vector<Slot>& slots,
+           const CheckpointParts& parts, bool strict) {
+  std::unordered_set<std::string> wanted;
+  for (const Slot& slot : slots) {
+    wanted.insert(slot.name);
+    const TensorType& there = file.entry(slot.name).type;
+    const TensorType here = slot.tensor.type();
+    const bool converts = is_floating(there.dtype) && is_floating(here.dtype);
+    if (there.shape != here.shape || (there.dtype != here.dtype && !converts)) {
+      throw DataError(fmt::format("[load_checkpoint] {}: tensor '{}' is {}, but {} is wanted",
+                                  file.path(), slot.name, there.to_string(), here.to_string()));
+    }
+  }
+  if (!strict) return;
+  for (const SafetensorsHeader::Entry& entry : file.header().entries) {
+    if (wanted.contains(entry.name) || is_expected(entry.name, parts)) continue;
+    throw DataError(
+        fmt::format("[load_checkpoint] {}: nothing is called '{}' here; load with "
+                    ".strict = false to leave it out",
+                    file.path(), entry.name));
+  }
+}
+
+/// Of metadata that may be anybody's; nullopt where there is none of ours.
+std::optional<std::int64_t> step_of(const std::map<std::string, std::string>& metadata,
+                                    const std::string& path) {
+  const auto it = metadata.find(kStepKey);
+  if (it == metadata.end()) return std::nullopt;
+  const std::string& text = it->second;
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  if (error != std::errc() || end != text.data() + text.size() || step < 0) {
+    throw DataError(fmt::format("[load_checkpoint] {}: {} is no number of steps", path, kStepKey));
+  }
+  return step;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::string& path, const CheckpointParts& parts,
+                     const std::map<std::string, std::string>& metadata) {
+  std::vector<NamedTensor> tensors;
+  for (Slot& slot : slots_of(parts, "")) {
+    tensors.push_back({std::move(slot.name), std::move(slot.tensor)});
+  }
+  std::map<std::string, std::string> all = metadata;
+  all.emplace("format", "pt");  // PyTorch's layout; its tools ask for this word
+  all.emplace("plimsoll.version", version());
+  if (parts.optimizer != nullptr) {
+    all.insert_or_assign(kStepKey, std::to_string(parts.optimizer->step()));
+    all.insert_or_assign("plimsoll.optimizer", std::string(parts.optimizer->name()));
+  }
+  save_safetensors(path, tensors, all);
+}
+
+std::map<std::string, std::string> load_checkpoint(const std::string& path,
+                                                   const CheckpointParts& parts,
+                                                   const Device& device,
+                                                   const LoadOptions& options) {
+  const SafetensorsFile file(path);
+  const std::vector<Slot> slots = slots_of(parts, options.prefix);
+  check(file, slots, parts, options.strict);
+  const std::optional<std::int64_t> step = step_of(file.header().metadata, path);
+
+  std::vector<Tensor> targets;
+  for (const Slot& slot : slots) {
+    targets.push_back(slot.tensor.is_symbolic()
+                          ? Tensor::empty(slot.tensor.shape(), slot.tensor.dtype(), device,
+                                          {.tag = slot.tag, .label = slot.name})
+                          : slot.tensor);
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const TensorType& there = file.entry(slots[i].name).type;
+    if (there == targets[i].type()) {
+      file.read_into(slots[i].name, targets[i]);
+      continue;
+    }
+    const Tensor raw =
+        file.read(slots[i].name, targets[i].device(), {.tag = Tag::staging, .label = "checkpoint"});
+    ops::assign(targets[i], ops::cast(raw, targets[i].dtype()));
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].tensor.is_symbolic()) slots[i].set(std::move(targets[i]));
+  }
+  if (parts.optimizer != nullptr && step) parts.optimizer->set_step(*step);
+  return file.header().metadata;
+}
+
+}  // namespace plimsoll::train

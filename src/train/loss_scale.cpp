@@ -1,0 +1,98 @@
+#include <plimsoll/train/loss_scale.h>
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/random.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/update.h>
+
+namespace plimsoll::train {
+namespace {
+
+constexpr std::size_t kScale = 0;
+constexpr std::size_t kGood = 1;
+/// Growing stops here, well before the scale itself would overflow.
+constexpr double kLargest = 16777216.0 * 16777216.0;
+
+struct Declared final : Symbol {
+  explicit Declared(std::string n) : name(std::move(n)) {}
+  std::string describe() const override { return "the loss scale's " + name; }
+  std::string name;
+};
+
+optim::State declare(const std::string& name) {
+  return {name, Tensor::symbolic({DType::f32, {}}, std::make_shared<Declared>(name))};
+}
+
+Tensor scalar(const Tensor& like, double value) {
+  return ops::full_like_type(like, {DType::f32, {}}, value);
+}
+
+}  // namespace
+
+LossScale::LossScale(const LossScaleOptions& options)
+    : options_(options), state_{declare("scale"), declare("good_steps")} {
+  if (!(options.initial > 0) || !(options.growth >= 1) || !(options.backoff > 0) ||
+      !(options.backoff < 1) || options.interval < 1) {
+    throw InvalidArgument(
+        fmt::format("[LossScale] initial {}, growth {}, backoff {}, interval {}: the scale must be "
+                    "above 0, growth at least 1, backoff between 0 and 1, the interval at least 1",
+                    options.initial, options.growth, options.backoff, options.interval));
+  }
+}
+
+void LossScale::materialize(const Device& device) {
+  if (!state_[kScale].tensor.is_symbolic()) return;
+  const TensorOptions options{.tag = Tag::optimizer, .label = "loss scale"};
+  Tensor scale = Tensor::from_values({static_cast<float>(options_.initial)}, {}, device, options);
+  state_[kGood].tensor = Tensor::zeros({}, DType::f32, device, options);
+  state_[kScale].tensor = std::move(scale);
+}
+
+Tensor LossScale::scaled(const Tensor& loss) const {
+  return ops::mul(ops::cast(loss, DType::f32), state_[kScale].tensor);
+}
+
+LossScale::Result LossScale::update(std::span<const Tensor> gradients) {
+  const Tensor& scale = state_[kScale].tensor;
+  const Tensor& good = state_[kGood].tensor;
+  const Tensor inverse = ops::reciprocal(scale);
+  Result result;
+  for (const Tensor& gradient : gradients) {
+    if (!gradient.defined()) {
+      result.gradients.emplace_back();
+      continue;
+    }
+    const Tensor finite = ops::all(ops::is_finite(gradient));
+    result.finite = result.finite.defined() ? ops::logical_and(result.finite, finite) : finite;
+    result.gradients.push_back(ops::mul(ops::cast(gradient, DType::f32), inverse));
+  }
+  if (!result.finite.defined()) result.finite = ops::cast(scalar(scale, 1), DType::boolean);
+
+  const Tensor counted = ops::shift(good, 1);
+  const Tensor grows =
+      ops::greater_equal(counted, scalar(scale, static_cast<double>(options_.interval)));
+  const Tensor larger = ops::clip(ops::scale(scale, options_.growth), 0, kLargest);
+  const Tensor smaller = ops::scale(scale, options_.backoff);
+  const Tensor zero = scalar(scale, 0);
+  const Tensor next = ops::where(result.finite, ops::where(grows, larger, scale), smaller);
+  const Tensor next_good = ops::where(result.finite, ops::where(grows, zero, counted), zero);
+  ops::assign(scale, next);
+  ops::assign(good, next_good);
+  return result;
+}
+
+double LossScale::scale() const { return static_cast<double>(state_[kScale].tensor.item<float>()); }
+
+void bind(graph::Tracer& tracer, const LossScale& scale) {
+  for (const optim::State& s : scale.state()) {
+    tracer.bind(s.tensor, graph::Role::state, Tag::optimizer, "loss_scale." + s.name);
+  }
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,164 @@
+// The models by name: their sizes, their names, and that each of them can be planned and run.
+#include <plimsoll/nn/models.h>
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/train/step.h>
+
+namespace plimsoll::nn {
+namespace {
+
+using ::testing::HasSubstr;
+
+graph::Graph trace_step(Model& model, std::int64_t n, DType compute) {
+  optim::Optimizer optimizer = optim::adamw();
+  optimizer.attach(model);
+  graph::Tracer tracer;
+  const Tensor x = tracer.input("x", model.input_type(n));
+  const Tensor y = tracer.input("y", model.target_type(n));
+  bind(tracer, model);
+  optim::bind(tracer, optimizer);
+  const ops::DispatchScope scope(tracer);
+  tracer.output(train::training_step(model, optimizer, x, y, {.compute = compute}));
+  return tracer.finish();
+}
+
+TEST(Models, CountsOfParametersAreThePublishedOnes) {
+  const std::map<std::string, std::int64_t> known = {
+      {"lenet", 61706},
+      {"resnet18", 11689512},
+      {"resnet50", 25557032},
+      {"vit_b16", 86567656},
+      {"vit_tiny", 5717416},
+      {"gpt2", 124439808},
+      {"unet", 31037698},
+      {"mlp", 784 * 256 + 256 + 256 * 256 + 256 + 2560 + 10},
+      {"gpt2_tiny", 256 * 128 + 128 * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 256}};
+  for (const ModelInfo& info : list_models()) {
+    ASSERT_TRUE(known.contains(std::string(info.name))) << info.name;
+    EXPECT_EQ(make_model(info.name)->parameter_count(), known.at(std::string(info.name)))
+        << info.name;
+  }
+  EXPECT_EQ(list_models().size(), known.size());
+}
+
+TEST(Models, NamesAreThoseOfTheFilesPeopleHave) {
+  const std::map<std::string, std::map<std::string, Shape>> known = {
+      {"resnet18",
+       {{"conv1.weight", {64, 3, 7, 7}},
+        {"layer1.0.conv1.weight", {64, 64, 3, 3}},
+        {"layer2.0.downsample.0.weight", {128, 64, 1, 1}},
+        {"layer2.0.downsample.1.running_var", {128}},
+        {"layer4.1.bn2.bias", {512}},
+        {"fc.weight", {1000, 512}}}},
+      {"resnet50",
+       {{"layer1.0.downsample.0.weight", {256, 64, 1, 1}},
+        {"layer3.5.conv3.weight", {1024, 256, 1, 1}},
+        {"fc.bias", {1000}}}},
+      {"vit_b16",
+       {{"cls_token", {1, 1, 768}},
+        {"pos_embed", {1, 197, 768}},
+        {"patch_embed.proj.weight", {768, 3, 16, 16}},
+        {"blocks.11.attn.qkv.weight", {2304, 768}},
+        {"blocks.0.mlp.fc1.bias", {3072}},
+        {"blocks.0.norm2.weight", {768}},
+        {"norm.bias", {768}},
+        {"head.weight", {1000, 768}}}},
+      {"gpt2",
+       {{"transformer.wte.weight", {50257, 768}},
+        {"transformer.wpe.weight", {1024, 768}},
+        {"transformer.h.11.attn.c_attn.weight", {768, 2304}},
+        {"transformer.h.0.mlp.c_proj.weight", {3072, 768}},
+        {"transformer.h.0.ln_1.bias", {768}},
+        {"transformer.ln_f.weight", {768}}}},
+      {"unet",
+       {{"inc.double_conv.0.weight", {64, 3, 3, 3}},
+        {"down4.maxpool_conv.1.double_conv.3.weight", {1024, 1024, 3, 3}},
+        {"up1.up.weight", {1024, 512, 2, 2}},
+        {"up1.conv.double_conv.1.running_mean", {512}},
+        {"outc.conv.bias", {2}}}},
+  };
+  for (const auto& [model, parameters] : known) {
+    const auto made = make_model(model);
+    for (const auto& [name, shape] : parameters) {
+      const Parameter* p = made->find(name);
+      ASSERT_NE(p, nullptr) << model << " " << name;
+      EXPECT_EQ(p->type().shape, shape) << model << " " << name;
+    }
+  }
+}
+
+TEST(Models, AStepOfEachIsTracedWithoutMemory) {
+  for (const ModelInfo& info : list_models()) {
+    for (const DType compute : {DType::f32, DType::bf16}) {
+      const auto model = make_model(info.name);
+      const graph::Graph graph = trace_step(*model, 2, compute);
+      graph.verify();
+      EXPECT_EQ(graph.value(graph.outputs().at(0)).type, (TensorType{DType::f32, {}}));
+      // Every parameter is updated.
+      const auto updates =
+          std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                        [](const graph::Node& node) { return node.op->name == "adam_update"; });
+      EXPECT_EQ(static_cast<std::size_t>(updates), model->parameters().size()) << info.name;
+    }
+  }
+}
+
+TEST(Models, EachRunsAndLearnsSmall) {
+  const std::map<std::string, ModelOptions> small = {
+      {"mlp", {.size = 6}},
+      {"lenet", {.size = 8}},
+      {"resnet18", {.classes = 4, .size = 32}},
+      {"vit_tiny", {.classes = 4, .size = 32}},
+      {"gpt2_tiny", {.size = 16}},
+      {"unet", {.size = 16}},
+  };
+  const Device device = Device::open("cpu:0", {.limit = GiB(2)});
+  for (const auto& [name, options] : small) {
+    const auto model = make_model(name, options);
+    model->materialize(device, 3);
+    optim::Optimizer optimizer = optim::adam({.lr = 1e-3});
+    optimizer.attach(*model);
+    optimizer.materialize(device);
+    const TensorType in = model->input_type(2);
+    Tensor x = Tensor::zeros(in.shape, in.dtype, device);
+    if (in.dtype == DType::f32) fill(x, Init::normal(1), "x", 1);
+    const TensorType target = model->target_type(2);
+    const Tensor y = Tensor::zeros(target.shape, target.dtype, device);
+    float first = 0;
+    float last = 0;
+    for (int i = 0; i < 3; ++i) {
+      optimizer.begin_step();
+      last = train::training_step(*model, optimizer, x, y).item<float>();
+      if (i == 0) first = last;
+    }
+    EXPECT_LT(last, first) << name;
+    model->eval();
+    EXPECT_EQ((*model)(x).dim(0), 2) << name;
+  }
+}
+
+TEST(Models, WhatCannotBeIsRefusedByName) {
+  const auto message = [](std::string_view name, const ModelOptions& options) -> std::string {
+    try {
+      make_model(name, options);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_THAT(message("resnet19", {}), HasSubstr("no model 'resnet19'; there are mlp, lenet"));
+  EXPECT_THAT(message("lenet", {.size = 3}), HasSubstr("[lenet] pictures of 3x3"));
+  EXPECT_THAT(message("vit_tiny", {.size = 30}), HasSubstr("[vit] pictures of 30x30"));
+  EXPECT_THAT(message("unet", {.size = 40}), HasSubstr("multiple of 16"));
+  EXPECT_THAT(message("mlp", {.classes = -1}), HasSubstr("negative"));
+}
+
+}  // namespace
+}  // namespace plimsoll::nn
