@@ -18,8 +18,11 @@ DType statistics_dtype(DType dtype) { return std::min(dtype, DType::f32); }
 void require_parameters(const OpInputs& inputs, int i, int last, std::int64_t count) {
   const DType dtype = inputs.dtype(i);
   if (dtype != inputs.dtype(0) && dtype != statistics_dtype(inputs.dtype(0))) {
-    inputs.fail(fmt::format("input {} must be {} or {}", i, dtype_name(inputs.dtype(0)),
-                            dtype_name(statistics_dtype(inputs.dtype(0)))));
+    const DType wide = statistics_dtype(inputs.dtype(0));
+    inputs.fail(wide == inputs.dtype(0)
+                    ? fmt::format("input {} must be {}", i, dtype_name(wide))
+                    : fmt::format("input {} must be {} or {}", i, dtype_name(inputs.dtype(0)),
+                                  dtype_name(wide)));
   }
   const TensorType expected{dtype, Shape{count}};
   for (int at = i; at <= last && at < inputs.count(); ++at) {

@@ -103,18 +103,18 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 }
 
 Tensor reshape(const Tensor& x, const std::vector<std::int64_t>& shape) {
+  const TensorType type = x.type();
+  const Attributes given = {{"shape", shape}};
+  const OpInputs inputs(kReshape, {&type, 1}, given);
   std::vector<std::int64_t> dims = shape;
   std::int64_t known = 1;
   std::int64_t* open = nullptr;
   for (std::int64_t& extent : dims) {
-    if (extent != -1) {
-      known *= extent;
-    } else if (open == nullptr) {
+    if (extent == -1) {
+      if (open != nullptr) inputs.fail("at most one extent can be -1");
       open = &extent;
-    } else {
-      const TensorType type = x.type();
-      const Attributes given = {{"shape", shape}};
-      OpInputs(kReshape, {&type, 1}, given).fail("at most one extent can be -1");
+    } else if (__builtin_mul_overflow(known, extent, &known)) {
+      inputs.fail(fmt::format("{} elements do not fit", x.elements()));
     }
   }
   if (open != nullptr) *open = known == 0 ? 0 : x.elements() / known;

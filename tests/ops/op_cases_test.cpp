@@ -175,6 +175,48 @@ void check_traced(const OpDef& def, const OpCase& c) {
   }
 }
 
+/// Where an output may be written over an input, doing so changes nothing.
+void check_in_place(const OpDef& def, const OpCase& c) {
+  if (def.in_place.empty() || def.writes != 0) return;
+  const ops::Kernel& kernel = *ops::cpu_kernels().find(def);
+  const auto expected = ops::call(def, c.inputs, c.attributes);
+  for (const ops::InPlace& pair : def.in_place) {
+    const auto written = static_cast<std::size_t>(pair.output);
+    const auto over = static_cast<std::size_t>(pair.input);
+    if (over >= c.inputs.size() || expected[written].type() != c.inputs[over].type()) continue;
+    if (expected[written].elements() == 0) continue;
+    std::vector<Tensor> inputs = cloned(c.inputs);
+    std::vector<Tensor> outputs = cloned(expected);
+    outputs[written] = inputs[over];
+    std::vector<TensorType> in_types;
+    std::vector<TensorType> out_types;
+    std::vector<ops::TensorView> in;
+    std::vector<ops::TensorView> out;
+    for (Tensor& input : inputs) {
+      in_types.push_back(input.type());
+      in.push_back({input.raw_mutable_data(), input.type()});
+    }
+    for (Tensor& output : outputs) {
+      out_types.push_back(output.type());
+      out.push_back({output.raw_mutable_data(), output.type()});
+    }
+    const auto state = kernel.prepare == nullptr
+                           ? nullptr
+                           : kernel.prepare({def, in_types, c.attributes}, out_types);
+    const Block workspace = test::op_cases_device().allocate(
+        state == nullptr ? 0 : state->workspace, Tag::workspace, "test");
+    kernel.run({.outputs = out,
+                .inputs = in,
+                .attributes = c.attributes,
+                .state = state.get(),
+                .workspace = workspace.data()});
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      EXPECT_TRUE(same_bits(outputs[i], expected[i]))
+          << "output " << i << " with output " << written << " over input " << over;
+    }
+  }
+}
+
 /// Sum of all floating outputs, each element with a weight of its own.
 double weighed(const std::vector<Tensor>& outputs, const std::vector<Tensor>& weights) {
   double total = 0;
@@ -274,6 +316,7 @@ TEST_P(Op, IsAsRecordedInEveryDtypeLayoutAndMode) {
     check_dtypes(def, *c);
     check_gaps(def, *c);
     check_traced(def, *c);
+    check_in_place(def, *c);
     differentiated = check_gradient(def, *c) || differentiated;
   }
   EXPECT_TRUE(differentiated || def.gradient == nullptr) << "no case tests the gradient";
