@@ -12,8 +12,8 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr std::int64_t kEjectionSteps = 4000;
-constexpr std::int64_t kSearchSteps = 2000;
-constexpr int kSearchRuns = 6;
+constexpr std::int64_t kSearchSteps = 12'000;
+constexpr int kHalvings = 4;
 constexpr int kIdleRounds = 4;
 constexpr int kMaxDoublings = 12;
 
@@ -41,8 +41,10 @@ class Improver {
       const std::int64_t scale = std::int64_t{1} << std::min(round, kMaxDoublings);
       const Units before = result_.solution.height;
       const Units bound = result_.lower_bound;
-      if (searchable) search(scale * kSearchSteps);
-      if (!done()) eject(scale * kEjectionSteps);
+      if (searchable) search_goal(scale * kSearchSteps);
+      // Where a capacity is all that counts, a lower height than before is worth little.
+      if (searchable && !until_deadline && !done()) halve(scale * kSearchSteps / 4);
+      if (!done()) eject(scale * (until_deadline ? kEjectionSteps / 4 : kEjectionSteps));
       const bool moved = result_.solution.height < before || result_.lower_bound > bound;
       idle = moved ? 0 : idle + 1;
     }
@@ -66,29 +68,38 @@ class Improver {
     return pairs <= kSearchPairs;
   }
 
-  /// Seeks the goal; where it is not found, half way to it, and so on.
-  void search(std::int64_t steps) {
-    Units target = goal();
-    for (int tries = 0; tries < 4 && !done(); ++tries) {
-      if (!search_ || searched_ != target) {
-        search_ = std::make_unique<PlacementSearch>(problem_, target, seed_ + 7 * ++searches_);
-        searched_ = target;
+  /// Seeks the goal, and goes on where it left off as long as the goal is the same.
+  void search_goal(std::int64_t steps) {
+    while (!done()) {
+      if (!search_ || searched_ != goal()) {
+        searched_ = goal();
+        search_ = std::make_unique<PlacementSearch>(problem_, searched_, seed_);
       }
-      auto outcome = PlacementSearch::Outcome::gave_up;
-      for (int run = 0; run < kSearchRuns && outcome == PlacementSearch::Outcome::gave_up; ++run) {
-        if (deadline_.passed()) return;
-        outcome = search_->run(steps, deadline_);
-      }
+      const auto outcome = search_->run(steps, deadline_);
+      if (outcome == PlacementSearch::Outcome::found) result_.solution = search_->solution();
+      if (outcome != PlacementSearch::Outcome::impossible) return;
+      result_.lower_bound = searched_ + 1;
+      halve(steps);
+    }
+  }
+
+  /// Seeks a height half way to the goal, or from where that fails half way back. Either end moves.
+  void halve(std::int64_t steps) {
+    Units below = goal() - 1;  // not found at this height
+    for (int tries = 0; tries < kHalvings && height() - below > 1 && !done(); ++tries) {
+      const Units target = below + (height() - below) / 2;
+      PlacementSearch search(problem_, target, seed_);
+      const auto outcome = search.run(steps, deadline_);
       if (outcome == PlacementSearch::Outcome::found) {
-        result_.solution = search_->solution();
-        target = goal();
-      } else {
-        if (outcome == PlacementSearch::Outcome::impossible) result_.lower_bound = target + 1;
-        // A capacity is all that counts where one is given: no half measures until it is refuted.
-        target = std::max(goal(), target + (height() - target) / 2);
-        if (outcome == PlacementSearch::Outcome::impossible) tries = -1;
+        result_.solution = search.solution();
+        tries = -1;
+        continue;
       }
-      if (target >= height()) return;
+      below = target;
+      if (outcome == PlacementSearch::Outcome::impossible) {
+        result_.lower_bound = target + 1;
+        tries = -1;
+      }
     }
   }
 
@@ -113,7 +124,6 @@ class Improver {
   EjectionSearch ejection_;
   std::unique_ptr<PlacementSearch> search_;
   Units searched_ = -1;
-  std::uint64_t searches_ = 0;
   Improvement result_;
 };
 

@@ -1,8 +1,12 @@
 #include "plan/placement_search.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <deque>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,7 +15,8 @@ namespace {
 
 constexpr Units kNone = std::numeric_limits<Units>::max();
 constexpr std::size_t kFailedStates = std::size_t{1} << 20;
-constexpr std::int64_t kStepsBetweenLooks = 256;
+constexpr std::int64_t kStepsBetweenLooks = 64;
+constexpr std::int64_t kStepsOfShortRun = 500;
 
 std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 32)) * 0xd6e8feb86659fd93u;
@@ -25,6 +30,12 @@ struct Key {
   std::uint64_t b = 0;
   bool operator==(const Key&) const = default;
 };
+
+/// 1, 1, 2, 1, 1, 2, 4, ...: lengths of runs that waste little, whatever length would do.
+std::int64_t luby(std::uint64_t i) {
+  while (!std::has_single_bit(i + 1)) i -= std::bit_floor(i) - 1;
+  return static_cast<std::int64_t>((i + 1) / 2);
+}
 
 std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
@@ -100,7 +111,8 @@ struct PlacementSearch::State {
     return sum;
   }
 
-  /// The section to decide on: few candidates, and none of them could have anything below it.
+  /// The section to decide on: none of its candidates could have anything below it. Besides, it has
+  /// few candidates; in every other run it is among the lowest, too.
   std::int32_t choose(const std::vector<std::int32_t>& open, std::int32_t first,
                       std::int32_t last) {
     std::fill(candidates.begin() + first, candidates.begin() + last, 0);
@@ -117,13 +129,14 @@ struct PlacementSearch::State {
         if (base[s] == from) candidates[s] += weight;
       }
     }
+    const auto rank = [&](std::int32_t s) {
+      const std::size_t at = index(s);
+      return std::tuple(lowest_first ? base[at] : 0, candidates[at], -top[at]);
+    };
     std::int32_t best = -1;
     for (std::int32_t s = first; s < last; ++s) {
       if (top[index(s)] < 0 || candidates[index(s)] >= kOpenBelow) continue;
-      if (best < 0 || candidates[index(s)] < candidates[index(best)] ||
-          (candidates[index(s)] == candidates[index(best)] && top[index(s)] > top[index(best)])) {
-        best = s;
-      }
+      if (best < 0 || rank(s) < rank(best)) best = s;
     }
     return best;
   }
@@ -266,36 +279,47 @@ struct PlacementSearch::State {
     return false;
   }
 
+  /// Which candidate comes first: a matter of luck, so each run has another taste.
   void make_scores() {
-    const std::uint64_t kind = runs % 3;
-    const double noise = runs < 3 ? 0 : 0.5 + random.uniform();
+    const double noise = runs < 3 ? 0 : 3 * random.uniform();
+    const double by_size = runs < 3 ? (runs == 0 ? 0 : 1) : 1.5 * random.uniform();
+    const double by_sections = runs < 3 ? (runs == 2 ? 0 : 1) : 1.5 * random.uniform();
     for (std::size_t i = 0; i < score.size(); ++i) {
       const Item& it = problem.items[i];
-      const auto size = static_cast<double>(it.size);
-      const auto sections = static_cast<double>(it.sections());
-      const double value = kind == 0 ? sections : kind == 1 ? sections * size : size;
-      score[i] = value * (1 + noise * random.uniform());
+      score[i] = std::pow(static_cast<double>(it.size), by_size) *
+                 std::pow(static_cast<double>(it.sections()), by_sections) *
+                 (1 + noise * random.uniform());
     }
+    lowest_first = runs % 2 == 1;
   }
 
-  Outcome run(std::int64_t limit, Deadline& until) {
+  Outcome run_once(std::int64_t limit) {
     make_scores();
     ++runs;
-    deadline = &until;
     steps_left = limit;
     cut = false;
     trail.clear();
     std::fill(low.begin(), low.end(), Units{0});
     if (frames.empty()) frames.resize(1);
     frames[0].open.resize(problem.items.size());
-    for (std::size_t i = 0; i < problem.items.size(); ++i) {
-      frames[0].open[i] = static_cast<std::int32_t>(i);
-    }
+    std::iota(frames[0].open.begin(), frames[0].open.end(), 0);
     if (solve(0)) {
       found.height = height_of(problem, found.offsets);
       return Outcome::found;
     }
     return cut ? Outcome::gave_up : Outcome::impossible;
+  }
+
+  Outcome run(std::int64_t limit, Deadline& until) {
+    deadline = &until;
+    const std::int64_t unit =
+        std::max(kStepsOfShortRun, 3 * static_cast<std::int64_t>(problem.items.size()));
+    const std::int64_t end = steps + limit;
+    do {
+      const Outcome outcome = run_once(unit * luby(runs + 1));
+      if (outcome != Outcome::gave_up) return outcome;
+    } while (steps < end && !until.was_passed());
+    return Outcome::gave_up;
   }
 
   struct Frame {
@@ -322,6 +346,7 @@ struct PlacementSearch::State {
   std::int64_t steps = 0;
   std::int64_t steps_left = 0;
   bool cut = false;
+  bool lowest_first = false;
 };
 
 PlacementSearch::PlacementSearch(const Problem& problem, Units capacity, std::uint64_t seed)

@@ -22,7 +22,7 @@ class PlacementSearch {
   PlacementSearch(const Problem& problem, Units capacity, std::uint64_t seed);
   ~PlacementSearch();
 
-  /// Another run, of at most `steps` steps.
+  /// Goes on for about `steps` steps more: several runs.
   Outcome run(std::int64_t steps, Deadline& deadline);
   /// After `found`.
   const Solution& solution() const;
