@@ -46,15 +46,34 @@ class BatchStage final : public Stage, private Placement {
     inbox_.start(epoch);
     reset();
   }
-  StatePtr save() const override { return inbox_.position(delivered_); }
-  void restore(const State& state) override {
-    inbox_.restore(state);
-    reset();
+  /// From the first row of the batch that is being filled; errors among its rows that have gone out
+  /// already are not to go out again.
+  StatePtr save() const override {
+    return make_state({seen_ > delivered_ ? seen_ - delivered_ : 0}, {inbox_.position(delivered_)});
   }
-  std::size_t state_words() const override { return inbox_.state_words(); }
+  void restore(const State& state) override {
+    inbox_.restore(*state.inputs.at(0));
+    reset();
+    seen_ = state.words.at(0);
+  }
+  std::size_t state_words() const override { return 1 + inbox_.state_words(); }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t /*max*/) override {
+    for (;;) {
+      try {
+        return fill(out);
+      } catch (const DataError&) {
+        if (inbox_.taken() > seen_) {
+          seen_ = inbox_.taken();
+          throw;
+        }
+      }
+    }
+  }
+
+ private:
+  Pull fill(ElementBlock& out) {
     while (have_ < size_) {
       // With nothing under way, places count from the next row again.
       if (placed_ == 0) next_place_ = have_;
@@ -74,13 +93,13 @@ class BatchStage final : public Stage, private Placement {
     return Pull::ready;
   }
 
- private:
   void reset() {
     open_.clear();
     have_ = 0;
     next_place_ = 0;
     placed_ = 0;
     delivered_ = 0;
+    seen_ = 0;
   }
 
   Pull finish(ElementBlock& out) {
@@ -136,6 +155,7 @@ class BatchStage final : public Stage, private Placement {
                                     spec.dtype, engine_.device(), options_);
         column.base = static_cast<std::byte*>(column.rows.raw_mutable_data());
       } else if (!spec.dims->empty()) {
+        inbox_.pop();
         throw DataError("[batch] byte strings can be batched one per element only");
       }
       batch.push_back(std::move(column));
@@ -221,6 +241,7 @@ class BatchStage final : public Stage, private Placement {
   std::size_t placed_ = 0;      ///< places given to elements that are still with the input
   std::uint64_t first_id_ = 0;
   std::uint64_t delivered_ = 0;  ///< units of the input in batches that have gone out
+  std::uint64_t seen_ = 0;       ///< units whose errors have gone out
 };
 
 ElementSpec batched(const ElementSpec& spec, std::int64_t extent) {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/base/system.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 namespace plimsoll::data {
@@ -14,141 +13,133 @@ namespace {
 
 constexpr std::size_t kMostSkippedListed = 10'000;
 
-int thread_count(int asked) {
-  if (asked < 0) {
-    throw InvalidArgument(fmt::format("[Pipeline] {} threads; give 1 or more, or 0", asked));
-  }
-  return asked == 0 ? default_threads() : asked;
-}
-
 /// Better an error than a hang.
 std::exception_ptr stalled() {
   return std::make_exception_ptr(
       InternalError("[Pipeline::next] nothing runs and nothing is ready; please report this"));
 }
 
+bool is_out_of_memory(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const OutOfMemory&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
-Engine::Engine(const Device& device, const PipelineOptions& options)
-    : options_(options),
-      device_(device),
-      budget_(device.budget().child(options.name, options.limit)),
-      label_(budget_.path()),
-      user_(budget_.account(Tag::user, "delivered")),
-      threads_(thread_count(options.threads)) {}
+Engine::Engine(Runtime& runtime, Section* section) : runtime_(runtime), section_(section) {
+  const std::lock_guard lock(runtime_.mutex);
+  runtime_.engines.push_back(this);
+}
 
-Engine::~Engine() { stop(); }
+void Engine::retire() {
+  std::unique_lock lock(runtime_.mutex);
+  if (std::exchange(retired_, true)) return;
+  ++wanted_;
+  runtime_.changed.wait(lock, [&] { return !busy_; });
+  std::erase(runtime_.engines, this);
+  std::erase(runtime_.ready, this);
+}
+
+// ---- Memory
 
 TensorOptions Engine::tensor_options(Tag tag, std::string_view stage) const {
-  return {
-      .tag = tag, .label = label_, .stream = kHostStream, .account = budget_.account(tag, stage)};
+  return {.tag = tag,
+          .label = runtime_.label,
+          .stream = kHostStream,
+          .account = runtime_.budget.account(tag, stage)};
 }
 
 void Engine::deliver(const Element& element) const {
   for (const Value& value : element) {
     if (value.is_scalar()) continue;
     const Storage& storage = *value.tensor().storage();
-    if (storage.tag() != Tag::input || storage.label() != label_ || !storage.block()) continue;
-    storage.block().recharge(user_);
+    const bool ours = storage.tag() == Tag::input || storage.tag() == Tag::shuffle;
+    if (!ours || storage.label() != runtime_.label || !storage.block()) continue;
+    storage.block().recharge(runtime_.user);
   }
 }
 
 Bytes Engine::spare() const {
-  const Bytes available = budget_.available();
-  const Bytes held = task_bytes_.load();
-  const Bytes coming = promised_ > held ? promised_ - held : 0;
+  const Bytes available = runtime_.budget.available();
+  const Bytes promised = runtime_.promised;
+  const Bytes held = runtime_.task_bytes;
+  const Bytes coming = promised > held ? promised - held : 0;
   return available > coming ? available - coming : 0;
 }
 
-bool Engine::admits(Bytes bytes) const { return in_flight_ == 0 || bytes <= spare(); }
+bool Engine::admits(Bytes bytes) {
+  if (runtime_.in_flight == 0 || bytes <= spare()) return true;
+  starved_ = true;
+  return false;
+}
+
+// ---- Tasks and the strand
 
 void Engine::submit(std::shared_ptr<Task> task, Bytes credit) {
-  ++in_flight_;
-  promised_ += credit;
+  ++runtime_.in_flight;
+  runtime_.promised += credit;
   task->credit_ = credit;
+  task->engine_ = this;
   {
-    const std::lock_guard lock(mutex_);
-    // Threads begin with the first task: a pipeline without parallel stages has none.
-    if (pool_.empty()) {
-      for (int i = 0; i < threads_; ++i) pool_.emplace_back([this] { work(); });
-    }
-    queue_.push_back(std::move(task));
+    const std::lock_guard lock(runtime_.mutex);
+    runtime_.start_threads();
+    runtime_.tasks.push_back(std::move(task));
   }
-  idle_.notify_one();
+  runtime_.idle.notify_one();
 }
 
-void Engine::set_stages(Stage* root, std::vector<Stage*> ahead) {
-  root_ = root;
-  ahead_ = std::move(ahead);
+void Engine::kick() {
+  const std::lock_guard lock(runtime_.mutex);
+  runtime_.kick(*this);
 }
 
-void Engine::work() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    idle_.wait(lock, [&] { return stopping_ || !queue_.empty() || (kick_ && !busy_); });
-    if (stopping_) return;
-    if (kick_ && !busy_) {
-      kick_ = false;
-      busy_ = true;
-      lock.unlock();
-      run_strand();
-      lock.lock();
-      continue;
-    }
-    const std::shared_ptr<Task> task = std::move(queue_.front());
-    queue_.pop_front();
+/// For a pool thread that found the strand free.
+void Engine::run_strand(std::unique_lock<std::mutex>& lock) {
+  busy_ = true;
+  ++runtime_.busy;
+  bool again = true;
+  while (again && !runtime_.stopping) {
+    kicked_ = false;
     lock.unlock();
-    task->run();
-    lock.lock();
-    finished_.push_back(task);
-    if (busy_) continue;  // whoever has the strand looks again before letting it go
-    busy_ = true;
-    lock.unlock();
-    run_strand();
-    lock.lock();
-  }
-}
-
-/// For a pool thread that has just taken the strand.
-void Engine::run_strand() {
-  for (;;) {
     apply_finished();
-    bool waits = false;
-    {
-      const std::lock_guard lock(mutex_);
-      waits = waiting_ && !result_;
-    }
-    if (waits && !stopping_) {
-      Result result = poll();
-      if (result.pull != Pull::pending || result.error) {
-        const std::lock_guard lock(mutex_);
-        result_ = std::move(result);
-      }
-    }
+    const bool more = section_ != nullptr ? section_->serve() : serve_consumer();
     pump();
-    const std::lock_guard lock(mutex_);
-    if (waits && !result_ && in_flight_ == 0 && finished_.empty()) {
-      result_ = Result{Pull::pending, stalled(), {}};
-    }
-    // A consumer that came to wait in the meantime would otherwise find nobody polling for it.
-    const bool unserved = waiting_ && !result_ && !waits;
-    if ((finished_.empty() && !unserved) || stopping_) {
-      busy_ = false;
-      strand_.notify_all();
-      return;
-    }
+    lock.lock();
+    again = more || kicked_ || !finished_.empty();
+    if (again && should_yield()) break;
   }
+  busy_ = false;
+  --runtime_.busy;
+  if (again) runtime_.kick(*this);
+  runtime_.changed.notify_all();
+}
+
+bool Engine::serve_consumer() {
+  {
+    const std::lock_guard lock(runtime_.mutex);
+    if (!waiting_ || result_) return false;
+  }
+  Result result = poll();
+  if (result.open()) return false;
+  const std::lock_guard lock(runtime_.mutex);
+  result_ = std::move(result);
+  return false;
 }
 
 void Engine::apply_finished() {
   std::vector<std::shared_ptr<Task>> finished;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(runtime_.mutex);
     finished.swap(finished_);
   }
   for (const auto& task : finished) {
-    --in_flight_;
-    promised_ -= task->credit_;
+    --runtime_.in_flight;
+    runtime_.promised -= task->credit_;
     task->finish();
   }
 }
@@ -162,43 +153,23 @@ void Engine::pump() {
 
 void Engine::take_strand(std::unique_lock<std::mutex>& lock) {
   ++wanted_;
-  strand_.wait(lock, [&] { return !busy_; });
+  runtime_.changed.wait(lock, [&] { return !busy_ && !runtime_.held; });
   --wanted_;
   busy_ = true;
+  ++runtime_.busy;
 }
 
-/// Lets the strand go and has the stages ahead pumped by the pool, where there are any.
-void Engine::release_strand() {
-  bool kicked = false;
-  {
-    const std::lock_guard lock(mutex_);
-    busy_ = false;
-    if (!ahead_.empty() && !cancelled_ && !stopping_) {
-      if (pool_.empty()) {
-        for (int i = 0; i < threads_; ++i) pool_.emplace_back([this] { work(); });
-      }
-      kick_ = true;
-      kicked = true;
-    }
-    strand_.notify_all();
-  }
-  if (kicked) idle_.notify_one();
+/// With the mutex.
+void Engine::let_go() {
+  busy_ = false;
+  --runtime_.busy;
+  runtime_.changed.notify_all();
+  if (!runtime_.ready.empty()) runtime_.idle.notify_all();
 }
+
+// ---- The consumer
 
 Engine::Result Engine::poll() {
-  Result result = poll_root();
-  if (!result.error) return result;
-  try {
-    std::rethrow_exception(result.error);
-  } catch (const OutOfMemory&) {
-    // What runs will give its memory back; only when nothing does is the answer final.
-    if (in_flight_ > 0) return {};
-  } catch (...) {  // the consumer's to see
-  }
-  return result;
-}
-
-Engine::Result Engine::poll_root() {
   Result result;
   demand_ = true;
   try {
@@ -213,88 +184,162 @@ Engine::Result Engine::poll_root() {
     result.error = std::current_exception();
   }
   demand_ = false;
+  // What runs may give memory back; only when nothing does any more is the answer final.
+  if (result.error && !alone() && is_out_of_memory(result.error)) return {};
+  return result;
+}
+
+/// Nothing else runs. What is refused even so may have been kept away by what is held ahead: that
+/// goes, to be made again later, before the answer is final.
+Engine::Result Engine::poll_alone() {
+  runtime_.alone = true;
+  Result result = poll();
+  if (result.error && is_out_of_memory(result.error)) {
+    root_->restore(*root_->save());
+    runtime_.last_resort = true;
+    result = poll();
+    runtime_.last_resort = false;
+  }
+  runtime_.alone = false;
   return result;
 }
 
 std::optional<Element> Engine::next() {
-  std::unique_lock lock(mutex_);
-  if (cancelled_) return std::nullopt;
+  std::unique_lock lock(runtime_.mutex);
+  if (runtime_.cancelled) return std::nullopt;
   take_strand(lock);
   Result result;
-  for (;;) {
+  while (!runtime_.cancelled) {
+    kicked_ = false;
     lock.unlock();
     apply_finished();
     result = poll();
     lock.lock();
-    if (result.pull != Pull::pending || result.error || cancelled_) break;
-    if (!finished_.empty()) continue;
-    if (in_flight_ == 0) {
-      result.error = stalled();
-      break;
-    }
+    if (!result.open()) break;
+    if (kicked_ || !finished_.empty()) continue;
     waiting_ = true;
-    busy_ = false;
-    strand_.notify_all();
-    strand_.wait(lock, [&] { return (result_ || cancelled_) && !busy_; });
+    let_go();
+    runtime_.changed.wait(lock, [&] {
+      return !busy_ && !runtime_.held &&
+             (result_ || runtime_.cancelled || listed_ || runtime_.quiet());
+    });
     waiting_ = false;
     busy_ = true;
+    ++runtime_.busy;
     if (result_) {
       result = std::move(*result_);
       result_.reset();
       break;
     }
-    if (cancelled_) break;
+    if (runtime_.cancelled) break;
+    if (listed_) {
+      std::erase(runtime_.ready, this);
+      listed_ = false;
+      continue;
+    }
+    runtime_.held = true;
+    lock.unlock();
+    apply_finished();
+    result = poll_alone();
+    lock.lock();
+    runtime_.held = false;
+    if (!result.open()) break;
+    if (!kicked_ && runtime_.outside == 0 && runtime_.tasks.empty() && runtime_.ready.empty()) {
+      result.error = stalled();
+      break;
+    }
   }
-  const bool cancelled = cancelled_;
+  const bool cancelled = runtime_.cancelled;
+  let_go();
+  if (!ahead_.empty() && !cancelled) runtime_.kick(*this);
   lock.unlock();
-  release_strand();
   if (cancelled) return std::nullopt;
-  if (result.error) std::rethrow_exception(result.error);
+  if (result.error) std::rethrow_exception(std::exchange(result.error, nullptr));
   if (result.pull != Pull::ready) return std::nullopt;
   return std::move(result.element);
 }
 
-void Engine::with_strand(const std::function<void()>& work) {
-  {
-    std::unique_lock lock(mutex_);
-    take_strand(lock);
+void Engine::with_strands(const std::function<void()>& work, bool drained) {
+  std::unique_lock lock(runtime_.mutex);
+  ++runtime_.holds_wanted;
+  runtime_.changed.wait(lock, [&] { return runtime_.busy == 0 && !runtime_.held; });
+  --runtime_.holds_wanted;
+  runtime_.held = true;
+  const auto resume = [&] {
+    runtime_.held = false;
+    runtime_.changed.notify_all();
+    if (!runtime_.ready.empty()) runtime_.idle.notify_all();
+  };
+  try {
+    if (drained) {
+      runtime_.changed.wait(lock, [&] { return runtime_.running == 0 && runtime_.tasks.empty(); });
+    }
+    lock.unlock();
+    // Nobody else looks at the list of engines' results meanwhile; they hold memory.
+    if (drained) {
+      for (Engine* const engine : runtime_.engines) engine->apply_finished();
+    }
+    work();
+  } catch (...) {
+    lock.lock();
+    resume();
+    throw;
   }
+  lock.lock();
+  // What was to be done ahead is not to begin again at once.
+  if (drained) {
+    for (Engine* const engine : runtime_.engines) engine->listed_ = engine->kicked_ = false;
+    runtime_.ready.clear();
+  }
+  resume();
+}
+
+void Engine::wait_outside() {
+  const std::lock_guard lock(runtime_.mutex);
+  ++runtime_.outside;
+}
+
+void Engine::end_wait_outside() {
+  const std::lock_guard lock(runtime_.mutex);
+  --runtime_.outside;
+  runtime_.kick(*this);
+}
+
+void Engine::with_own_strand(const std::function<void()>& work) {
+  std::unique_lock lock(runtime_.mutex);
+  ++wanted_;
+  runtime_.changed.wait(lock, [&] { return !busy_; });
+  --wanted_;
+  busy_ = true;
+  ++runtime_.busy;
+  lock.unlock();
   try {
     work();
   } catch (...) {
-    release_strand();
+    lock.lock();
+    let_go();
     throw;
   }
-  release_strand();
+  lock.lock();
+  let_go();
 }
 
 void Engine::cancel() {
-  const std::lock_guard lock(mutex_);
-  cancelled_ = true;
-  strand_.notify_all();
-}
-
-void Engine::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    cancelled_ = true;
-    queue_.clear();
-  }
-  idle_.notify_all();
-  strand_.notify_all();
-  for (std::thread& thread : pool_) thread.join();
-  pool_.clear();
+  const std::lock_guard lock(runtime_.mutex);
+  runtime_.cancelled = true;
+  runtime_.changed.notify_all();
 }
 
 void Engine::note_skipped(SkippedElement skipped) {
-  const std::lock_guard lock(mutex_);
-  if (skipped_.size() < kMostSkippedListed) skipped_.push_back(std::move(skipped));
+  const std::lock_guard lock(runtime_.mutex);
+  if (runtime_.skipped.size() < kMostSkippedListed) {
+    runtime_.skipped.push_back(std::move(skipped));
+  }
 }
 
 std::vector<SkippedElement> Engine::skipped() const {
-  const std::lock_guard lock(mutex_);
-  return skipped_;
+  const std::lock_guard lock(runtime_.mutex);
+  return runtime_.skipped;
 }
 
 }  // namespace plimsoll::data

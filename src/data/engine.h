@@ -1,52 +1,52 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <plimsoll/data/pipeline.h>
 
+#include "data/runtime.h"
 #include "data/stage.h"
 
 namespace plimsoll::data {
 
-/// Work for a pool thread. `run` is called once, on a pool thread and without any lock; `finish`
-/// on the strand afterwards.
-class Task {
+/// What a section does when its strand is run.
+class Section {
  public:
-  virtual ~Task() = default;
-  virtual void run() noexcept = 0;
-  virtual void finish() = 0;
-
- private:
-  friend class Engine;
-  Bytes credit_ = 0;
+  virtual ~Section() = default;
+  /// Makes elements as far as there is room; on the strand. True: there is more to do at once.
+  virtual bool serve() = 0;
 };
 
-/// What all stages of a running pipeline share: its budget, its threads, and the strand.
+/// A section of a running pipeline as its stages see it: memory, tasks, and its strand.
 ///
-/// The strand is the right to run the stages; one thread has it at a time. The consumer takes it in
-/// next(); while the consumer waits or is away, a pool thread that has finished a task takes it if
-/// it is free, hands on results, submits what has become runnable, and lets it go. Pool threads
-/// never wait for it or for memory: a task is submitted only when its input, its place and its
-/// byte credit are there.
+/// The strand is the right to run the section's stages; one thread has it at a time. The consumer
+/// takes that of the last section in next(); while the consumer waits or is away, a pool thread
+/// that has finished a task takes it if it is free, hands on results, submits what has become
+/// runnable, and lets it go. A task is submitted only when its input, its place and its byte credit
+/// are there.
 class Engine {
  public:
-  Engine(const Device& device, const PipelineOptions& options);
-  ~Engine();
+  /// `section` is null for the one that gives the consumer its elements.
+  explicit Engine(Runtime& runtime, Section* section = nullptr);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() { retire(); }
+  /// Waits for whoever has the strand; it is never run again. Before the section's stages go.
+  void retire();
+
+  Runtime& runtime() const { return runtime_; }
 
   // Memory.
 
-  const Device& device() const { return device_; }
-  const Budget& budget() const { return budget_; }
+  const Device& device() const { return runtime_.device; }
+  const Budget& budget() const { return runtime_.budget; }
   /// For tensors that stages make; delivered ones are recharged.
   TensorOptions tensor_options(Tag tag, std::string_view stage) const;
   /// Charges what the consumer receives to Tag::user.
@@ -54,88 +54,96 @@ class Engine {
   /// Bytes that could be taken now and still leave what the tasks under way may need.
   Bytes spare() const;
   /// Bytes that tasks hold now; contexts count here.
-  std::atomic<Bytes>& task_bytes() { return task_bytes_; }
+  std::atomic<Bytes>& task_bytes() const { return runtime_.task_bytes; }
 
   // Tasks, on the strand.
 
   /// True if a task that needs about `bytes` may run now: nothing else runs, or there is credit.
-  bool admits(Bytes bytes) const;
+  /// If not, the strand is run again when a task has finished.
+  bool admits(Bytes bytes);
   void submit(std::shared_ptr<Task> task, Bytes credit);
-  int in_flight() const { return in_flight_; }
   /// True while the consumer itself waits for what is being pulled.
   bool demand() const { return demand_; }
   void set_demand(bool demand) { demand_ = demand; }
+  /// True if nothing else runs, and tasks are to be run on the spot.
+  bool alone() const { return runtime_.alone; }
+  /// True if, moreover, nothing is held ahead: what is refused now has no room at all.
+  bool last_resort() const { return runtime_.last_resort; }
   /// True if work ahead should stop for now.
-  bool should_yield() const { return wanted_.load(std::memory_order_relaxed) || stopping_; }
+  bool should_yield() const {
+    return wanted_.load(std::memory_order_relaxed) != 0 ||
+           runtime_.holds_wanted.load(std::memory_order_relaxed) != 0 || runtime_.stopping;
+  }
+  /// Has the strand run soon; from any thread.
+  void kick();
+  /// The section waits for a thread that is not the pool's; until it ends, from any thread, things
+  /// are not quiet. The end has the strand run.
+  void wait_outside();
+  void end_wait_outside();
 
   // Settings.
 
-  int threads() const { return threads_; }
-  std::uint64_t seed() const { return options_.seed; }
-  const PipelineOptions& options() const { return options_; }
+  int threads() const { return runtime_.threads; }
+  std::uint64_t seed() const { return runtime_.options.seed; }
+  const PipelineOptions& options() const { return runtime_.options; }
 
   // Running.
 
-  /// `root` gives the elements, `ahead` are pumped; set once before the first next().
-  void set_stages(Stage* root, std::vector<Stage*> ahead);
+  /// Is pumped when the strand is run.
+  void add_ahead(Stage& stage) { ahead_.push_back(&stage); }
+  /// Gives the elements; set once before the first next().
+  void set_root(Stage& root) { root_ = &root; }
   std::optional<Element> next();
-  /// Runs `work` on the strand, with nothing under way but tasks.
-  void with_strand(const std::function<void()>& work);
+  /// Runs `work` while no strand is run, with nothing under way but tasks; `drained`: not even
+  /// those, and nothing begins again before the consumer asks.
+  void with_strands(const std::function<void()>& work, bool drained = false);
+  /// Runs `work` on the strand, waiting for whoever has it.
+  void with_own_strand(const std::function<void()>& work);
   /// Forgets what was pulled for the consumer; on the strand, before the stages start anew.
   void forget_pulled() { block_.clear(); }
   void cancel();
-  /// Ends the threads; tasks that have not begun are dropped.
-  void stop();
 
   void note_skipped(SkippedElement skipped);
   std::vector<SkippedElement> skipped() const;
 
  private:
+  friend class Runtime;
   struct Result {
     Pull pull = Pull::pending;
     std::exception_ptr error;
     Element element;
+    bool open() const { return pull == Pull::pending && !error; }
   };
 
-  void work();
-  void run_strand();
+  void run_strand(std::unique_lock<std::mutex>& lock);
   void take_strand(std::unique_lock<std::mutex>& lock);
-  void release_strand();
+  void let_go();
   void apply_finished();
   void pump();
+  bool serve_consumer();
   Result poll();
-  Result poll_root();
+  Result poll_alone();
 
-  const PipelineOptions options_;
-  const Device device_;
-  const Budget budget_;
-  const std::string label_;
-  const Account user_;
-  const int threads_;
-  std::atomic<Bytes> task_bytes_ = 0;
+  Runtime& runtime_;
+  Section* const section_;
 
   // On the strand.
   Stage* root_ = nullptr;
   std::vector<Stage*> ahead_;
   ElementBlock block_;
-  int in_flight_ = 0;
-  Bytes promised_ = 0;
   bool demand_ = false;
 
-  mutable std::mutex mutex_;
-  std::condition_variable idle_;    ///< pool threads: something to run
-  std::condition_variable strand_;  ///< the strand is free, or a result is there
-  std::deque<std::shared_ptr<Task>> queue_;
+  // Under the runtime's mutex.
   std::vector<std::shared_ptr<Task>> finished_;
-  bool kick_ = false;     ///< stages ahead want pumping
+  bool kicked_ = false;   ///< there is something to do
+  bool listed_ = false;   ///< among those that are ready
   bool busy_ = false;     ///< someone has the strand
   bool waiting_ = false;  ///< the consumer waits for a result
+  bool retired_ = false;
   std::optional<Result> result_;
-  bool cancelled_ = false;
-  std::vector<SkippedElement> skipped_;
+
   std::atomic<int> wanted_ = 0;  ///< threads that wait for the strand
-  std::atomic<bool> stopping_ = false;
-  std::vector<std::thread> pool_;
+  std::atomic<bool> starved_ = false;
 };
 
 }  // namespace plimsoll::data

@@ -5,6 +5,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/out_of_memory.h>
 
+#include "data/blocking_generator.h"
 #include "data/node.h"
 
 namespace plimsoll::data {
@@ -76,7 +77,8 @@ class GeneratorNode final : public Node {
   explicit GeneratorNode(Generator generator)
       : Node("from_generator", generator.name, {}, generator.spec, kUnknown),
         generator_(std::move(generator)) {}
-  StagePtr make(Builder& /*builder*/) const override {
+  StagePtr make(Builder& builder) const override {
+    if (generator_.blocking) return make_blocking_generator(generator_, builder.engine());
     return std::make_unique<GeneratorStage>(generator_);
   }
   bool may_fail() const override { return true; }

@@ -13,19 +13,33 @@ namespace {
 
 class IgnoreErrorsStage final : public CountingStage {
  public:
-  IgnoreErrorsStage(StagePtr input, std::int64_t most, Engine& engine)
-      : CountingStage(std::move(input)), most_(most), engine_(engine) {}
+  IgnoreErrorsStage(StagePtr input, std::int64_t most, double rate, Engine& engine)
+      : CountingStage(std::move(input)), most_(most), rate_(rate), engine_(engine) {}
+  void start(std::uint64_t epoch) override {
+    seen_ = 0;
+    CountingStage::start(epoch);
+  }
+  StatePtr save() const override { return make_state({count_, seen_}, {input_->save()}); }
+  void restore(const State& state) override {
+    seen_ = state.words.at(1);
+    CountingStage::restore(state);
+  }
   bool offer(Placement& placement) override { return input_->offer(placement); }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {
+    const std::size_t before = out.size();
     for (;;) {
       try {
-        return input_->next_block(out, max);
+        const Pull pulled = input_->next_block(out, max);
+        seen_ += out.size() - before;
+        return pulled;
       } catch (const TooManyErrors&) {
         throw;
       } catch (const DataError& error) {
-        if (most_ >= 0 && count_ >= static_cast<std::uint64_t>(most_)) {
+        ++seen_;
+        if (most_ >= 0 && static_cast<double>(count_ + 1) >
+                              static_cast<double>(most_) + rate_ * static_cast<double>(seen_)) {
           throw TooManyErrors(
               fmt::format("{} (after {} that were left out)", error.what(), count_));
         }
@@ -37,32 +51,40 @@ class IgnoreErrorsStage final : public CountingStage {
 
  private:
   const std::int64_t most_;
+  const double rate_;
   Engine& engine_;
+  std::uint64_t seen_ = 0;
 };
 
 class IgnoreErrorsNode final : public Node {
  public:
-  IgnoreErrorsNode(NodePtr input, std::int64_t most)
-      : Node("ignore_errors", fmt::format("{}", most), {input}, input->spec(),
-             input->cardinality() == kInfinite ? kInfinite : kUnknown),
-        most_(most) {}
+  IgnoreErrorsNode(NodePtr input, std::int64_t most, double rate)
+      : Node("ignore_errors",
+             rate > 0 ? fmt::format("{}, rate={}", most, rate) : fmt::format("{}", most), {input},
+             input->spec(), input->cardinality() == kInfinite ? kInfinite : kUnknown),
+        most_(most),
+        rate_(rate) {}
   StagePtr make(Builder& builder) const override {
-    return make_ignore_errors(builder.input(*this), most_, builder.engine());
+    return make_ignore_errors(builder.input(*this), most_, rate_, builder.engine());
   }
 
  private:
   std::int64_t most_;
+  double rate_;
 };
 
 }  // namespace
 
-StagePtr make_ignore_errors(StagePtr input, std::int64_t most, Engine& engine) {
-  return std::make_unique<IgnoreErrorsStage>(std::move(input), most, engine);
+StagePtr make_ignore_errors(StagePtr input, std::int64_t most, double rate, Engine& engine) {
+  return std::make_unique<IgnoreErrorsStage>(std::move(input), most, rate, engine);
 }
 
-Dataset Dataset::ignore_errors(std::int64_t most) const {
+Dataset Dataset::ignore_errors(std::int64_t most, double rate) const {
   if (most < -1) throw InvalidArgument(fmt::format("[ignore_errors] {}; give -1 or more", most));
-  return Dataset(std::make_shared<IgnoreErrorsNode>(node_, most));
+  if (!(rate >= 0 && rate <= 1)) {
+    throw InvalidArgument(fmt::format("[ignore_errors] a rate of {}; give 0 to 1", rate));
+  }
+  return Dataset(std::make_shared<IgnoreErrorsNode>(node_, most, rate));
 }
 
 }  // namespace plimsoll::data

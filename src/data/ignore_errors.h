@@ -16,7 +16,8 @@ class TooManyErrors final : public DataError {
   using DataError::DataError;
 };
 
-/// Leaves out what fails in `input` with a DataError, up to `most` in a pass (-1: any number).
-StagePtr make_ignore_errors(StagePtr input, std::int64_t most, Engine& engine);
+/// Leaves out what fails in `input` with a DataError, up to `most` in a pass (-1: any number) and
+/// `rate` of what was seen in it.
+StagePtr make_ignore_errors(StagePtr input, std::int64_t most, double rate, Engine& engine);
 
 }  // namespace plimsoll::data

@@ -8,8 +8,10 @@ namespace plimsoll::data {
 namespace {
 
 constexpr std::size_t kReplayBlock = 256;
-/// Keeping a position copies its words; this many units pay for one of them.
+/// Keeping a position copies its words. A unit pays for this many, and for one more with each so
+/// many bytes of its contents: what is large was dear to make, and is dear to make again.
 constexpr std::uint64_t kWordsPerUnit = 8;
+constexpr Bytes kBytesPerWord = 64;
 
 }  // namespace
 
@@ -36,14 +38,18 @@ Pull Inbox::fill(std::size_t max) {
       --replay_;
     }
   }
-  const auto apart = static_cast<std::int64_t>(std::max<std::uint64_t>(
-      stride_, static_cast<std::uint64_t>(input_->state_words()) / kWordsPerUnit));
   const auto now = static_cast<std::int64_t>(taken_);
-  if (anchors_.empty() || now >= anchors_.back().unit + apart) {
+  if (anchors_.empty() || (now >= anchors_.back().unit + static_cast<std::int64_t>(stride_) &&
+                           worth_ >= input_->state_words())) {
     anchors_.push_back({now, input_->save()});
+    worth_ = 0;
   }
   try {
-    return input_->next_block(block_, max);
+    const Pull pulled = input_->next_block(block_, max);
+    if (!block_.empty()) {
+      worth_ += block_.size() * (kWordsPerUnit + block_.front().nbytes() / kBytesPerWord);
+    }
+    return pulled;
   } catch (const DataError&) {
     ++taken_;
     throw;

@@ -39,6 +39,19 @@ class Inbox {
   StatePtr position(std::uint64_t unit) const;
   StatePtr position() const { return position(taken_); }
   void forget(std::uint64_t unit);
+
+  /// A position that can be kept and used without the inbox: so many units after a state of the
+  /// input.
+  struct Mark {
+    StatePtr state;
+    std::uint64_t units = 0;
+    StatePtr position() const { return make_state({units}, {state}); }
+  };
+  /// Of the last unit taken; after a fill().
+  Mark mark() const {
+    return {anchors_.back().state,
+            static_cast<std::uint64_t>(static_cast<std::int64_t>(taken_) - anchors_.back().unit)};
+  }
   /// Goes to a position; units count from `unit` on.
   void restore(const State& state, std::uint64_t unit = 0);
   std::size_t state_words() const { return 2 + input_->state_words(); }
@@ -56,6 +69,7 @@ class Inbox {
   std::uint64_t taken_ = 0;
   std::uint64_t replay_ = 0;  ///< units to drop before the first
   std::deque<Anchor> anchors_;
+  std::uint64_t worth_ = 0;  ///< of the units since the last anchor, in words
 };
 
 }  // namespace plimsoll::data

@@ -68,24 +68,27 @@ class MapStage final : public OneInputStage {
 
 class MapNode final : public Node {
  public:
-  MapNode(NodePtr input, MapFunction function, int parallel)
-      : Node("map", fmt::format("{}, parallel={}", function.name, parallel), {input},
-             function.output.value_or(ElementSpec::unknown()), input->cardinality()),
+  MapNode(NodePtr input, MapFunction function, const MapOptions& options)
+      : Node("map",
+             fmt::format("{}, parallel={}{}", function.name, options.parallel,
+                         options.ordered ? "" : ", unordered"),
+             {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
         function_(std::move(function)),
-        parallel_(parallel) {}
+        options_(options) {}
   StagePtr make(Builder& builder) const override {
     const std::uint64_t number = builder.number();
     StagePtr input = builder.input(*this);
-    if (parallel_ == 1 || !builder.may_run_ahead()) {
+    if (options_.parallel == 1 || !builder.may_run_ahead()) {
       return std::make_unique<MapStage>(std::move(input), builder.engine(), function_, number);
     }
-    return make_parallel_map(std::move(input), builder.engine(), function_, parallel_, number);
+    return make_parallel_map(std::move(input), builder.engine(), function_, options_, number);
   }
   bool may_fail() const override { return true; }
+  bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }
 
  private:
   MapFunction function_;
-  int parallel_;
+  MapOptions options_;
 };
 
 }  // namespace
@@ -96,7 +99,7 @@ Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
     throw InvalidArgument(
         fmt::format("[map] parallel is {}; give 1 or more, or kAutotune", options.parallel));
   }
-  return Dataset(std::make_shared<MapNode>(node_, std::move(function), options.parallel));
+  return Dataset(std::make_shared<MapNode>(node_, std::move(function), options));
 }
 
 Dataset Dataset::map(std::function<Element(const Element&)> function,

@@ -53,6 +53,8 @@ class Node {
   virtual const IndexedSource* indexed() const { return nullptr; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.
   virtual bool may_fail() const { return false; }
+  /// False where the stream depends on timing, so that a position means nothing.
+  virtual bool can_be_saved() const { return true; }
 
  private:
   std::string kind_;
@@ -65,12 +67,13 @@ class Node {
 /// Makes the stages of a pipeline from its nodes, inputs first.
 class Builder {
  public:
-  explicit Builder(Engine& engine) : engine_(engine) {}
+  explicit Builder(Engine& engine) : engine_(&engine) {}
   /// For datasets that a function gives while running: their stages come and go, so they are kept
   /// out of the lists and run on the strand alone. `base` is the number of the stage that asks.
-  Builder(Engine& engine, std::uint64_t base) : engine_(engine), base_(base), registers_(false) {}
+  Builder(Engine& engine, std::uint64_t base) : engine_(&engine), base_(base), registers_(false) {}
 
-  Engine& engine() { return engine_; }
+  /// The section that is being built.
+  Engine& engine() { return *engine_; }
   /// False where stages must not run ahead.
   bool may_run_ahead() const { return registers_; }
   /// All stages made, inputs before those that use them.
@@ -79,10 +82,12 @@ class Builder {
   std::uint64_t number() const { return number_; }
   /// The running input `index` of `node`, for node.make().
   StagePtr input(const Node& node, std::size_t index = 0) { return build(node.inputs()[index]); }
+  /// The same in a section of its own.
+  StagePtr input(const Node& node, Engine& section);
   StagePtr build(const NodePtr& node);
 
  private:
-  Engine& engine_;
+  Engine* engine_;
   const std::uint64_t base_ = 0;
   const bool registers_ = true;
   std::uint64_t count_ = 0;

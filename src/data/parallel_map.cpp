@@ -18,6 +18,8 @@ namespace {
 
 class ParallelMap;
 
+constexpr int kMostFailures = 2;
+
 /// One element on its way. A pool thread writes `output`, `error`, `taken`, `busy_ns` while the
 /// state is `running`; everything else belongs to the strand.
 struct Slot final : Task {
@@ -33,8 +35,7 @@ struct Slot final : Task {
   bool has_place = false;
   std::uint64_t unit = 0;  ///< units of the input taken, this one included
   Where where = Where::waiting;
-  bool failed = false;    ///< ran out of memory before
-  bool last_try = false;  ///< alone, while the consumer waits for it
+  int failures = 0;  ///< for want of memory
 
   Element output;
   std::exception_ptr error;
@@ -46,13 +47,15 @@ struct Slot final : Task {
 
 class ParallelMap final : public Stage {
  public:
-  ParallelMap(StagePtr input, Engine& engine, const MapFunction& function, int parallel,
-              std::uint64_t number)
+  ParallelMap(StagePtr input, Engine& engine, const MapFunction& function,
+              const MapOptions& options, std::uint64_t number)
       : inbox_(std::move(input)),
         engine_(engine),
         function_(function),
         number_(number),
-        parallel_(parallel == kAutotune ? engine.threads() : parallel),
+        ordered_(options.ordered),
+        parallel_(options.parallel == kAutotune ? engine.threads() : options.parallel),
+        queued_(parallel_ < engine.threads() ? parallel_ : parallel_ + engine.threads()),
         declared_(function.output ? function.output->nbytes().value_or(0) : 0) {
     set_epoch(0);
   }
@@ -81,9 +84,21 @@ class ParallelMap final : public Stage {
     } catch (const Error&) {  // comes again when the consumer asks
     }
   }
+  bool has_tasks() const override { return true; }
+  Bytes held() const override {
+    Bytes bytes = 0;
+    for (const auto& slot : window_) {
+      if (slot->where == Slot::Where::done) bytes += slot->output.nbytes();
+    }
+    return bytes;
+  }
+  std::string setting() const override {
+    return fmt::format("{} {}", parallel_, parallel_ == 1 ? "thread" : "threads");
+  }
   bool offer(Placement& placement) override {
     const auto& output = setting_->function.output;
-    if (!output || !output->nbytes()) return false;
+    // Rows belong to elements in the order of the input.
+    if (!ordered_ || !output || !output->nbytes()) return false;
     placement_ = &placement;
     return true;
   }
@@ -105,14 +120,18 @@ class ParallelMap final : public Stage {
   bool find_place(Slot& slot);
   void run(const std::shared_ptr<Slot>& slot);
   void leave(Slot& slot);
-  [[noreturn]] void throw_too_large(const Slot& slot);
+  void run_alone();
+  bool next_is_done();
   std::size_t window() const;
 
   Inbox inbox_;
   Engine& engine_;
   const MapFunction function_;
   const std::uint64_t number_;
+  const bool ordered_;
   const int parallel_;
+  /// Under way or in the queue: where the threads are the limit, each finds its next task there.
+  const int queued_;
   const Bytes declared_;
   std::shared_ptr<const MapSetting> setting_;
   Placement* placement_ = nullptr;
@@ -121,6 +140,9 @@ class ParallelMap final : public Stage {
   int running_ = 0;
   Bytes largest_ = 0;  ///< taken by any call so far
   bool ended_ = false;
+  Stopwatch no_input_;
+  Stopwatch no_room_;
+  Stopwatch no_memory_;
 };
 
 void Slot::run() noexcept {
@@ -151,9 +173,9 @@ void ParallelMap::finished(Slot& slot) {
   largest_ = std::max(largest_, slot.taken);
   stats_.busy_s += static_cast<double>(slot.busy_ns) * 1e-9;
   slot.where = Slot::Where::done;
-  if (slot.out_of_memory && !slot.last_try) {
+  if (slot.out_of_memory) {
     slot.where = Slot::Where::waiting;
-    slot.failed = true;
+    ++slot.failures;
     slot.out_of_memory = false;
     slot.error = nullptr;
   }
@@ -186,7 +208,6 @@ std::size_t ParallelMap::window() const {
 
 void ParallelMap::run(const std::shared_ptr<Slot>& slot) {
   slot->where = Slot::Where::running;
-  slot->last_try = engine_.demand() && engine_.in_flight() == 0;
   ++running_;
   const Bytes own = slot->has_place ? 0 : declared_;
   engine_.submit(slot, std::max(largest_, own));
@@ -196,7 +217,9 @@ bool ParallelMap::take_input() {
   try {
     const Pull pulled = inbox_.fill(std::max<std::size_t>(1, static_cast<std::size_t>(parallel_)));
     ended_ = pulled == Pull::end;
+    if (pulled == Pull::pending && running_ == 0) no_input_.on();
     if (pulled != Pull::ready) return false;
+    no_input_.off(stats_.wait_input_s);
   } catch (const DataError&) {
     auto slot = std::make_shared<Slot>();
     slot->error = std::current_exception();
@@ -226,64 +249,93 @@ bool ParallelMap::find_place(Slot& slot) {
 
 /// Submits what may run, in stream order.
 void ParallelMap::dispatch(bool ahead) {
+  if (engine_.alone()) return;
   const Bytes own = placement_ != nullptr ? 0 : declared_;
   std::size_t next = 0;
-  while (running_ < parallel_ && !(ahead && engine_.should_yield())) {
+  while (running_ < queued_ && !(ahead && engine_.should_yield())) {
     while (next < window_.size() && window_[next]->where != Slot::Where::waiting) ++next;
     if (next == window_.size()) {
       if (ended_ || window_.size() >= window() || !take_input()) return;
       continue;
     }
-    // What has failed for want of memory is tried again only when the consumer waits for it.
-    if (window_[next]->failed && (ahead || !engine_.demand())) return;
-    if (!engine_.admits(std::max(largest_, own)) || !find_place(*window_[next])) return;
+    // What has failed for want of memory is tried again when the consumer waits for it, and then,
+    // when nothing else runs.
+    const int failures = window_[next]->failures;
+    if (failures > 0 && (ahead || !engine_.demand() || failures >= kMostFailures)) return;
+    if (!engine_.admits(std::max(largest_, own))) {
+      no_memory_.on();
+      return;
+    }
+    if (!find_place(*window_[next])) {
+      no_room_.on();
+      return;
+    }
+    no_memory_.off(stats_.wait_memory_s);
+    no_room_.off(stats_.wait_room_s);
     run(window_[next]);
   }
 }
 
-void ParallelMap::throw_too_large(const Slot& slot) {
+/// While nothing else runs: the oldest one, on the spot. Throws OutOfMemory where there may yet be
+/// room for it, with the element left where it is.
+void ParallelMap::run_alone() {
+  if (window_.empty() && (ended_ || !take_input())) return;
+  Slot& slot = *window_.front();
+  if (slot.where != Slot::Where::waiting) return;
+  find_place(slot);
+  slot.run();
+  stats_.busy_s += static_cast<double>(slot.busy_ns) * 1e-9;
+  largest_ = std::max(largest_, slot.taken);
+  if (!slot.out_of_memory) {
+    slot.where = Slot::Where::done;
+    return;
+  }
+  slot.out_of_memory = false;
+  const std::exception_ptr error = std::exchange(slot.error, nullptr);
+  if (!engine_.last_resort()) std::rethrow_exception(error);
   try {
-    std::rethrow_exception(slot.error);
-  } catch (const OutOfMemory& error) {
-    const OutOfMemoryReport& report = error.report();
+    std::rethrow_exception(error);
+  } catch (const OutOfMemory& refused) {
+    const OutOfMemoryReport& report = refused.report();
     const auto held = by_tag(report.holders);
+    // The consumer may free what it holds and ask again.
     const bool users = std::any_of(held.begin(), held.end(), [](const Holder& holder) {
       return holder.tag == Tag::user && holder.bytes > 0;
     });
     if (users) throw;
-    throw DataError(fmt::format(
+    slot.where = Slot::Where::done;
+    slot.error = std::make_exception_ptr(DataError(fmt::format(
         "[{}] element {} needs {} ({} bytes) more than {} has left even when it runs alone; raise "
         "the budget or leave it out",
         setting_->title, slot.input.to_string(), format_bytes(report.requested), report.requested,
-        report.budget));
+        report.budget)));
   }
+}
+
+/// Out of order, one that is done comes to the front.
+bool ParallelMap::next_is_done() {
+  const auto done = [](const auto& slot) { return slot->where == Slot::Where::done; };
+  if (window_.empty()) return false;
+  if (ordered_ || done(window_.front())) return done(window_.front());
+  const auto found = std::find_if(window_.begin(), window_.end(), done);
+  if (found == window_.end()) return false;
+  std::rotate(window_.begin(), found, found + 1);
+  return true;
 }
 
 Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
   const std::size_t before = out.size();
   for (;;) {
-    while (!window_.empty() && window_.front()->where == Slot::Where::done &&
-           out.size() - before < max) {
+    while (next_is_done() && out.size() - before < max) {
       const std::shared_ptr<Slot> slot = window_.front();
       if (slot->error && out.size() > before) return Pull::ready;
-      if (slot->out_of_memory) {
-        try {
-          throw_too_large(*slot);
-        } catch (const OutOfMemory&) {
-          // The consumer may free what it holds and ask again.
-          slot->where = Slot::Where::waiting;
-          slot->out_of_memory = false;
-          slot->error = nullptr;
-          throw;
-        } catch (const DataError&) {
-          slot->error = std::current_exception();
-        }
-      }
       window_.pop_front();
-      delivered_ = slot->unit;
+      delivered_ = ordered_ ? slot->unit : std::max(delivered_, slot->unit);
       inbox_.forget(delivered_);
       leave(*slot);
-      if (slot->error) std::rethrow_exception(slot->error);
+      // Out of the slot first: a pool thread may hold that for a moment, and must not be the last
+      // owner of what the consumer is looking at.
+      if (slot->error) std::rethrow_exception(std::exchange(slot->error, nullptr));
       out.push_back(std::move(slot->output));
     }
     if (out.size() > before) {
@@ -293,17 +345,21 @@ Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
       engine_.set_demand(demand);
       return Pull::ready;
     }
-    dispatch(false);
+    if (engine_.alone()) {
+      run_alone();
+    } else {
+      dispatch(false);
+    }
     if (window_.empty()) return ended_ ? Pull::end : Pull::pending;
-    if (window_.front()->where != Slot::Where::done) return Pull::pending;
+    if (!next_is_done()) return Pull::pending;
   }
 }
 
 }  // namespace
 
 StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
-                           int parallel, std::uint64_t number) {
-  return std::make_unique<ParallelMap>(std::move(input), engine, function, parallel, number);
+                           const MapOptions& options, std::uint64_t number) {
+  return std::make_unique<ParallelMap>(std::move(input), engine, function, options, number);
 }
 
 }  // namespace plimsoll::data

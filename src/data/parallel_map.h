@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <plimsoll/data/dataset.h>
 #include <plimsoll/data/map_function.h>
 
 #include "data/stage.h"
@@ -10,9 +11,9 @@ namespace plimsoll::data {
 
 class Engine;
 
-/// Applies `function` in the pipeline's threads, up to `parallel` at a time (kAutotune: as many as
-/// there are threads), results in the order of the input.
+/// Applies `function` in the pipeline's threads, up to options.parallel at a time (kAutotune: as
+/// many as there are threads), results in the order of the input or as they are done.
 StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
-                           int parallel, std::uint64_t number);
+                           const MapOptions& options, std::uint64_t number);
 
 }  // namespace plimsoll::data

@@ -23,6 +23,14 @@ Bytes minimum_of(const Node& node) {
   return total;
 }
 
+const Node* unsaveable(const Node& node) {
+  if (!node.can_be_saved()) return &node;
+  for (const NodePtr& input : node.inputs()) {
+    if (const Node* const found = unsaveable(*input)) return found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 StagePtr Builder::build(const NodePtr& node) {
@@ -34,13 +42,18 @@ StagePtr Builder::build(const NodePtr& node) {
   --depth_;
   stage->stats_.stage = node->title();
   stage->stats_.depth = depth_;
-  stage->inputs_ = std::move(made_.back());
+  // The time of another strand is not part of this one's.
+  if (!stage->begins_section()) stage->inputs_ = std::move(made_.back());
   made_.pop_back();
-  if (registers_) stages_.push_back(stage.get());
-  const std::int64_t skips = engine_.options().skip_errors;
-  if (node->may_fail() && skips != 0) {
+  if (registers_) {
+    stages_.push_back(stage.get());
+    if (stage->runs_ahead()) engine_->add_ahead(*stage);
+  }
+  const std::int64_t skips = engine_->options().skip_errors;
+  const double rate = engine_->options().skip_rate;
+  if (node->may_fail() && (skips != 0 || rate > 0)) {
     const Stage* const inner = stage.get();
-    stage = make_ignore_errors(std::move(stage), skips, engine_);
+    stage = make_ignore_errors(std::move(stage), skips, rate, *engine_);
     stage->stats_.stage = "skip_errors";
     stage->inputs_ = {inner};
   }
@@ -49,23 +62,27 @@ StagePtr Builder::build(const NodePtr& node) {
   return stage;
 }
 
+StagePtr Builder::input(const Node& node, Engine& section) {
+  Engine* const outer = std::exchange(engine_, &section);
+  StagePtr stage = input(node);
+  engine_ = outer;
+  return stage;
+}
+
 struct Pipeline::State {
   State(const Dataset& described, const Device& device, const PipelineOptions& options)
-      : dataset(described), engine(device, options) {
+      : dataset(described), runtime(device, options), engine(runtime) {
     Builder builder(engine);
     root = builder.build(dataset.node());
     stages = builder.stages();
-    std::vector<Stage*> ahead;
-    for (Stage* stage : stages) {
-      if (stage->runs_ahead()) ahead.push_back(stage);
-    }
-    engine.set_stages(root.get(), std::move(ahead));
-    signature = fmt::format("seed={} skip_errors={}\n{}", options.seed, options.skip_errors,
-                            dataset.signature());
+    engine.set_root(*root);
+    signature = fmt::format("seed={} skip_errors={} skip_rate={}\n{}", options.seed,
+                            options.skip_errors, options.skip_rate, dataset.signature());
   }
-  ~State() { engine.stop(); }
+  ~State() { runtime.stop(); }
 
   Dataset dataset;
+  Runtime runtime;
   Engine engine;
   StagePtr root;
   std::vector<Stage*> stages;  ///< inputs first
@@ -77,6 +94,10 @@ Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineO
   if (device.kind() != DeviceKind::cpu) {
     throw InvalidArgument(
         fmt::format("[Pipeline] {} is not a host device; open \"cpu:0\"", device.name()));
+  }
+  if (!(options.skip_rate >= 0 && options.skip_rate <= 1)) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline] a skip_rate of {}; give 0 to 1", options.skip_rate));
   }
   state_ = std::make_unique<State>(dataset, device, options);
   const Bytes needed = minimum_of(*dataset.node()) + kSmallest;
@@ -98,17 +119,27 @@ Pipeline::~Pipeline() = default;
 std::optional<Element> Pipeline::next() { return state_->engine.next(); }
 
 void Pipeline::rewind() {
-  state_->engine.with_strand([&] {
+  state_->engine.with_strands([&] {
     state_->engine.forget_pulled();
     state_->root->start(++state_->epoch);
   });
 }
 
+void Pipeline::pause() {
+  state_->engine.with_strands([&] { state_->root->restore(*state_->root->save()); }, true);
+  state_->runtime.device.arena().trim();
+}
+
 void Pipeline::cancel() { state_->engine.cancel(); }
 
 std::string Pipeline::save() {
+  if (const Node* const node = unsaveable(*state_->dataset.node())) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline::save] {} gives its elements in no fixed order; make it ordered",
+                    node->title()));
+  }
   std::string bytes;
-  state_->engine.with_strand([&] {
+  state_->engine.with_strands([&] {
     bytes = encode_state(state_->signature, *make_state({state_->epoch}, {state_->root->save()}));
   });
   return bytes;
@@ -116,7 +147,7 @@ std::string Pipeline::save() {
 
 void Pipeline::restore(const std::string& position) {
   const StatePtr saved = decode_state(state_->signature, position);
-  state_->engine.with_strand([&] {
+  state_->engine.with_strands([&] {
     const StatePtr before = state_->root->save();
     state_->engine.forget_pulled();
     try {
@@ -133,8 +164,12 @@ const ElementSpec& Pipeline::element_spec() const { return state_->dataset.eleme
 
 std::vector<StageStats> Pipeline::stats() const {
   std::vector<StageStats> result;
-  state_->engine.with_strand([&] {
-    for (const Stage* stage : state_->stages) result.push_back(stage->stats());
+  state_->engine.with_strands([&] {
+    for (const Stage* stage : state_->stages) {
+      result.push_back(stage->stats());
+      result.back().held = stage->held();
+      result.back().setting = stage->setting();
+    }
   });
   return result;
 }
@@ -148,6 +183,19 @@ std::optional<Bottleneck> Pipeline::bottleneck() const {
     if (worst == nullptr || each.busy_s > worst->busy_s) worst = &each;
   }
   if (worst == nullptr || total <= 0) return std::nullopt;
+  const auto starved = std::max_element(
+      all.begin(), all.end(),
+      [](const StageStats& a, const StageStats& b) { return a.wait_memory_s < b.wait_memory_s; });
+  // Longer than a stage of average length works: memory is what keeps the others from working.
+  if (starved->wait_memory_s * static_cast<double>(all.size()) > total) {
+    const Bytes now = state_->engine.budget().used() + state_->engine.budget().available();
+    const Bytes more = now + minimum_of(*state_->dataset.node()) + kSmallest;
+    return Bottleneck{starved->stage,
+                      fmt::format("it waits for memory: raise the budget to {}, or use smaller "
+                                  "batches or fewer threads",
+                                  format_bytes(more)),
+                      starved->wait_memory_s / (total + starved->wait_memory_s)};
+  }
   Bottleneck result{worst->stage, "give it less to do, or cache its results",
                     worst->busy_s / total};
   if (worst->stage.starts_with("map(") && worst->stage.find("parallel=1)") != std::string::npos) {

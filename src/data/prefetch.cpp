@@ -1,4 +1,7 @@
+#include "data/prefetch.h"
+
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <utility>
 
@@ -6,75 +9,101 @@
 
 #include <plimsoll/base/error.h>
 
-#include "data/engine.h"
 #include "data/inbox.h"
 #include "data/node.h"
 
 namespace plimsoll::data {
 namespace {
 
-/// Chosen depth: a few large elements, many small ones.
+using Clock = std::chrono::steady_clock;
+
+/// Chosen depth: one large element to begin with, many small ones.
 constexpr Bytes kAheadBytes = MiB(1);
 constexpr std::size_t kAheadMost = 256;
-constexpr std::size_t kAheadLeast = 2;
+/// A chosen depth grows no further than this many large elements.
+constexpr std::size_t kLargeMost = 8;
+/// Elements are pulled in blocks that take about this long.
+constexpr auto kBlockTime = std::chrono::microseconds(50);
 
-class PrefetchStage final : public Stage {
+/// Two sides: the consumer's strand takes from the queue, the section's own fills it. The queue and
+/// the flags beside it are under a mutex; the inbox is the section's alone. Each element carries
+/// the position after it, so that save() needs nothing of the section.
+class PrefetchStage final : public Stage, private Section {
  public:
-  PrefetchStage(StagePtr input, Engine& engine, int count)
-      : inbox_(std::move(input)), engine_(engine), count_(count) {}
+  PrefetchStage(Engine& consumer, const std::function<StagePtr(Engine&)>& make, int count,
+                bool eager)
+      : consumer_(consumer),
+        section_(consumer.runtime(), this),
+        inbox_(make(section_)),
+        eager_(eager),
+        count_(count) {}
+  ~PrefetchStage() override { section_.retire(); }
 
   void start(std::uint64_t epoch) override {
-    reset();
-    inbox_.start(epoch);
+    section_.with_own_strand([&] {
+      reset();
+      inbox_.start(epoch);
+      delivered_ = {inbox_.stage().save(), 0};
+    });
+    if (eager_) section_.kick();
   }
-  StatePtr save() const override { return inbox_.position(delivered_); }
+  StatePtr save() const override { return delivered_.position(); }
   void restore(const State& state) override {
-    reset();
-    inbox_.restore(state);
+    section_.with_own_strand([&] {
+      reset();
+      delivered_ = {state.inputs.at(0), state.words.at(0)};
+      inbox_.restore(state);
+    });
+    if (eager_) section_.kick();
   }
-  std::size_t state_words() const override { return inbox_.state_words(); }
-  bool runs_ahead() const override { return true; }
-
-  void pump() override {
-    while (!ended_ && queue_.size() < depth() && !engine_.should_yield()) {
-      try {
-        const Pull filled = inbox_.fill(1);
-        ended_ = filled == Pull::end;
-        if (filled != Pull::ready) return;
-        take();
-      } catch (const DataError&) {
-        queue_.push_back({Element(), std::current_exception(), inbox_.taken()});
-      } catch (const Error&) {  // no memory: tried again when there is room, or asked for
-        return;
-      }
-    }
+  std::size_t state_words() const override { return words_; }
+  Bytes held() const override {
+    const std::lock_guard lock(mutex_);
+    return held_;
+  }
+  bool begins_section() const override { return true; }
+  std::string setting() const override {
+    const std::lock_guard lock(mutex_);
+    return fmt::format("{} ahead", depth());
   }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {
+    std::unique_lock lock(mutex_);
+    if (queue_.empty() && consumer_.alone()) {
+      lock.unlock();
+      return pull_alone(out);
+    }
     if (queue_.empty()) {
       if (ended_) return Pull::end;
-      Pull filled = Pull::pending;
-      try {
-        filled = inbox_.fill(1);
-      } catch (const DataError&) {
-        delivered_ = inbox_.taken();
-        throw;
-      }
-      ended_ = filled == Pull::end;
-      if (filled != Pull::ready) return filled;
-      take();
+      // Filled before and empty now: more ahead would have spared the wait.
+      if (filled_ && count_ == kAutotune && consumer_.demand())
+        grown_ = std::min(grown_ + 1, kLargeMost);
+      filled_ = false;
+      awaited_ = true;
+      demand_ = demand_ || consumer_.demand();
+      lock.unlock();
+      section_.kick();
+      return Pull::pending;
     }
     const std::size_t before = out.size();
+    std::exception_ptr error;
     while (!queue_.empty() && out.size() - before < max) {
       if (queue_.front().error && out.size() > before) break;
       Made made = std::move(queue_.front());
       queue_.pop_front();
-      delivered_ = made.unit;
-      inbox_.forget(delivered_);
-      if (made.error) std::rethrow_exception(made.error);
+      held_ -= made.bytes;
+      delivered_ = std::move(made.after);
+      if (made.error) {
+        error = std::move(made.error);
+        break;
+      }
       out.push_back(std::move(made.element));
     }
+    const bool room = !ended_ && queue_.size() * 2 <= depth();
+    lock.unlock();
+    if (room && !consumer_.alone()) section_.kick();
+    if (error) std::rethrow_exception(std::exchange(error, nullptr));
     return Pull::ready;
   }
 
@@ -82,34 +111,146 @@ class PrefetchStage final : public Stage {
   struct Made {
     Element element;
     std::exception_ptr error;
-    std::uint64_t unit = 0;
+    Inbox::Mark after;
+    Bytes bytes = 0;
   };
 
-  void take() {
-    Made made{std::move(inbox_.front()), nullptr, 0};
-    bytes_ = made.element.nbytes();
-    inbox_.pop();
-    made.unit = inbox_.taken();
-    queue_.push_back(std::move(made));
-  }
-  std::size_t depth() const {
-    if (count_ != kAutotune) return static_cast<std::size_t>(count_);
-    return static_cast<std::size_t>(
-        std::clamp<Bytes>(kAheadBytes / std::max<Bytes>(bytes_, 1), kAheadLeast, kAheadMost));
-  }
-  void reset() {
-    queue_.clear();
-    delivered_ = 0;
-    ended_ = false;
+  /// On the section's strand.
+  bool serve() override {
+    for (;;) {
+      std::size_t room = 0;
+      bool demand = false;
+      {
+        const std::lock_guard lock(mutex_);
+        if (ended_) return false;
+        if (queue_.size() >= depth()) {
+          room_.on();
+          filled_ = true;
+          return false;
+        }
+        room_.off(stats_.wait_room_s);
+        room = depth() - queue_.size();
+        demand = demand_;
+      }
+      if (section_.should_yield()) return true;
+      section_.set_demand(demand);
+      const auto begin = Clock::now();
+      ElementBlock made;
+      std::exception_ptr error;
+      Pull filled = Pull::pending;
+      try {
+        filled = inbox_.fill(std::min(room, block_));
+      } catch (const DataError&) {
+        error = std::current_exception();
+      } catch (const Error&) {  // no memory: tried again when asked for
+        section_.set_demand(false);
+        return false;
+      }
+      section_.set_demand(false);
+      if (filled == Pull::pending && !error) return false;
+      hand_over(filled, std::move(error));
+      const auto took = Clock::now() - begin;
+      if (took < kBlockTime) block_ = std::min(block_ * 2, kAheadMost);
+      if (took > 2 * kBlockTime) block_ = std::max<std::size_t>(block_ / 2, 1);
+    }
   }
 
+  void hand_over(Pull filled, std::exception_ptr error) {
+    bool awaited = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (error) {
+        queue_.push_back({Element(), std::move(error), inbox_.mark(), 0});
+      } else if (filled == Pull::end) {
+        ended_ = true;
+      } else {
+        while (inbox_.ready() > 0) {
+          Made made{std::move(inbox_.front()), nullptr, {}, 0};
+          inbox_.pop();
+          made.after = inbox_.mark();
+          made.bytes = made.element.nbytes();
+          held_ += made.bytes;
+          bytes_ = made.bytes;
+          queue_.push_back(std::move(made));
+        }
+      }
+      words_ = inbox_.state_words();
+      awaited = std::exchange(awaited_, false);
+      demand_ = false;
+    }
+    inbox_.forget(inbox_.taken());
+    if (awaited) consumer_.kick();
+  }
+
+  /// The caller runs everything; the section's strand is nobody's.
+  Pull pull_alone(ElementBlock& out) {
+    if (ended_) return Pull::end;
+    section_.set_demand(true);
+    Pull filled = Pull::pending;
+    try {
+      filled = inbox_.fill(1);
+    } catch (const DataError&) {
+      section_.set_demand(false);
+      delivered_ = inbox_.mark();
+      inbox_.forget(inbox_.taken());
+      throw;
+    } catch (...) {
+      section_.set_demand(false);
+      throw;
+    }
+    section_.set_demand(false);
+    if (filled == Pull::end) {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    if (filled != Pull::ready) return filled;
+    out.push_back(std::move(inbox_.front()));
+    inbox_.pop();
+    delivered_ = inbox_.mark();
+    inbox_.forget(inbox_.taken());
+    return filled;
+  }
+
+  std::size_t depth() const {
+    if (count_ != kAutotune) return static_cast<std::size_t>(count_);
+    const auto small = static_cast<std::size_t>(kAheadBytes / std::max<Bytes>(bytes_, 1));
+    return std::clamp<std::size_t>(small, grown_, kAheadMost);
+  }
+  void reset() {
+    const std::lock_guard lock(mutex_);
+    queue_.clear();
+    held_ = 0;
+    ended_ = false;
+    awaited_ = false;
+    demand_ = false;
+    filled_ = false;
+    room_.drop();
+    words_ = inbox_.state_words();
+  }
+
+  Engine& consumer_;
+  Engine section_;
+
+  // The section's.
   Inbox inbox_;
-  Engine& engine_;
+  std::size_t block_ = 1;
+
+  // The consumer's.
+  Inbox::Mark delivered_;
+
+  const bool eager_;
+  mutable std::mutex mutex_;
   const int count_;
   std::deque<Made> queue_;
-  std::uint64_t delivered_ = 0;
-  Bytes bytes_ = kAheadBytes;
+  Bytes held_ = 0;
+  Bytes bytes_ = kAheadBytes;  ///< of the last element
+  std::size_t grown_ = 1;
+  std::atomic<std::size_t> words_ = 1;
   bool ended_ = false;
+  bool awaited_ = false;  ///< the consumer found the queue empty
+  bool demand_ = false;   ///< and waits for it itself
+  bool filled_ = false;   ///< was full since it was last empty
+  Stopwatch room_;
 };
 
 class PrefetchNode final : public Node {
@@ -119,9 +260,10 @@ class PrefetchNode final : public Node {
              input->spec(), input->cardinality()),
         count_(count) {}
   StagePtr make(Builder& builder) const override {
-    StagePtr input = builder.input(*this);
-    if (!builder.may_run_ahead() || count_ == 0) return input;
-    return std::make_unique<PrefetchStage>(std::move(input), builder.engine(), count_);
+    if (!builder.may_run_ahead() || count_ == 0) return builder.input(*this);
+    return make_prefetch(
+        builder.engine(), [&](Engine& section) { return builder.input(*this, section); }, count_,
+        false);
   }
 
  private:
@@ -129,6 +271,11 @@ class PrefetchNode final : public Node {
 };
 
 }  // namespace
+
+StagePtr make_prefetch(Engine& consumer, const std::function<StagePtr(Engine& section)>& make,
+                       int count, bool eager) {
+  return std::make_unique<PrefetchStage>(consumer, make, count, eager);
+}
 
 Dataset Dataset::prefetch(int count) const {
   if (count < 0 && count != kAutotune) {

@@ -23,6 +23,7 @@ Pull Stage::next_block(ElementBlock& out, std::size_t max) {
   Pull result = Pull::pending;
   try {
     result = pull(out, max);
+    if (!has_tasks()) result == Pull::pending ? pending_.on() : pending_.off(stats_.wait_input_s);
   } catch (...) {
     account();
     throw;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,6 +31,23 @@ class Placement {
   virtual std::optional<std::vector<Tensor>> place() = 0;
   /// An element that was given a place has left the stage, delivered or failed.
   virtual void left() = 0;
+};
+
+/// Adds up the times between on() and off().
+class Stopwatch {
+ public:
+  void on() {
+    if (!since_) since_ = std::chrono::steady_clock::now();
+  }
+  void off(double& seconds) {
+    if (!since_) return;
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - *since_).count();
+    since_.reset();
+  }
+  void drop() { since_.reset(); }
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> since_;
 };
 
 /// A running stage. All methods are called by one thread at a time (the engine's strand), so a
@@ -66,6 +84,15 @@ class Stage {
   /// Lets the stage that makes the elements write them in place. True if it will.
   virtual bool offer(Placement& /*placement*/) { return false; }
 
+  /// Contents of the elements it has made or taken and not handed on.
+  virtual Bytes held() const { return 0; }
+  /// What was chosen for it where that was left open: "2 threads", "4 ahead".
+  virtual std::string setting() const { return {}; }
+  /// True if its input runs on a strand of its own.
+  virtual bool begins_section() const { return false; }
+  /// True if a pull of it can be pending because of its own tasks; it measures its waits itself.
+  virtual bool has_tasks() const { return false; }
+
   const StageStats& stats() const { return stats_; }
 
  protected:
@@ -75,6 +102,7 @@ class Stage {
  private:
   friend class Builder;
   std::int64_t pull_ns_ = 0;
+  Stopwatch pending_;
   std::vector<const Stage*> inputs_;  ///< for the time that is theirs
 };
 

@@ -89,6 +89,17 @@ std::vector<Case> cases() {
                          .interleave(inner, {.cycle_length = 3, .block_length = 2})
                          .batch(2)
                          .repeat(2)},
+      {"interleave in parallel",
+       Dataset::range(12)
+           .map(fails_on_sevens(), parallel)
+           .interleave(inner, {.cycle_length = 3, .block_length = 2, .parallel = kAutotune})
+           .batch(2)
+           .prefetch(2)
+           .repeat(2)},
+      {"interleave partly in parallel",
+       Dataset::range(15).interleave(inner, {.cycle_length = 4, .parallel = 2}).prefetch()},
+      {"errors in batches",
+       Dataset::range(60).map(fails_on_sevens(), parallel).batch(4).prefetch(2).unbatch()},
       {"flat_map", Dataset::range(15).flat_map(inner).prefetch(4)},
       {"zip", Dataset::zip({Dataset::range(30).map(plus(1), parallel),
                             Dataset::range(25).shuffle({.elements = 6})})

@@ -28,6 +28,9 @@ struct MapOptions {
   /// 1: in the thread that drives the pipeline. More: up to so many at a time in the pipeline's
   /// threads, results in order. kAutotune: as many as there are threads.
   int parallel = 1;
+  /// False: results as they are done. The stream then depends on timing, and a pipeline with such a
+  /// stage cannot be saved.
+  bool ordered = true;
 };
 
 struct ShuffleOptions {
@@ -56,6 +59,9 @@ struct InterleaveOptions {
   int cycle_length = 4;
   /// Elements taken from one before the next has its turn.
   int block_length = 1;
+  /// Inputs that are run ahead at a time, each on a strand of its own; kAutotune: all that are
+  /// open. The order is the same for any number.
+  int parallel = 1;
 };
 
 /// A set that gives any element by its index. Called by one thread at a time; `get` must give the
@@ -76,6 +82,8 @@ struct Generator {
   std::function<Next()> begin;
   ElementSpec spec = ElementSpec::unknown();
   std::string name = "generator";
+  /// May wait for something outside: it is called on a thread of its own, a few elements ahead.
+  bool blocking = false;
 };
 
 /// A description of a stream of elements, with tf.data's names. Immutable: each method gives a new
@@ -141,8 +149,9 @@ class Dataset {
   Dataset cache() const;
   /// Makes up to `count` elements ahead of the consumer, as far as the budget allows.
   Dataset prefetch(int count = kAutotune) const;
-  /// Leaves out elements that fail with a DataError, up to `most` in an epoch; -1: any number.
-  Dataset ignore_errors(std::int64_t most = -1) const;
+  /// Leaves out elements that fail with a DataError: up to `most` in an epoch (-1: any number), and
+  /// `rate` of the elements seen so far on top of that.
+  Dataset ignore_errors(std::int64_t most = -1, double rate = 0) const;
 
   // What it is.
 

@@ -24,6 +24,8 @@ struct PipelineOptions {
   /// Leave out up to so many elements per stage and epoch that fail in a map or a source, and list
   /// them in skipped(). 0: the first error ends the stream. -1: any number.
   std::int64_t skip_errors = 0;
+  /// On top of skip_errors, this share of the elements that the stage has seen in the epoch.
+  double skip_rate = 0;
 };
 
 /// What one stage has done and holds.
@@ -31,8 +33,13 @@ struct StageStats {
   std::string stage;  ///< "map(load_images)"
   int depth = 0;      ///< 0 for the last stage, 1 for its inputs, ...
   std::uint64_t elements = 0;
-  Bytes bytes = 0;    ///< contents of those elements, by the first of each block
-  double busy_s = 0;  ///< work of its own, all threads together
+  Bytes bytes = 0;           ///< contents of those elements, by the first of each block
+  double busy_s = 0;         ///< work of its own, all threads together
+  double wait_input_s = 0;   ///< had nothing to work on
+  double wait_room_s = 0;    ///< had no place for results, or no memory to make them
+  double wait_memory_s = 0;  ///< the part of wait_room_s that is want of memory
+  Bytes held = 0;            ///< contents of elements that it has now and has not handed on
+  std::string setting;       ///< what was chosen where that was left open: "2 threads", "4 ahead"
 };
 
 /// The stage to blame when the consumer waits, and what would help.
@@ -54,9 +61,9 @@ struct SkippedElement {
 /// input, decode, shuffle, cache, prefetch. What was delivered is charged there as Tag::user until
 /// its last tensor goes. The stream is the same for any number of threads and any budget.
 ///
-/// next(), save() and restore() are for one thread at a time; cancel(), stats(), bottleneck() and
-/// skipped() may be called from any. Destroying it in mid-epoch waits for the functions that are
-/// running, not for the rest of the epoch.
+/// next(), rewind(), pause(), save() and restore() are for one thread at a time; cancel(), stats(),
+/// bottleneck() and skipped() may be called from any. Destroying it in mid-epoch waits for the
+/// functions that are running, not for the rest of the epoch.
 class Pipeline {
  public:
   /// Throws BudgetTooSmall, with the number, where the element specs already need more than the
@@ -76,6 +83,11 @@ class Pipeline {
 
   /// Begins the stream again; as a later epoch, so that shuffles differ.
   void rewind();
+
+  /// Keeps the position and lets the buffers go: what was made ahead is made again by the next
+  /// next(). Waits for the functions that are running. What the consumer holds and what a cache
+  /// keeps stay.
+  void pause();
 
   /// Ends the stream: a next() that waits in another thread returns nullopt.
   void cancel();

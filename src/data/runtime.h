@@ -1,0 +1,101 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <plimsoll/data/pipeline.h>
+
+namespace plimsoll::data {
+
+class Engine;
+
+/// Work for a pool thread. `run` is called once, on a pool thread and without any lock; `finish`
+/// on the strand of the engine that submitted it afterwards.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual void run() noexcept = 0;
+  virtual void finish() = 0;
+
+ private:
+  friend class Engine;
+  friend class Runtime;
+  Bytes credit_ = 0;
+  Engine* engine_ = nullptr;
+};
+
+/// What all sections of a running pipeline share: the budget, the pool of threads, and who runs.
+///
+/// A pipeline is cut into sections at its prefetches; each has an Engine, whose strand is the right
+/// to run its stages. Pool threads run tasks and strands that have something to do; they never wait
+/// for one another or for memory. What fails for want of memory ahead of the consumer just stops;
+/// when all is quiet and the consumer still waits, it runs the pipeline itself, alone.
+class Runtime {
+ public:
+  Runtime(const Device& device, const PipelineOptions& options);
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  ~Runtime() { stop(); }
+
+  const PipelineOptions options;
+  const Device device;
+  const Budget budget;
+  const std::string label;
+  const Account user;
+  const int threads;
+
+  /// Bytes that tasks hold now, and that were promised to those under way.
+  std::atomic<Bytes> task_bytes = 0;
+  std::atomic<Bytes> promised = 0;
+  std::atomic<int> in_flight = 0;
+
+  /// True while one thread runs all sections, the consumer waiting for what it makes.
+  std::atomic<bool> alone = false;
+  /// With `alone`: nothing is held ahead any more, so a refusal is final.
+  std::atomic<bool> last_resort = false;
+  std::atomic<bool> stopping = false;
+  std::atomic<int> holds_wanted = 0;
+
+  // Under the mutex.
+
+  std::mutex mutex;
+  std::condition_variable idle;     ///< pool threads: something to run
+  std::condition_variable changed;  ///< a strand is free, a result is there, or all is quiet
+  std::deque<std::shared_ptr<Task>> tasks;
+  std::deque<Engine*> ready;  ///< strands that have something to do
+  std::vector<Engine*> engines;
+  int idlers = 0;   ///< pool threads that wait for something to do
+  int busy = 0;     ///< strands that are run
+  int running = 0;  ///< tasks that are run
+  int outside = 0;  ///< waits for threads that are not the pool's
+  bool held = false;
+  bool cancelled = false;
+  std::vector<SkippedElement> skipped;
+
+  /// Nothing runs and nothing will.
+  bool quiet() const {
+    return tasks.empty() && ready.empty() && busy == 0 && running == 0 && outside == 0;
+  }
+  /// Has a pool thread run the engine's strand, unless somebody does so now and will look again.
+  void kick(Engine& engine);
+  /// Starts the pool's threads if there are none: a pipeline without parallel stages has none.
+  void start_threads();
+  /// Ends the threads; tasks that have not begun are dropped. Call without the mutex.
+  void stop();
+
+ private:
+  void work();
+  Engine* first_ready() const;
+  void run_task(std::unique_lock<std::mutex>& lock);
+
+  std::vector<std::thread> pool_;
+};
+
+}  // namespace plimsoll::data
