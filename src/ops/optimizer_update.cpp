@@ -1,7 +1,114 @@
+// The steps of optimizers: one pass over a parameter, its state and its gradient, in place.
+#include <array>
+
+#include <fmt/format.h>
+
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/update.h>
+
 #include "ops/families.h"
 
 namespace plimsoll::ops {
+namespace {
 
-Family optimizer_update_ops() { return {}; }
+constexpr DTypeSet kMasters = {DType::f64, DType::f32};
+
+/// Inputs: the parameter, `states` tensors like it, its gradient, and f32 scalars.
+std::vector<TensorType> update_types(const OpInputs& inputs, int states) {
+  for (int i = 1; i <= states; ++i) {
+    if (inputs[i] != inputs[0]) inputs.fail("the state must have the parameter's type");
+  }
+  const int gradient = states + 1;
+  if (inputs.shape(gradient) != inputs.shape(0)) {
+    inputs.fail("the gradient must have the parameter's shape");
+  }
+  const bool wide = inputs.dtype(0) == DType::f64;
+  if (!is_floating(inputs.dtype(gradient)) || wide != (inputs.dtype(gradient) == DType::f64)) {
+    inputs.fail(wide ? "the gradient of an f64 parameter must be f64"
+                     : "the gradient of an f32 parameter must be f32, f16 or bf16");
+  }
+  for (int i = gradient + 1; i < inputs.count(); ++i) {
+    if (inputs.shape(i).rank() != 0 || inputs.dtype(i) != DType::f32) {
+      inputs.fail("the rate and the step must be f32 scalars");
+    }
+  }
+  return std::vector<TensorType>(static_cast<std::size_t>(states) + 1, inputs[0]);
+}
+template <int States>
+std::vector<TensorType> types_with(const OpInputs& inputs) {
+  return update_types(inputs, States);
+}
+
+template <int States, int FlopsEach>
+Cost update_cost(const OpInputs& inputs, std::span<const TensorType>) {
+  return {.flops = FlopsEach * static_cast<double>(inputs[0].elements()),
+          .bytes = static_cast<double>(inputs[0].bytes()) * 2 * (States + 1) +
+                   static_cast<double>(inputs[States + 1].bytes())};
+}
+
+template <int States, int Scalars, int FlopsEach>
+constexpr OpDef update_op(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .family = "update",
+          .summary = summary,
+          .inputs = 2 + States + Scalars,
+          .dtypes = kMasters,
+          .types = types_with<States>,
+          .cost = update_cost<States, FlopsEach>,
+          .writes = (2U << States) - 1,
+          .precision = Precision::keep};
+}
+
+constexpr OpDef kSgd = update_op<0, 1, 4>("sgd_update", "a step of gradient descent");
+constexpr OpDef kSgdMomentum =
+    update_op<1, 1, 6>("sgd_momentum_update", "a step of gradient descent with momentum");
+constexpr OpDef kAdam = update_op<2, 2, 14>("adam_update", "a step of Adam or AdamW");
+constexpr OpDef kRmsprop = update_op<1, 1, 9>("rmsprop_update", "a step of RMSprop");
+constexpr OpDef kRmspropMomentum =
+    update_op<2, 1, 11>("rmsprop_momentum_update", "a step of RMSprop with momentum");
+
+constexpr std::array kOps = {&kSgd, &kSgdMomentum, &kAdam, &kRmsprop, &kRmspropMomentum};
+
+void run(const OpDef& def, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
+  call(def, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
+}
+
+}  // namespace
+
+Family optimizer_update_ops() { return kOps; }
+
+void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
+                const Tensor& rate, const SgdOptions& options) {
+  if (options.momentum == 0) {
+    return run(kSgd, {parameter, gradient, rate}, {{"weight_decay", options.weight_decay}});
+  }
+  run(kSgdMomentum, {parameter, velocity, gradient, rate},
+      {{"momentum", options.momentum},
+       {"nesterov", options.nesterov},
+       {"weight_decay", options.weight_decay}});
+}
+
+void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
+                 const Tensor& gradient, const Tensor& rate, const Tensor& step,
+                 const AdamOptions& options) {
+  run(kAdam, {parameter, first, second, gradient, rate, step},
+      {{"beta1", options.beta1},
+       {"beta2", options.beta2},
+       {"epsilon", options.epsilon},
+       {"weight_decay", options.weight_decay},
+       {"decoupled", options.decoupled}});
+}
+
+void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,
+                    const Tensor& gradient, const Tensor& rate, const RmspropOptions& options) {
+  Attributes attributes = {{"decay", options.decay},
+                           {"epsilon", options.epsilon},
+                           {"weight_decay", options.weight_decay}};
+  if (options.momentum == 0) {
+    return run(kRmsprop, {parameter, mean_square, gradient, rate}, attributes);
+  }
+  attributes.set("momentum", options.momentum);
+  run(kRmspropMomentum, {parameter, mean_square, velocity, gradient, rate}, attributes);
+}
 
 }  // namespace plimsoll::ops

@@ -21,6 +21,12 @@ Shape kept_shape(Shape shape, const std::vector<std::int64_t>& axes) {
   return shape;
 }
 
+std::int64_t reduced_count(const Shape& shape, const std::vector<std::int64_t>& axes) {
+  std::int64_t count = 1;
+  for (const std::int64_t axis : axes) count *= shape[static_cast<int>(axis)];
+  return count;
+}
+
 std::vector<TensorType> reduced_types(const OpInputs& inputs) {
   const auto& axes = inputs.attributes().integers("axes");
   Shape shape = kept_shape(inputs.shape(0), axes);
@@ -32,22 +38,106 @@ std::vector<TensorType> reduced_types(const OpInputs& inputs) {
   return {{inputs.dtype(0), shape}};
 }
 
-const OpDef kSum = {
-    .name = "sum",
+std::vector<TensorType> types_of_some(const OpInputs& inputs) {
+  if (reduced_count(inputs.shape(0), inputs.attributes().integers("axes")) == 0) {
+    inputs.fail("there are no elements to choose from");
+  }
+  return reduced_types(inputs);
+}
+
+/// One operation for every element read.
+Cost reduce_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
+  return {.flops = static_cast<double>(inputs[0].elements()),
+          .bytes = static_cast<double>(inputs[0].bytes() + outputs[0].bytes())};
+}
+
+/// The gradient with the reduced dimensions back, as 1.
+Tensor kept_grad(GradientContext& g) {
+  return reshape(g.grad(), kept_shape(g.input_type(0).shape, g.attributes().integers("axes")));
+}
+
+constexpr OpDef reduce_op(std::string_view name, std::string_view summary, DTypeSet dtypes,
+                          std::vector<TensorType> (*types)(const OpInputs&),
+                          void (*gradient)(GradientContext&), Kept (*kept)(std::uint32_t)) {
+  return {.name = name,
+          .family = "reduce",
+          .summary = summary,
+          .dtypes = dtypes,
+          .types = types,
+          .gradient = gradient,
+          .kept = kept,
+          .cost = reduce_cost,
+          .cheap = true};
+}
+
+constexpr OpDef kSum = reduce_op(
+    "sum", "the sum over some dimensions", kNumbers, reduced_types,
+    [](GradientContext& g) { g.set(0, broadcast_to(kept_grad(g), g.input_type(0).shape)); },
+    nullptr);
+
+constexpr OpDef kMean = reduce_op(
+    "mean", "the mean over some dimensions", kFloats, reduced_types,
+    [](GradientContext& g) {
+      const Shape& shape = g.input_type(0).shape;
+      const auto count = static_cast<double>(reduced_count(shape, g.attributes().integers("axes")));
+      g.set(0, broadcast_to(scale(kept_grad(g), 1 / count), shape));
+    },
+    nullptr);
+
+/// dy and the result have the shape of the reduction, with or without its dimensions of 1.
+std::vector<TensorType> grad_types(const OpInputs& inputs) {
+  inputs.require_same_dtype();
+  const Shape kept = kept_shape(inputs.shape(1), inputs.attributes().integers("axes"));
+  for (const int i : {0, 2}) {
+    if (i < inputs.count() && inputs[i].elements() != kept.elements()) {
+      inputs.fail(fmt::format("input {} does not have the {} elements of the reduction", i,
+                              kept.elements()));
+    }
+  }
+  return {inputs[1]};
+}
+
+constexpr OpDef kExtremeGrad = {
+    .name = "extreme_grad",
     .family = "reduce",
-    .summary = "the sum over some dimensions",
-    .dtypes = kNumbers,
-    .types = reduced_types,
-    .gradient =
-        [](GradientContext& g) {
-          const Shape& shape = g.input_type(0).shape;
-          const Tensor kept = reshape(g.grad(), kept_shape(shape, g.attributes().integers("axes")));
-          g.set(0, broadcast_to(kept, shape));
-        },
-    .cheap = true,
+    .summary = "dy at the first element of x that is the largest or smallest, else 0",
+    .inputs = 3,
+    .types = grad_types,
+    .precision = Precision::keep,
+};
+constexpr OpDef kProdGrad = {
+    .name = "prod_grad",
+    .family = "reduce",
+    .summary = "dy times the product of the other elements of x",
+    .inputs = 2,
+    .types = grad_types,
+    .precision = Precision::keep,
 };
 
-constexpr std::array kOps = {&kSum};
+void extreme_gradient(GradientContext& g) {
+  const Attributes axes = {{"axes", g.attributes().integers("axes")}};
+  g.set(0, call_one(kExtremeGrad, {g.grad(), g.input(0), g.output(0)}, axes));
+}
+Kept keeps_ends(std::uint32_t) { return {.inputs = 1, .outputs = 1}; }
+
+constexpr OpDef kMax = reduce_op("max", "the largest over some dimensions", kNumbers, types_of_some,
+                                 extreme_gradient, keeps_ends);
+constexpr OpDef kMin = reduce_op("min", "the smallest over some dimensions", kNumbers,
+                                 types_of_some, extreme_gradient, keeps_ends);
+constexpr OpDef kProd = reduce_op(
+    "prod", "the product over some dimensions", kNumbers, reduced_types,
+    [](GradientContext& g) {
+      const Attributes axes = {{"axes", g.attributes().integers("axes")}};
+      g.set(0, call_one(kProdGrad, {g.grad(), g.input(0)}, axes));
+    },
+    [](std::uint32_t) { return Kept{.inputs = 1}; });
+constexpr OpDef kAll = reduce_op("all", "whether all hold over some dimensions", {DType::boolean},
+                                 reduced_types, nullptr, nullptr);
+constexpr OpDef kAny = reduce_op("any", "whether any holds over some dimensions", {DType::boolean},
+                                 reduced_types, nullptr, nullptr);
+
+constexpr std::array kOps = {&kSum, &kMean, &kMax,         &kMin,     &kProd,
+                             &kAll, &kAny,  &kExtremeGrad, &kProdGrad};
 
 std::vector<std::int64_t> resolved_axes(const Tensor& x, const ReduceOptions& options,
                                         const OpDef& def) {
@@ -68,21 +158,26 @@ std::vector<std::int64_t> resolved_axes(const Tensor& x, const ReduceOptions& op
   return axes;
 }
 
+Tensor reduced(const OpDef& def, const Tensor& x, const ReduceOptions& options) {
+  return call_one(def, {x},
+                  {{"axes", resolved_axes(x, options, def)}, {"keep_dims", options.keep_dims}});
+}
+
 }  // namespace
 
 Family reduce_ops() { return kOps; }
 
-Tensor sum(const Tensor& x, const ReduceOptions& options) {
-  return call_one(kSum, {x},
-                  {{"axes", resolved_axes(x, options, kSum)}, {"keep_dims", options.keep_dims}});
-}
+Tensor sum(const Tensor& x, const ReduceOptions& options) { return reduced(kSum, x, options); }
+Tensor mean(const Tensor& x, const ReduceOptions& options) { return reduced(kMean, x, options); }
+Tensor max(const Tensor& x, const ReduceOptions& options) { return reduced(kMax, x, options); }
+Tensor min(const Tensor& x, const ReduceOptions& options) { return reduced(kMin, x, options); }
+Tensor prod(const Tensor& x, const ReduceOptions& options) { return reduced(kProd, x, options); }
+Tensor all(const Tensor& x, const ReduceOptions& options) { return reduced(kAll, x, options); }
+Tensor any(const Tensor& x, const ReduceOptions& options) { return reduced(kAny, x, options); }
 
-Tensor mean(const Tensor& x, const ReduceOptions& options) {
-  std::int64_t count = 1;
-  for (const std::int64_t axis : resolved_axes(x, options, kSum)) {
-    count *= x.dim(static_cast<int>(axis));
-  }
-  return scale(sum(x, options), 1.0 / static_cast<double>(count));
+Tensor variance(const Tensor& x, const ReduceOptions& options) {
+  const Tensor centre = mean(x, {.axes = options.axes, .keep_dims = true});
+  return mean(square(sub(x, centre)), options);
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {

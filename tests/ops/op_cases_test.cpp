@@ -121,8 +121,7 @@ void check_dtypes(const OpDef& def, const OpCase& c) {
     std::vector<Tensor> wide;
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
       const Tensor& input = c.inputs[i];
-      const bool follows =
-          is_floating(input.dtype()) == is_floating(recorded) && input.dtype() != DType::boolean;
+      const bool follows = input.dtype() == recorded;
       const bool stays_wide = std::find(c.wide.begin(), c.wide.end(), i) != c.wide.end();
       const DType own = stays_wide ? std::min(dtype, DType::f32) : dtype;
       narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), own)

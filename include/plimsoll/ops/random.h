@@ -12,7 +12,9 @@ Tensor ones_like(const Tensor& x);
 /// 0, 1, ... count - 1.
 Tensor arange(std::int64_t count, DType dtype, const Tensor& like);
 
-// Random draws: functions of the RandomScope's key, the op's place in the step and the element.
+// Random draws: functions of the RandomScope's key, the op's place in the step and the element's
+// index, and of nothing else: a longer draw begins with the shorter one's numbers. They are drawn
+// in f32, with 24 random bits each. InvalidArgument for low above high and a negative deviation.
 
 Tensor random_uniform(const TensorType& type, double low, double high, const Tensor& like);
 Tensor random_uniform(const TensorType& type, double low, double high, const Device& device);

@@ -23,7 +23,8 @@ struct SgdOptions {
   bool nesterov = false;
   double weight_decay = 0;  ///< added to the gradient
 };
-/// velocity is undefined without momentum.
+/// velocity = momentum * velocity + gradient; parameter -= rate * velocity (Nesterov: gradient +
+/// momentum * velocity in its place). velocity is undefined without momentum.
 void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
                 const Tensor& rate, const SgdOptions& options, const Tensor& enable = {});
 
@@ -34,7 +35,8 @@ struct AdamOptions {
   double weight_decay = 0;
   bool decoupled = false;  ///< AdamW: decay shrinks the parameter itself
 };
-/// `step` counts from 1, an f32 scalar.
+/// `step` counts from 1, an f32 scalar. epsilon is added to the root of the corrected second
+/// moment.
 void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
                  const AdamOptions& options, const Tensor& enable = {});
@@ -45,7 +47,8 @@ struct RmspropOptions {
   double momentum = 0;
   double weight_decay = 0;
 };
-/// velocity is undefined without momentum.
+/// parameter -= rate * gradient / sqrt(mean_square + epsilon), or with momentum a velocity that
+/// gathers those steps. velocity is undefined without momentum.
 void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,
                     const Tensor& gradient, const Tensor& rate, const RmspropOptions& options,
                     const Tensor& enable = {});

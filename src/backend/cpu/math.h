@@ -18,7 +18,7 @@
 // Bits of a result may depend on the instruction set (fused multiply-adds), and in the last
 // elements of a loop whose length is not a constant on how the compiler treats its tail. Where bits
 // must not depend on where an element lies, a loop has a constant length and tails are padded: see
-// blocks.h.
+// chunks.h.
 
 /// Compiles a function for several instruction sets; the loader picks one when the program starts.
 /// For functions of namespaces and templates of such. Sanitizers cannot bear the loader's choice.

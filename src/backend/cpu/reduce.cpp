@@ -1,6 +1,6 @@
 // sum, mean, max, min, prod, all, any. The order in which elements are joined is a function of the
-// shape alone: rows in pieces of kPiece with kBlock partial results each, columns in groups of
-// rows; pieces and groups are joined in order, sums of f32 among them in f64.
+// shape alone: rows in pieces of kPiece with up to kBlock partial results each, columns in groups
+// of rows; pieces and groups are joined in order, sums of f32 among them in f64.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t kPiece = 8192;     // elements of a row
 constexpr std::int64_t kTile = kChunk;    // columns at a time
 constexpr std::int64_t kRowsOfPart = 64;  // joined in the elements' own accumulators
-constexpr std::int64_t kShort = 32;       // rows so short that lanes do not pay
+constexpr std::int64_t kShort = 24;       // rows so short that lanes do not pay
+constexpr std::int64_t kLong = 1024;      // rows so long that many lanes do
 constexpr std::int64_t kMostGroups = 16;
 constexpr std::int64_t kGrain = 32768;
 
@@ -78,28 +79,32 @@ using Lane = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
 template <typename T>
 using Total = std::conditional_t<std::is_same_v<T, float>, double, Lane<T>>;
 
-template <typename R, typename T>
-PLIMSOLL_CLONES Lane<T> join_row(const T* x, std::int64_t count) {
+/// Element i goes to result i % Lanes; these are joined in halves.
+template <typename R, std::int64_t Lanes, typename T>
+PLIMSOLL_INLINE Lane<T> join_lanes(const T* x, std::int64_t count) {
   using L = Lane<T>;
-  if (count <= kShort) {
-    L total = R::template start<L>();
-    for (std::int64_t i = 0; i < count; ++i) total = R::join(total, static_cast<L>(x[i]));
-    return total;
-  }
-  alignas(64) L lanes[kBlock];
-  for (std::int64_t j = 0; j < kBlock; ++j) lanes[j] = R::template start<L>();
+  alignas(64) L lanes[Lanes];
+  for (std::int64_t j = 0; j < Lanes; ++j) lanes[j] = R::template start<L>();
   std::int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) {
+  for (; i + Lanes <= count; i += Lanes) {
 #pragma omp simd
-    for (std::int64_t j = 0; j < kBlock; ++j)
-      lanes[j] = R::join(lanes[j], static_cast<L>(x[i + j]));
+    for (std::int64_t j = 0; j < Lanes; ++j) lanes[j] = R::join(lanes[j], static_cast<L>(x[i + j]));
   }
   for (std::int64_t j = 0; i + j < count; ++j)
     lanes[j] = R::join(lanes[j], static_cast<L>(x[i + j]));
-  for (std::int64_t width = kBlock / 2; width > 0; width /= 2) {
+  for (std::int64_t width = Lanes / 2; width > 0; width /= 2) {
     for (std::int64_t j = 0; j < width; ++j) lanes[j] = R::join(lanes[j], lanes[j + width]);
   }
   return lanes[0];
+}
+
+template <typename R, typename T>
+PLIMSOLL_CLONES Lane<T> join_row(const T* x, std::int64_t count) {
+  if (count > kLong) return join_lanes<R, kBlock>(x, count);
+  if (count > kShort) return join_lanes<R, 16>(x, count);
+  auto total = R::template start<Lane<T>>();
+  for (std::int64_t i = 0; i < count; ++i) total = R::join(total, static_cast<Lane<T>>(x[i]));
+  return total;
 }
 
 template <typename R, typename T>

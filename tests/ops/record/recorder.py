@@ -22,7 +22,14 @@ class DType(str):
     """An attribute that is a dtype: DType("f32")."""
 
 
-NAMES = {"float64": "f64", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
+class Exact:
+    """An input in f32 that stays in f32 whatever dtype the case is run in."""
+
+    def __init__(self, value):
+        self.value = np.asarray(value, dtype=np.float32)
+
+
+NAMES = {"float64": "f64", "float32": "f32", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
          "uint16": "u16", "uint8": "u8", "bool": "bool"}
 
 
@@ -85,8 +92,8 @@ class Recorder:
         return {"integers": [int(v) for v in value]}
 
     def _tensor(self, value):
-        array = np.asarray(value)
-        if array.dtype in (np.float32, np.float16):
+        array = value.value if isinstance(value, Exact) else np.asarray(value)
+        if not isinstance(value, Exact) and array.dtype in (np.float32, np.float16):
             array = array.astype(np.float64)
         content = np.ascontiguousarray(array).tobytes()
         offset = self.offsets.setdefault(content, len(self.data))
