@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -34,15 +33,16 @@ Batch batch_of(const pm::Tensor& images, const pm::Tensor& labels,
 int run(int epochs, const std::string& name, const std::string& checkpoint) {
   const pm::Device device = pm::Device::open("cpu:0", {.limit = pm::MiB(64)});
   const pm::data::Digits digits = pm::data::load_digits(device);
-  const pm::Tensor images = pm::ops::reshape(
-      pm::ops::scale(pm::ops::cast(digits.images, pm::f32), 1.0 / 16), pm::Shape{1797, 1, 8, 8});
+  // At 32x32, the size that lenet was made for.
+  const pm::Tensor images = pm::ops::upsample_nearest2d(
+      pm::ops::reshape(pm::ops::scale(pm::ops::cast(digits.images, pm::f32), 1.0 / 16),
+                       pm::Shape{1797, 1, 8, 8}),
+      4);
+  std::vector<std::int64_t> train;
+  std::vector<std::int64_t> test;
+  for (std::int64_t i = 0; i < 1797; ++i) (i % 5 == 4 ? test : train).push_back(i);
 
-  std::vector<std::int64_t> train(1437);
-  std::vector<std::int64_t> test(360);
-  std::iota(train.begin(), train.end(), 0);
-  std::iota(test.begin(), test.end(), 1437);
-
-  const auto model = pm::nn::lenet({.size = 8});
+  const auto model = pm::nn::lenet({.size = 32});
   auto optimizer = pm::optim::adamw({.lr = pm::optim::Schedule::cosine(2e-3, epochs * 44L)});
   optimizer.attach(*model);
   model->materialize(device, 1);

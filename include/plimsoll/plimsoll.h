@@ -17,6 +17,8 @@
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/memory/tag.h>
 #include <plimsoll/nn/nn.h>
+#include <plimsoll/ops/clip.h>
+#include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>

@@ -1,8 +1,10 @@
 #include <plimsoll/nn/init.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,8 +18,10 @@
 namespace plimsoll::nn {
 namespace {
 
-/// Elements that are drawn on the host at a time.
-constexpr std::int64_t kChunk = std::int64_t{1} << 16;
+/// Elements that are drawn on the host at a time on their way to another device.
+constexpr std::int64_t kChunk = std::int64_t{1} << 20;
+/// Elements that come of one draw.
+constexpr std::int64_t kBlock = 4;
 
 std::uint64_t fnv1a(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
@@ -28,59 +32,89 @@ std::uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
-/// Draws for the elements of one parameter.
+/// Draws for the elements of one parameter, in blocks of four.
 class Source {
  public:
-  Source(std::uint64_t seed, std::string_view name)
-      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+  using Block = std::array<float, kBlock>;
+
+  Source(const Init& init, std::string_view name, std::uint64_t seed)
+      : init_(init),
+        key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
         hash_(fnv1a(name)) {}
 
-  float uniform(std::int64_t element) const {
-    return Philox::unit(words(element / 4, 0)[static_cast<std::size_t>(element % 4)]);
-  }
-
-  /// Box and Muller, two of four words for one number; `attempt` gives others.
-  float normal(std::int64_t element, std::uint32_t attempt = 0) const {
-    const Philox::Counter w = words(element / 2, attempt);
-    const std::size_t at = static_cast<std::size_t>(element % 2) * 2;
-    const double u = 1.0 - static_cast<double>(Philox::unit(w[at]));
-    const double angle = 2 * std::numbers::pi * static_cast<double>(Philox::unit(w[at + 1]));
-    return static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(angle));
-  }
-
-  float truncated_normal(std::int64_t element) const {
-    for (std::uint32_t attempt = 0;; ++attempt) {
-      const float value = normal(element, attempt);
-      if (std::fabs(value) <= 2.0F) return value;
+  Block block(std::int64_t index) const {
+    const auto scale = static_cast<float>(init_.scale);
+    Block values{};
+    switch (init_.kind) {
+      case Init::Kind::constant:
+        values.fill(1);
+        break;
+      case Init::Kind::uniform: {
+        const Philox::Counter w = words(index, 0);
+        for (std::size_t i = 0; i < w.size(); ++i) values[i] = 2 * Philox::unit(w[i]) - 1;
+        break;
+      }
+      case Init::Kind::normal:
+        values = normal(index, 0);
+        break;
+      case Init::Kind::truncated_normal:
+        values = truncated_normal(index);
+        break;
     }
+    for (float& value : values) value *= scale;
+    return values;
   }
 
  private:
-  Philox::Counter words(std::int64_t block, std::uint32_t attempt) const {
-    const auto b = static_cast<std::uint64_t>(block);
+  Philox::Counter words(std::int64_t index, std::uint32_t attempt) const {
+    const auto b = static_cast<std::uint64_t>(index);
     return Philox::draw(
         {static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32) ^ (attempt << 16),
          static_cast<std::uint32_t>(hash_), static_cast<std::uint32_t>(hash_ >> 32)},
         key_);
   }
 
+  /// Box and Muller, two numbers of two words each; `attempt` gives others.
+  Block normal(std::int64_t index, std::uint32_t attempt) const {
+    const Philox::Counter w = words(index, attempt);
+    Block values{};
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+      const float radius = std::sqrt(-2 * std::log(1 - Philox::unit(w[i])));
+      const float angle = 2 * std::numbers::pi_v<float> * Philox::unit(w[i + 1]);
+      values[i] = radius * std::cos(angle);
+      values[i + 1] = radius * std::sin(angle);
+    }
+    return values;
+  }
+
+  Block truncated_normal(std::int64_t index) const {
+    Block values = normal(index, 0);
+    const auto is_outside = [](float value) { return std::fabs(value) > 2.0F; };
+    for (std::uint32_t attempt = 1; std::any_of(values.begin(), values.end(), is_outside);
+         ++attempt) {
+      const Block others = normal(index, attempt);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (is_outside(values[i])) values[i] = others[i];
+      }
+    }
+    return values;
+  }
+
+  Init init_;
   Philox::Key key_;
   std::uint64_t hash_;
 };
 
-float draw(const Source& source, const Init& init, std::int64_t element) {
-  const auto scale = static_cast<float>(init.scale);
-  switch (init.kind) {
-    case Init::Kind::constant:
-      break;
-    case Init::Kind::uniform:
-      return (2 * source.uniform(element) - 1) * scale;
-    case Init::Kind::normal:
-      return source.normal(element) * scale;
-    case Init::Kind::truncated_normal:
-      return source.truncated_normal(element) * scale;
-  }
-  return scale;
+/// Elements from `begin`, a multiple of the block, on.
+void draw(const Source& source, std::int64_t begin, std::span<float> out) {
+  const auto count = static_cast<std::int64_t>(out.size());
+  parallel_for((count + kBlock - 1) / kBlock, 8192, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t b = first; b < last; ++b) {
+      const Source::Block values = source.block(begin / kBlock + b);
+      const std::int64_t at = b * kBlock;
+      std::copy_n(values.begin(), std::min(kBlock, count - at), out.begin() + at);
+    }
+  });
 }
 
 }  // namespace
@@ -105,18 +139,18 @@ void fill(Tensor& tensor, const Init& init, std::string_view name, std::uint64_t
     throw InvalidArgument(fmt::format("[fill] {} is {}; only f32 parameters start at random", name,
                                       tensor.type().to_string()));
   }
-  const Source source(seed, name);
+  const Source source(init, name, seed);
+  if (tensor.device().kind() == DeviceKind::cpu && tensor.is_contiguous()) {
+    draw(source, 0, {tensor.mutable_data<float>(), static_cast<std::size_t>(count)});
+    return;
+  }
   Tensor flat = tensor.reshape({count});
-  std::vector<float> chunk(static_cast<std::size_t>(std::min(count, kChunk)));
+  std::vector<float> chunk;
   for (std::int64_t begin = 0; begin < count; begin += kChunk) {
     const std::int64_t length = std::min(kChunk, count - begin);
-    parallel_for(length, kChunk / 8, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) {
-        chunk[static_cast<std::size_t>(i)] = draw(source, init, begin + i);
-      }
-    });
-    flat.slice(0, begin, begin + length)
-        .copy_from(std::span<const float>(chunk.data(), static_cast<std::size_t>(length)));
+    chunk.resize(static_cast<std::size_t>(length));
+    draw(source, begin, chunk);
+    flat.slice(0, begin, begin + length).copy_from(std::span<const float>(chunk));
   }
 }
 

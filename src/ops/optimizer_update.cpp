@@ -13,8 +13,9 @@ namespace {
 
 constexpr DTypeSet kMasters = {DType::f64, DType::f32};
 
-/// Inputs: the parameter, `states` tensors like it, its gradient, and f32 scalars.
-std::vector<TensorType> update_types(const OpInputs& inputs, int states) {
+/// Inputs: the parameter, `states` tensors like it, its gradient, `scalars` f32 scalars and, where
+/// it is given, the bool scalar without which nothing is written.
+std::vector<TensorType> update_types(const OpInputs& inputs, int states, int scalars) {
   for (int i = 1; i <= states; ++i) {
     if (inputs[i] != inputs[0]) inputs.fail("the state must have the parameter's type");
   }
@@ -27,16 +28,20 @@ std::vector<TensorType> update_types(const OpInputs& inputs, int states) {
     inputs.fail(wide ? "the gradient of an f64 parameter must be f64"
                      : "the gradient of an f32 parameter must be f32, f16 or bf16");
   }
-  for (int i = gradient + 1; i < inputs.count(); ++i) {
+  const int enable = gradient + 1 + scalars;
+  for (int i = gradient + 1; i < enable; ++i) {
     if (inputs.shape(i).rank() != 0 || inputs.dtype(i) != DType::f32) {
       inputs.fail("the rate and the step must be f32 scalars");
     }
   }
+  if (inputs.count() > enable && inputs[enable] != TensorType{DType::boolean, {}}) {
+    inputs.fail("what enables the step must be a bool scalar");
+  }
   return std::vector<TensorType>(static_cast<std::size_t>(states) + 1, inputs[0]);
 }
-template <int States>
+template <int States, int Scalars>
 std::vector<TensorType> types_with(const OpInputs& inputs) {
-  return update_types(inputs, States);
+  return update_types(inputs, States, Scalars);
 }
 
 template <int States, int FlopsEach>
@@ -52,8 +57,9 @@ constexpr OpDef update_op(std::string_view name, std::string_view summary) {
           .family = "update",
           .summary = summary,
           .inputs = 2 + States + Scalars,
+          .optional_inputs = 1,
           .dtypes = kMasters,
-          .types = types_with<States>,
+          .types = types_with<States, Scalars>,
           .cost = update_cost<States, FlopsEach>,
           .writes = (2U << States) - 1,
           .precision = Precision::keep};
@@ -78,11 +84,11 @@ void run(const OpDef& def, std::initializer_list<Tensor> inputs, const Attribute
 Family optimizer_update_ops() { return kOps; }
 
 void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
-                const Tensor& rate, const SgdOptions& options) {
+                const Tensor& rate, const SgdOptions& options, const Tensor& enable) {
   if (options.momentum == 0) {
-    return run(kSgd, {parameter, gradient, rate}, {{"weight_decay", options.weight_decay}});
+    return run(kSgd, {parameter, gradient, rate, enable}, {{"weight_decay", options.weight_decay}});
   }
-  run(kSgdMomentum, {parameter, velocity, gradient, rate},
+  run(kSgdMomentum, {parameter, velocity, gradient, rate, enable},
       {{"momentum", options.momentum},
        {"nesterov", options.nesterov},
        {"weight_decay", options.weight_decay}});
@@ -90,8 +96,8 @@ void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& g
 
 void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
-                 const AdamOptions& options) {
-  run(kAdam, {parameter, first, second, gradient, rate, step},
+                 const AdamOptions& options, const Tensor& enable) {
+  run(kAdam, {parameter, first, second, gradient, rate, step, enable},
       {{"beta1", options.beta1},
        {"beta2", options.beta2},
        {"epsilon", options.epsilon},
@@ -100,15 +106,16 @@ void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& sec
 }
 
 void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,
-                    const Tensor& gradient, const Tensor& rate, const RmspropOptions& options) {
+                    const Tensor& gradient, const Tensor& rate, const RmspropOptions& options,
+                    const Tensor& enable) {
   Attributes attributes = {{"decay", options.decay},
                            {"epsilon", options.epsilon},
                            {"weight_decay", options.weight_decay}};
   if (options.momentum == 0) {
-    return run(kRmsprop, {parameter, mean_square, gradient, rate}, attributes);
+    return run(kRmsprop, {parameter, mean_square, gradient, rate, enable}, attributes);
   }
   attributes.set("momentum", options.momentum);
-  run(kRmspropMomentum, {parameter, mean_square, velocity, gradient, rate}, attributes);
+  run(kRmspropMomentum, {parameter, mean_square, velocity, gradient, rate, enable}, attributes);
 }
 
 }  // namespace plimsoll::ops

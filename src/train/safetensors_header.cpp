@@ -157,7 +157,8 @@ SafetensorsHeader parse_safetensors(std::span<const std::uint8_t> bytes, std::ui
 
   SafetensorsHeader header;
   header.data_offset = 8 + length;
-  for (const auto& [name, value] : parse_json(text, file).items()) {
+  const Json json = parse_json(text, file);
+  for (const auto& [name, value] : json.items()) {
     if (name == "__metadata__") {
       header.metadata = parse_metadata(value, file);
     } else {

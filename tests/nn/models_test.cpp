@@ -117,11 +117,12 @@ TEST(Models, EachRunsAndLearnsSmall) {
       {"resnet18", {.classes = 4, .size = 32}},
       {"vit_tiny", {.classes = 4, .size = 32}},
       {"gpt2_tiny", {.size = 16}},
-      {"unet", {.size = 16}},
   };
   const Device device = Device::open("cpu:0", {.limit = GiB(2)});
-  for (const auto& [name, options] : small) {
-    const auto model = make_model(name, options);
+  std::map<std::string, std::unique_ptr<Model>> models;
+  for (const auto& [name, options] : small) models[name] = make_model(name, options);
+  models["unet"] = unet({.size = 16, .width = 8});
+  for (const auto& [name, model] : models) {
     model->materialize(device, 3);
     optim::Optimizer optimizer = optim::adam({.lr = 1e-3});
     optimizer.attach(*model);

@@ -22,7 +22,8 @@ std::string table_of_ops() {
   for (const auto& [precision, name] : classes) {
     std::map<std::string, std::string> families;
     for (const ops::OpDef* op : ops::all_ops()) {
-      if (op->precision != precision) continue;
+      // Gradients run in the dtypes that their op ran in.
+      if (op->precision != precision || op->name.ends_with("_grad")) continue;
       std::string& list = families[std::string(op->family)];
       list += fmt::format("{}{}", list.empty() ? "" : ", ", op->name);
     }

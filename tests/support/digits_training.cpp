@@ -1,7 +1,9 @@
 #include "support/digits_training.h"
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
 #include <random>
+#include <span>
 
 #include <plimsoll/data/digits.h>
 #include <plimsoll/nn/metrics.h>
@@ -11,14 +13,31 @@
 namespace plimsoll::testing {
 namespace {
 
-constexpr std::int64_t kPixels = 64;
+constexpr std::size_t kPixels = 64;
+constexpr int kTimes = 4;  ///< pictures of 8x8 are shown at 32x32, lenet's original size
+constexpr int kSide = 8 * kTimes;
 
 struct Batch {
   Tensor x;
   Tensor y;
 };
 
-/// Pictures at `indices`, from 0 to 1, moved by at most `shift` pixels down and across.
+/// Pixel (row, column) of a picture of kSide, from 0 to 1, by linear interpolation; 0 outside.
+float pixel(const std::uint8_t* picture, int row, int column) {
+  const auto at = [&](int r, int c) {
+    return r >= 0 && r < 8 && c >= 0 && c < 8 ? static_cast<float>(picture[r * 8 + c]) / 16 : 0.0F;
+  };
+  const float r = (static_cast<float>(row) + 0.5F) / kTimes - 0.5F;
+  const float c = (static_cast<float>(column) + 0.5F) / kTimes - 0.5F;
+  const int r0 = static_cast<int>(std::floor(r));
+  const int c0 = static_cast<int>(std::floor(c));
+  const float down = r - static_cast<float>(r0);
+  const float across = c - static_cast<float>(c0);
+  return (1 - down) * ((1 - across) * at(r0, c0) + across * at(r0, c0 + 1)) +
+         down * ((1 - across) * at(r0 + 1, c0) + across * at(r0 + 1, c0 + 1));
+}
+
+/// Pictures at `indices`, moved by at most `shift` pixels down and across.
 Batch batch_of(const std::vector<std::uint8_t>& images, const std::vector<std::int64_t>& labels,
                std::span<const std::size_t> indices, int shift, std::mt19937_64& random,
                const Device& device) {
@@ -26,25 +45,20 @@ Batch batch_of(const std::vector<std::uint8_t>& images, const std::vector<std::i
   std::vector<std::int64_t> y;
   for (const std::size_t index : indices) {
     const auto moved = [&] {
-      return shift == 0 ? 0 : static_cast<int>(random() % (2U * shift + 1)) - shift;
+      return shift == 0 ? 0
+                        : static_cast<int>(random() % static_cast<unsigned>(2 * shift + 1)) - shift;
     };
     const int down = moved();
     const int across = moved();
-    for (int row = 0; row < 8; ++row) {
-      for (int column = 0; column < 8; ++column) {
-        const int r = row - down;
-        const int c = column - across;
-        const bool inside = r >= 0 && r < 8 && c >= 0 && c < 8;
-        x.push_back(inside ? static_cast<float>(
-                                 images[index * kPixels + static_cast<std::size_t>(r * 8 + c)]) /
-                                 16
-                           : 0);
+    for (int row = 0; row < kSide; ++row) {
+      for (int column = 0; column < kSide; ++column) {
+        x.push_back(pixel(&images[index * kPixels], row - down, column - across));
       }
     }
     y.push_back(labels[index]);
   }
   const auto n = static_cast<std::int64_t>(indices.size());
-  return {Tensor::from_values(std::span<const float>(x), {n, 1, 8, 8}, device),
+  return {Tensor::from_values(std::span<const float>(x), {n, 1, kSide, kSide}, device),
           Tensor::from_values(std::span<const std::int64_t>(y), {n}, device)};
 }
 
@@ -60,7 +74,7 @@ DigitsRun train_digits(DType compute, int epochs, std::uint64_t seed) {
   std::vector<std::size_t> test;
   for (std::size_t i = 0; i < labels.size(); ++i) (i % 5 == 4 ? test : train).push_back(i);
 
-  const auto model = nn::lenet({.size = 8});
+  const auto model = nn::lenet({.size = kSide});
   model->materialize(device, seed);
   const std::size_t steps = train.size() / kBatch * static_cast<std::size_t>(epochs);
   optim::Optimizer optimizer = optim::adamw(
@@ -78,7 +92,7 @@ DigitsRun train_digits(DType compute, int epochs, std::uint64_t seed) {
     std::shuffle(train.begin(), train.end(), random);
     for (std::size_t at = 0; at + kBatch <= train.size(); at += kBatch) {
       const Batch batch =
-          batch_of(images, labels, std::span(train).subspan(at, kBatch), 1, random, device);
+          batch_of(images, labels, std::span(train).subspan(at, kBatch), 3, random, device);
       optimizer.begin_step();
       const Tensor loss = train::training_step(
           *model, optimizer, batch.x, batch.y,

@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 /// A model in training, with all that persists.
-struct Run {
-  explicit Run(const Device& device, bool with_data = true)
+struct Training {
+  explicit Training(const Device& device, bool with_data = true)
       : model(nn::resnet18(3, {.channels = 1, .size = 32})),
         optimizer(optim::adamw({.lr = optim::Schedule::cosine(1e-3, 50)})) {
     if (with_data) model->materialize(device, 3);
@@ -68,7 +68,7 @@ TEST_F(Checkpoint, TrainingGoesOnToTheBitWhereItWasSaved) {
   Tensor x = Tensor::empty({2, 1, 32, 32}, DType::f32, device_);
   nn::fill(x, nn::Init::normal(1), "x", 1);
   const Tensor y = Tensor::from_values({std::int64_t{0}, std::int64_t{2}}, {2}, device_);
-  Run first(device_);
+  Training first(device_);
   for (int i = 0; i < 2; ++i) first.step(x, y);
   save_checkpoint(path("x"), first.parts(), {{"epoch", "3"}});
   std::vector<float> expected;
@@ -76,7 +76,7 @@ TEST_F(Checkpoint, TrainingGoesOnToTheBitWhereItWasSaved) {
 
   // Into a model without data, and over one that has some.
   for (const bool with_data : {false, true}) {
-    Run second(device_, with_data);
+    Training second(device_, with_data);
     const auto metadata = load_checkpoint(path("x"), second.parts(), device_);
     EXPECT_EQ(metadata.at("epoch"), "3");
     EXPECT_EQ(second.optimizer.step(), 2);

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kEpochs = 40;
+constexpr int kEpochs = 25;
 
 TEST(Learning, LenetReaches98PercentInEveryPrecision) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {

@@ -151,6 +151,8 @@ void update(const KernelContext& k) {
 
 template <typename Rule>
 void run_update(const KernelContext& k) {
+  const TensorView& last = k.inputs.back();
+  if (last.dtype() == DType::boolean && !*last.as<const bool>()) return;
   k.in(0).dtype() == DType::f64 ? update<Rule, double>(k) : update<Rule, float>(k);
 }
 

@@ -18,9 +18,10 @@ std::int64_t checked(const LenetOptions& options) {
   return options.size < 12 ? 2 : 0;
 }
 
-/// Pixels of a side after both poolings.
-std::int64_t last_side(const LenetOptions& options, std::int64_t padding) {
-  return (options.size / 2 + 2 * padding - 4) / 2;
+/// What is left after both poolings.
+std::int64_t features(const LenetOptions& options, std::int64_t padding) {
+  const std::int64_t side = (options.size / 2 + 2 * padding - 4) / 2;
+  return 16 * side * side;
 }
 
 class Lenet final : public Model {
@@ -28,11 +29,14 @@ class Lenet final : public Model {
   explicit Lenet(const LenetOptions& options)
       : options_(options),
         padding_(checked(options)),
-        conv1_(add<Conv2D>("conv1", options.channels, 6, 5, Conv2DOptions{.padding = 2})),
-        conv2_(add<Conv2D>("conv2", 6, 16, 5, Conv2DOptions{.padding = padding_})),
-        fc1_(add<Dense>("fc1", 16 * last_side(options, padding_) * last_side(options, padding_),
-                        120)),
-        fc2_(add<Dense>("fc2", 120, 84)),
+        conv1_(add<Conv2D>(
+            "conv1", options.channels, 6, 5,
+            Conv2DOptions{.padding = 2, .init = Init::he_normal(options.channels * 25)})),
+        conv2_(add<Conv2D>("conv2", 6, 16, 5,
+                           Conv2DOptions{.padding = padding_, .init = Init::he_normal(6 * 25)})),
+        fc1_(add<Dense>("fc1", features(options, padding_), 120,
+                        DenseOptions{.init = Init::he_normal(features(options, padding_))})),
+        fc2_(add<Dense>("fc2", 120, 84, DenseOptions{.init = Init::he_normal(120)})),
         fc3_(add<Dense>("fc3", 84, options.classes)) {}
 
   TensorType input_type(std::int64_t n) const override {
