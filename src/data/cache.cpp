@@ -20,17 +20,30 @@ class CacheStage final : public Stage {
     at_ = 0;
     if (!started_) begin(epoch);
   }
-  StatePtr save() const override { return make_state({epoch_, at_}); }
+  StatePtr save() const override {
+    return make_state({epoch_, at_, std::max(seen_, inbox_.taken())});
+  }
   void restore(const State& state) override {
-    if (!started_ || epoch_ != state.words.at(0)) begin(state.words.at(0));
+    if (!started_ || epoch_ != state.words.at(0)) {
+      begin(state.words.at(0));
+    } else {
+      inbox_.restore(*inbox_.position(), inbox_.taken());  // what was made ahead goes
+    }
     at_ = static_cast<std::size_t>(state.words.at(1));
+    seen_ = state.words.at(2);
   }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {
     while (kept_.size() <= at_ && !complete_) {
       inbox_.forget(inbox_.taken());
-      const Pull filled = inbox_.fill(max);
+      Pull filled = Pull::pending;
+      try {
+        filled = inbox_.fill(max);
+      } catch (const DataError&) {
+        if (inbox_.taken() > seen_) throw;
+        continue;
+      }
       if (filled == Pull::pending) return filled;
       complete_ = filled == Pull::end;
       for (; inbox_.ready() > 0; inbox_.pop()) kept_.push_back(copy(inbox_.front()));
@@ -46,16 +59,19 @@ class CacheStage final : public Stage {
     started_ = true;
     complete_ = false;
     epoch_ = epoch;
+    seen_ = 0;
     kept_.clear();
     inbox_.start(epoch);
   }
-  /// In memory of its own: what came may be a row of something larger.
+  /// In memory of its own, as what came may be a row of something larger, and read-only, as all
+  /// later passes deliver it again.
   Element copy(const Element& element) const {
     Element result;
     for (const Value& value : element) {
-      result.push_back(value.is_scalar()
-                           ? value
-                           : Value(value.tensor().clone(value.tensor().device(), options_)));
+      result.push_back(
+          value.is_scalar()
+              ? value
+              : Value(value.tensor().clone(value.tensor().device(), options_).read_only()));
     }
     result.id = element.id;
     return result;
@@ -66,6 +82,7 @@ class CacheStage final : public Stage {
   bool started_ = false;
   bool complete_ = false;
   std::uint64_t epoch_ = 0;
+  std::uint64_t seen_ = 0;  ///< units of the input whose errors have been thrown before
   ElementBlock kept_;
   std::size_t at_ = 0;
 };

@@ -18,7 +18,7 @@ Pull IndexedStage::pull(ElementBlock& out, std::size_t max) {
   for (std::size_t i = 0; i < wanted; ++i) {
     const std::int64_t index = index_of(at_);
     try {
-      out.push_back(source_.get(index, engine_));
+      out.push_back(fetch(index));
     } catch (const OutOfMemory&) {
       if (out.size() > before) return Pull::ready;
       throw;

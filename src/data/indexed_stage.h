@@ -20,6 +20,8 @@ class IndexedStage : public Stage {
 
  protected:
   virtual std::int64_t index_of(std::int64_t position) const { return position; }
+  /// The source's element `index`, which comes after those of lower positions.
+  virtual Element fetch(std::int64_t index) { return source_.get(index, engine_); }
   Pull pull(ElementBlock& out, std::size_t max) override;
 
   NodePtr keep_;

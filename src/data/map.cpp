@@ -69,9 +69,7 @@ class MapStage final : public OneInputStage {
 class MapNode final : public Node {
  public:
   MapNode(NodePtr input, MapFunction function, const MapOptions& options)
-      : Node("map",
-             fmt::format("{}, parallel={}{}", function.name, options.parallel,
-                         options.ordered ? "" : ", unordered"),
+      : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),
              {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
         function_(std::move(function)),
         options_(options) {}
@@ -84,6 +82,7 @@ class MapNode final : public Node {
     return make_parallel_map(std::move(input), builder.engine(), function_, options_, number);
   }
   bool may_fail() const override { return true; }
+  std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
   bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }
 
  private:

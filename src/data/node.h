@@ -39,12 +39,16 @@ class Node {
   virtual ~Node() = default;
 
   const std::string& kind() const { return kind_; }
-  /// "shuffle(elements=100)".
-  std::string title() const { return kind_ + "(" + parameters_ + ")"; }
+  /// "map(decode, parallel=4)": parameters and settings.
+  std::string title() const;
   const std::vector<NodePtr>& inputs() const { return inputs_; }
   const ElementSpec& spec() const { return spec_; }
   std::int64_t cardinality() const { return cardinality_; }
   void write_signature(std::string& out, int depth) const;
+
+  /// Settings change how the stage runs but not what it gives, so they are no part of the signature
+  /// and a position may be restored under others.
+  virtual std::string settings() const { return {}; }
 
   virtual StagePtr make(Builder& builder) const = 0;
   /// Bytes the stage holds at least, as the specs say.

@@ -220,6 +220,10 @@ bool ParallelMap::take_input() {
     if (pulled == Pull::pending && running_ == 0) no_input_.on();
     if (pulled != Pull::ready) return false;
     no_input_.off(stats_.wait_input_s);
+  } catch (const OutOfMemory&) {
+    // What is under way goes first: it holds memory that its input may be waiting for.
+    if (window_.empty()) throw;
+    return false;
   } catch (const DataError&) {
     auto slot = std::make_shared<Slot>();
     slot->error = std::current_exception();

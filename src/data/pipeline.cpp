@@ -23,6 +23,17 @@ Bytes minimum_of(const Node& node) {
   return total;
 }
 
+/// Before stages are made: those charge what they hold.
+void require_minimum(const Node& node, const Budget& budget) {
+  const Bytes needed = minimum_of(node) + kSmallest;
+  const Bytes there = budget.available();
+  if (needed <= there) return;
+  throw BudgetTooSmall(fmt::format(
+      "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
+      "smaller batches or windows",
+      node.title(), format_bytes(needed), needed, budget.path(), format_bytes(there), needed));
+}
+
 const Node* unsaveable(const Node& node) {
   if (!node.can_be_saved()) return &node;
   for (const NodePtr& input : node.inputs()) {
@@ -72,6 +83,7 @@ StagePtr Builder::input(const Node& node, Engine& section) {
 struct Pipeline::State {
   State(const Dataset& described, const Device& device, const PipelineOptions& options)
       : dataset(described), runtime(device, options), engine(runtime) {
+    require_minimum(*dataset.node(), engine.budget());
     Builder builder(engine);
     root = builder.build(dataset.node());
     stages = builder.stages();
@@ -100,15 +112,6 @@ Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineO
         fmt::format("[Pipeline] a skip_rate of {}; give 0 to 1", options.skip_rate));
   }
   state_ = std::make_unique<State>(dataset, device, options);
-  const Bytes needed = minimum_of(*dataset.node()) + kSmallest;
-  const Bytes there = state_->engine.budget().available();
-  if (needed > there) {
-    throw BudgetTooSmall(fmt::format(
-        "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
-        "smaller batches or windows",
-        dataset.node()->title(), format_bytes(needed), needed, state_->engine.budget().path(),
-        format_bytes(there), needed));
-  }
   state_->root->start(0);
 }
 

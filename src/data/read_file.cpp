@@ -22,7 +22,7 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) failed(path_, "cannot be opened");
 }
 

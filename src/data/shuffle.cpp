@@ -20,6 +20,10 @@ constexpr std::size_t kFillBlock = 1024;
 /// Positions kept per window, to go back to the oldest element in it.
 constexpr std::uint64_t kAnchorsPerWindow = 64;
 
+/// A window in bytes has as many elements as it takes; up to this many are paid for beforehand.
+constexpr std::size_t kMostCounted = 65536;
+constexpr Bytes kSlotBytes = sizeof(Element) + sizeof(std::uint64_t);
+
 /// Random words, one after the other, from a place that can be named.
 class Draws {
  public:
@@ -47,9 +51,14 @@ class Draws {
 
 class ShuffleStage final : public Stage {
  public:
-  ShuffleStage(StagePtr input, std::size_t size, std::uint64_t seed, bool reshuffle, Charge charge)
-      : inbox_(std::move(input), size / kAnchorsPerWindow + 1),
+  /// `most_bytes`: 0 for a window in elements alone.
+  ShuffleStage(StagePtr input, Engine& engine, std::string title, std::size_t size,
+               Bytes most_bytes, std::uint64_t seed, bool reshuffle, Charge charge)
+      : inbox_(std::move(input), std::min(size, kMostCounted) / kAnchorsPerWindow + 1),
+        engine_(engine),
+        title_(std::move(title)),
         size_(size),
+        most_bytes_(most_bytes),
         seed_(seed),
         reshuffle_(reshuffle),
         charge_(std::move(charge)) {}
@@ -96,9 +105,20 @@ class ShuffleStage final : public Stage {
     if (window_.empty()) return Pull::end;
     const std::size_t before = out.size();
     while (out.size() - before < max && !window_.empty()) {
+      if (most_bytes_ > 0) {
+        // One goes, others come until the window is full again.
+        take_one(out);
+        if (ended_) continue;
+        take_in();
+        if (!is_full()) break;
+        continue;
+      }
       if (!ended_) {
         const std::size_t wanted = max - (out.size() - before);
-        const Pull pulled = fill_inbox(wanted, out.size() > before);
+        // An error of the input must not be taken before what was drawn has gone out: nothing
+        // more is pulled once there is something to give.
+        if (out.size() > before && inbox_.ready() == 0) break;
+        const Pull pulled = inbox_.fill(wanted);
         if (pulled == Pull::pending) break;
         if (pulled == Pull::ready) {
           swap_in(out, std::min(wanted, inbox_.ready()));
@@ -117,41 +137,47 @@ class ShuffleStage final : public Stage {
     draws_.start(mix_ids(seed_, reshuffle_ ? epoch_ : 0), draws);
     window_.clear();
     units_.clear();
+    bytes_ = 0;
     ended_ = false;
     replay_.clear();
     replay_until_ = 0;
     unreplayed_ = nullptr;
   }
 
-  /// Errors of the input wait until what was drawn before them has gone out.
-  Pull fill_inbox(std::size_t max, bool later) {
-    if (!later || inbox_.ready() > 0) return inbox_.fill(max);
-    try {
-      return inbox_.fill(max);
-    } catch (const DataError&) {
-      failed_ = std::current_exception();
-      return Pull::pending;
-    }
-  }
-
   Pull fill_window() {
-    if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
-    while (!ended_ && window_.size() < size_) {
+    while (!ended_ && !is_full()) {
       const Pull filled = inbox_.fill(std::min(kFillBlock, size_ - window_.size()));
       if (filled == Pull::pending) return filled;
       if (filled == Pull::end) {
         ended_ = true;
         break;
       }
-      while (inbox_.ready() > 0 && window_.size() < size_) {
-        window_.push_back(std::move(inbox_.front()));
-        inbox_.pop();
-        units_.push_back(inbox_.taken());
-      }
+      take_in();
     }
     return Pull::ready;
   }
 
+  /// What can be had without pulling.
+  void take_in() {
+    while (inbox_.ready() > 0 && !is_full()) {
+      pay_for_slots();
+      bytes_ += inbox_.front().nbytes();
+      window_.push_back(std::move(inbox_.front()));
+      inbox_.pop();
+      units_.push_back(inbox_.taken());
+    }
+  }
+  bool is_full() const {
+    return window_.size() >= size_ || (most_bytes_ > 0 && bytes_ >= most_bytes_);
+  }
+  /// Where their number is not known beforehand, slots are charged as the window grows.
+  void pay_for_slots() {
+    if (most_bytes_ == 0 || window_.size() < window_.capacity()) return;
+    const std::size_t slots = std::max<std::size_t>(64, 2 * window_.size());
+    charge_ = engine_.budget().charge(Tag::shuffle, title_, slots * kSlotBytes);
+    window_.reserve(slots);
+    units_.reserve(slots);
+  }
   /// The window is larger than the caches: slots are drawn a few ahead and fetched meanwhile.
   void swap_in(ElementBlock& out, std::size_t count) {
     constexpr std::size_t kAhead = 16;
@@ -178,6 +204,7 @@ class ShuffleStage final : public Stage {
 
   void take_one(ElementBlock& out) {
     const std::uint32_t slot = draws_.below(static_cast<std::uint32_t>(window_.size()));
+    if (most_bytes_ > 0) bytes_ -= window_[slot].nbytes();
     out.push_back(std::move(window_[slot]));
     if (slot + 1 != window_.size()) {
       window_[slot] = std::move(window_.back());
@@ -211,6 +238,8 @@ class ShuffleStage final : public Stage {
     replay_.clear();
     unreplayed_ = nullptr;
     ended_ = replay_ended_;
+    bytes_ = 0;
+    for (const Element& element : window_) bytes_ += element.nbytes();
   }
 
   /// Units taken before the oldest element of the window.
@@ -222,11 +251,15 @@ class ShuffleStage final : public Stage {
   void forget() {
     if (inbox_.taken() < look_again_) return;
     inbox_.forget(oldest());
-    look_again_ = inbox_.taken() + size_;
+    look_again_ = inbox_.taken() + std::min(size_, std::max<std::size_t>(window_.size(), 1));
   }
 
   Inbox inbox_;
+  Engine& engine_;
+  const std::string title_;
   const std::size_t size_;
+  const Bytes most_bytes_;
+  Bytes bytes_ = 0;  ///< in the window
   const std::uint64_t seed_;
   const bool reshuffle_;
   Charge charge_;
@@ -235,7 +268,6 @@ class ShuffleStage final : public Stage {
   ElementBlock window_;
   std::vector<std::uint64_t> units_;  ///< of the window's slots, counted from 1
   bool ended_ = false;
-  std::exception_ptr failed_;
   std::uint64_t look_again_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> replay_;  ///< unit -> slot
   std::uint64_t replay_until_ = 0;
@@ -276,15 +308,24 @@ class PermutedStage final : public IndexedStage {
   Permutation permutation_;
 };
 
+bool whole_set(const ShuffleOptions& options) {
+  return options.elements == kWholeSet && options.bytes == 0;
+}
+
+std::string window_text(const ShuffleOptions& options) {
+  if (whole_set(options)) return "whole set";
+  if (options.bytes == 0) return std::to_string(options.elements);
+  if (options.elements == 0) return fmt::format("bytes={}", options.bytes);
+  return fmt::format("{}, bytes={}", options.elements, options.bytes);
+}
+
 class ShuffleNode final : public Node {
  public:
   ShuffleNode(NodePtr input, const ShuffleOptions& options)
       : Node("shuffle",
-             fmt::format(
-                 "{}, seed={}, reshuffle={}",
-                 options.elements == kWholeSet ? "whole set" : std::to_string(options.elements),
-                 options.seed ? std::to_string(*options.seed) : "pipeline",
-                 options.reshuffle_each_iteration),
+             fmt::format("{}, seed={}, reshuffle={}", window_text(options),
+                         options.seed ? std::to_string(*options.seed) : "pipeline",
+                         options.reshuffle_each_iteration),
              {input}, input->spec(), input->cardinality()),
         options_(options) {}
   StagePtr make(Builder& builder) const override {
@@ -292,16 +333,21 @@ class ShuffleNode final : public Node {
     const std::uint64_t seed =
         options_.seed ? mix_ids(*options_.seed, 1) : mix_ids(engine.seed(), builder.number());
     const bool reshuffle = options_.reshuffle_each_iteration;
-    if (options_.elements == kWholeSet) {
+    if (whole_set(options_)) {
       return std::make_unique<PermutedStage>(inputs()[0], *inputs()[0]->indexed(), engine, seed,
                                              reshuffle);
     }
-    return std::make_unique<ShuffleStage>(
-        builder.input(*this), static_cast<std::size_t>(options_.elements), seed, reshuffle,
-        engine.budget().charge(Tag::shuffle, title(), slots() * kSlotBytes));
+    // The most a draw can tell apart, where only bytes are given.
+    const std::size_t size = options_.elements == 0 ? std::size_t{0xFFFFFFFF}
+                                                    : static_cast<std::size_t>(options_.elements);
+    const Bytes paid = options_.bytes > 0 ? 0 : slots() * kSlotBytes;
+    return std::make_unique<ShuffleStage>(builder.input(*this), engine, title(), size,
+                                          options_.bytes, seed, reshuffle,
+                                          engine.budget().charge(Tag::shuffle, title(), paid));
   }
   Bytes minimum() const override {
-    if (options_.elements == kWholeSet) return 0;
+    if (whole_set(options_)) return 0;
+    if (options_.bytes > 0) return 0;  // the elements' sizes say how many there will be
     Bytes each = kSlotBytes;
     for (const TensorSpec& component : spec().components) {
       if (component.dims && !component.dims->empty()) each += component.nbytes().value_or(0);
@@ -310,7 +356,6 @@ class ShuffleNode final : public Node {
   }
 
  private:
-  static constexpr Bytes kSlotBytes = sizeof(Element) + sizeof(std::uint64_t);
   Bytes slots() const {
     const std::int64_t all = cardinality();
     return static_cast<Bytes>(all >= 0 ? std::min(all, options_.elements) : options_.elements);
@@ -324,7 +369,7 @@ Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   if (options.elements < 0 || options.elements > std::int64_t{0xFFFFFFFF}) {
     throw InvalidArgument(fmt::format("[shuffle] a window of {} elements", options.elements));
   }
-  if (options.elements == kWholeSet && node_->indexed() == nullptr) {
+  if (whole_set(options) && node_->indexed() == nullptr) {
     throw InvalidArgument(fmt::format(
         "[shuffle] the whole set can be shuffled only where elements have an index, and {} gives "
         "them in order; give a window, or shuffle before it",

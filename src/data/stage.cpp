@@ -35,10 +35,15 @@ Pull Stage::next_block(ElementBlock& out, std::size_t max) {
   return result;
 }
 
+std::string Node::title() const {
+  const std::string more = settings();
+  const char* const comma = parameters_.empty() || more.empty() ? "" : ", ";
+  return kind_ + "(" + parameters_ + comma + more + ")";
+}
+
 void Node::write_signature(std::string& out, int depth) const {
   out.append(static_cast<std::size_t>(depth) * 2, ' ');
-  out += title();
-  out += '\n';
+  out += kind_ + "(" + parameters_ + ")\n";
   for (const NodePtr& input : inputs_) input->write_signature(out, depth + 1);
 }
 

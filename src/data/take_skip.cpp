@@ -12,6 +12,7 @@ namespace plimsoll::data {
 namespace {
 
 constexpr std::size_t kDropBlock = 256;
+constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 
 class TakeStage final : public CountingStage {
  public:
@@ -37,6 +38,7 @@ class SkipStage final : public CountingStage {
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {
+    if (first_ == kAll) return Pull::end;  // of an endless input, too
     while (count_ < first_) {
       dropped_.clear();
       const Pull pulled =
@@ -54,7 +56,7 @@ class SkipStage final : public CountingStage {
 };
 
 std::uint64_t bound(std::int64_t count) {
-  return count < 0 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(count);
+  return count < 0 ? kAll : static_cast<std::uint64_t>(count);
 }
 
 std::int64_t cardinality_of(const Node& input, bool take, std::int64_t count) {

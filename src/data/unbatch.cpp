@@ -81,7 +81,7 @@ std::int64_t cardinality_of(const Node& input) {
   const ElementSpec& spec = input.spec();
   if (input.cardinality() == kUnknown || spec.components.empty()) return kUnknown;
   const auto& dims = spec.components.front().dims;
-  if (!dims || dims->front() == kAnyExtent) return kUnknown;
+  if (!dims || dims->empty() || dims->front() == kAnyExtent) return kUnknown;
   return input.cardinality() * dims->front();
 }
 

@@ -82,7 +82,7 @@ std::int64_t shortest(const std::vector<NodePtr>& inputs) {
   return least;
 }
 
-class ZipNode final : public Node {
+class ZipNode final : public Node, private IndexedSource {
  public:
   explicit ZipNode(const std::vector<NodePtr>& inputs)
       : Node("zip", fmt::format("{}", inputs.size()), inputs, joined_spec(inputs),
@@ -91,6 +91,22 @@ class ZipNode final : public Node {
     std::vector<Inbox> stages;
     for (std::size_t i = 0; i < inputs().size(); ++i) stages.emplace_back(builder.input(*this, i));
     return std::make_unique<ZipStage>(std::move(stages));
+  }
+  const IndexedSource* indexed() const override {
+    const bool all = std::all_of(inputs().begin(), inputs().end(),
+                                 [](const NodePtr& input) { return input->indexed() != nullptr; });
+    return all ? this : nullptr;
+  }
+
+ private:
+  std::int64_t size() const override { return cardinality(); }
+  Element get(std::int64_t index, Engine& engine) const override {
+    Element joined;
+    for (const NodePtr& input : inputs()) {
+      Element part = input->indexed()->get(index, engine);
+      for (std::size_t c = 0; c < part.size(); ++c) joined.push_back(std::move(part[c]));
+    }
+    return joined;
   }
 };
 

@@ -32,13 +32,26 @@ std::shared_ptr<Storage> Storage::adopt(const Device& device, void* data, Bytes 
   return storage;
 }
 
+std::shared_ptr<Storage> Storage::read_only_view(std::shared_ptr<Storage> of) {
+  if (of == nullptr) throw InvalidArgument("[Storage::read_only_view] no storage");
+  auto storage = std::make_shared<Storage>(Key{}, of->device(), of->label(), of->tag(), of->size());
+  storage->foreign_ = of->foreign_;
+  storage->read_only_ = true;
+  storage->viewed_ = std::move(of);
+  return storage;
+}
+
 Storage::~Storage() {
   if (release_) release_();
 }
 
-bool Storage::alive() const { return foreign_ || size_ == 0 || block_.data() != nullptr; }
+bool Storage::alive() const {
+  if (viewed_) return viewed_->alive();
+  return foreign_ || size_ == 0 || block_.data() != nullptr;
+}
 
 void* Storage::data() const {
+  if (viewed_) return viewed_->data();
   if (foreign_) return address_;
   void* address = block_.data();
   if (address == nullptr && size_ != 0) {

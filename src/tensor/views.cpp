@@ -172,4 +172,11 @@ Tensor Tensor::unsqueeze(int dim) const {
   return view(shape, strides, r.offset);
 }
 
+Tensor Tensor::read_only() const {
+  Rep result = rep("read_only");
+  if (result.storage->read_only()) return *this;
+  result.storage = Storage::read_only_view(std::move(result.storage));
+  return Tensor(std::make_shared<const Rep>(std::move(result)));
+}
+
 }  // namespace plimsoll

@@ -73,6 +73,12 @@ std::vector<Case> cases() {
       {"shuffled", Dataset::range(60).shuffle({.elements = 16}).map(plus(1)).batch(8).repeat(3)},
       {"shuffled twice",
        Dataset::range(30).shuffle({.elements = 8}).repeat(2).shuffle({.elements = 5}).repeat(2)},
+      {"shuffled by bytes", Dataset::range(60)
+                                .map(fails_on_sevens())
+                                .shuffle({.bytes = 100})
+                                .shuffle({.elements = 4, .bytes = 80})
+                                .prefetch(2)
+                                .repeat(2)},
       {"whole set", Dataset::range(50).shuffle({}).map(random_word(), parallel).repeat(3)},
       {"parallel", Dataset::range(80).map(plus(5), parallel).map(plus(1), parallel).batch(3)},
       {"prefetched", Dataset::range(60)
@@ -213,6 +219,24 @@ TEST(Resume, AnotherPipelineIsRefusedByName) {
   position.back() = static_cast<char>(position.back() ^ 1);
   EXPECT_THROW(saved.restore(position), DataError);
   EXPECT_THROW(saved.restore("nonsense"), DataError);
+}
+
+TEST(Resume, TheNumberOfParallelCallsMayChange) {
+  const auto with = [](int parallel) {
+    return Dataset::range(60).map(random_word(), {.parallel = parallel}).batch(7);
+  };
+  const Device device = host();
+  Pipeline whole(with(1), device);
+  const auto expected = rest_of(whole);
+  for (const int saved : {1, 2, 7, kAutotune}) {
+    for (const int restored : {1, 3, kAutotune}) {
+      Pipeline first(with(saved), device, {.threads = 2});
+      rest_of(first, 4);
+      Pipeline second(with(restored), device, {.threads = 2});
+      second.restore(first.save());
+      EXPECT_EQ(rest_of(second), std::vector<std::string>(expected.begin() + 4, expected.end()));
+    }
+  }
 }
 
 TEST(Resume, AWindowTakesFewBytesPerElement) {

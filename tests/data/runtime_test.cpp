@@ -1,5 +1,6 @@
 // What runs beside what, and what happens when it is stopped in the middle.
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <latch>
@@ -192,6 +193,20 @@ TEST(Runtime, PauseLetsTheBuffersGoAndKeepsThePosition) {
   }
   EXPECT_EQ(seen, all);
   EXPECT_FALSE(pipeline.next().has_value());
+}
+
+TEST(Runtime, AShuffleWindowInBytesHoldsWhatFitsIt) {
+  // Eight bytes each: a window of ten. An element is at most nine places early.
+  const auto shuffled = numbers(Dataset::range(300).shuffle({.bytes = 80}));
+  auto sorted = shuffled;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_NE(sorted, shuffled);
+  EXPECT_THAT(sorted, SizeIs(300));
+  EXPECT_EQ(std::adjacent_find(sorted.begin(), sorted.end()), sorted.end());
+  for (std::size_t at = 0; at < shuffled.size(); ++at) {
+    EXPECT_LE(shuffled[at], static_cast<std::int64_t>(at) + 9);
+  }
+  EXPECT_EQ(numbers(Dataset::range(3).shuffle({.bytes = 1})), (std::vector<std::int64_t>{0, 1, 2}));
 }
 
 TEST(Runtime, ErrorsAreSkippedUpToARate) {

@@ -134,6 +134,19 @@ TEST(Stages, CacheReadsItsInputOnce) {
   EXPECT_EQ(*calls, 5);
 }
 
+TEST(Stages, CachedTensorsCannotBeWritten) {
+  const Device device = host();
+  const Tensor rows = Tensor::from_values({1.0F, 2.0F, 3.0F, 4.0F}, {2, 2}, device);
+  Pipeline pipeline(Dataset::from_tensor_slices({rows}).cache().repeat(2), device);
+  Tensor first = pipeline.next()->at(0).tensor();
+  EXPECT_THROW((void)first.mutable_data<float>(), InvalidArgument);
+  pipeline.next();
+  EXPECT_EQ(pipeline.next()->at(0).tensor().to_vector<float>(), (std::vector<float>{1, 2}));
+  Tensor own = first.clone(device, {});
+  own.mutable_data<float>()[0] = 9;
+  EXPECT_EQ(first.data<float>()[0], 1.0F);
+}
+
 TEST(Stages, GeneratorsBeginAgainInEachEpoch) {
   Generator generator;
   generator.begin = [] {

@@ -261,6 +261,23 @@ TEST_F(TensorTest, ReadOnlyMemoryIsNotWritten) {
   EXPECT_THROW(tensor.copy_from<float>(memory), InvalidArgument);
 }
 
+TEST_F(TensorTest, AReadOnlyViewSharesTheMemoryAndRefusesWriting) {
+  Tensor tensor = Tensor::from_values({1.0F, 2.0F}, {2}, cpu_);
+  Tensor view = tensor.read_only();
+  EXPECT_EQ(view.data<float>(), tensor.data<float>());
+  EXPECT_EQ(view.storage()->label(), tensor.storage()->label());
+  EXPECT_EQ(view.storage()->block().data(), tensor.storage()->block().data());
+  EXPECT_THAT([&] { (void)view.mutable_data<float>(); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("read-only")));
+  EXPECT_THROW((void)view.select(0, 1).raw_mutable_data(), InvalidArgument);
+  tensor.mutable_data<float>()[1] = 5;
+  tensor = Tensor();
+  EXPECT_EQ(view.data<float>()[1], 5) << "the view keeps the memory";
+  const Tensor text = Tensor::from_strings({"a", "bc"}, {2}, cpu_).read_only();
+  EXPECT_EQ(text.string_at(1), "bc");
+  EXPECT_EQ(text.select(0, 1).string_at(0), "bc");
+}
+
 TEST_F(TensorTest, HandlesAreCountedAcrossThreads) {
   std::atomic<int> released{0};
   std::array<int, 16> memory{};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -37,6 +38,9 @@ struct ShuffleOptions {
   /// The window: each element goes out at random among this many. kWholeSet draws a permutation
   /// of the whole set without a buffer, for sources that can be indexed.
   std::int64_t elements = 0;
+  /// The window in bytes of contents: as many elements as it takes to reach this. 0: no such bound.
+  /// With `elements`, too, whichever is reached first. No budget changes the window.
+  Bytes bytes = 0;
   /// Without one, the pipeline's seed and the stage's place decide.
   std::optional<std::uint64_t> seed = std::nullopt;
   /// Another order in each epoch.
@@ -45,6 +49,24 @@ struct ShuffleOptions {
 inline constexpr std::int64_t kWholeSet = 0;
 
 struct BatchOptions {
+  bool drop_remainder = false;
+};
+
+struct PaddedBatchOptions {
+  /// What to pad each component to, one list of extents per component; kAnyExtent: to the longest
+  /// in the batch. Empty: that everywhere.
+  std::vector<std::vector<std::int64_t>> shapes = {};
+  /// What to pad with: a scalar per component, or one for all, of the components' dtypes. Empty:
+  /// zeros and empty byte strings.
+  std::vector<Value> values = {};
+  bool drop_remainder = false;
+};
+
+struct WindowOptions {
+  /// Elements from the beginning of one window to that of the next; without one, `size`.
+  std::optional<std::int64_t> shift = std::nullopt;
+  /// Elements from one to the next within a window.
+  std::int64_t stride = 1;
   bool drop_remainder = false;
 };
 
@@ -110,6 +132,17 @@ class Dataset {
   static Dataset image_folder(const std::string& folder);
   /// The lines of the files, one after the other, without their ends (\n or \r\n).
   static Dataset text_lines(std::vector<std::string> paths);
+  /// Slices along the first dimension of arrays in NumPy's format, one file after the other, which
+  /// have the same dtype and the same other dimensions. Headers are read now; slices when they are
+  /// asked for, with pread into memory from the budget. Versions 1 to 3 of the format; numbers and
+  /// booleans that have a DType, in either byte order, and fixed byte strings ("S8": DType::bytes
+  /// without the zeros at their ends). DataError naming the file for all others (objects, records,
+  /// Unicode, Fortran order, a file shorter than its header says).
+  static Dataset from_npy(std::vector<std::string> paths);
+  template <std::convertible_to<std::string> Path>
+  static Dataset from_npy(const Path& path) {
+    return from_npy(std::vector<std::string>{std::string(path)});
+  }
 
   // Stages.
 
@@ -128,6 +161,14 @@ class Dataset {
                      const std::string& name = "function") const;
   /// Puts `size` elements together: each component gets a first dimension. Shapes must agree.
   Dataset batch(std::int64_t size, const BatchOptions& options = {}) const;
+  /// The same for elements whose extents differ: shorter ones are padded at their ends. DataError
+  /// naming an element that exceeds a given shape.
+  Dataset padded_batch(std::int64_t size, const PaddedBatchOptions& options = {}) const;
+  /// Windows of `size` elements, each put together as `batch` does: a sliding window has a shift
+  /// below its size. The last ones are shorter, unless dropped. What tf.data writes
+  /// `window(n, ...).flat_map(lambda w: w.batch(n))`; `flat_map(from_tensor_slices)` or unbatch()
+  /// takes windows apart again.
+  Dataset window(std::int64_t size, const WindowOptions& options = {}) const;
   /// The elements of each batch one by one.
   Dataset unbatch() const;
   Dataset shuffle(const ShuffleOptions& options) const;
@@ -141,11 +182,12 @@ class Dataset {
   Dataset shard(std::int64_t shards, std::int64_t index) const;
   /// Puts an i64 position before the components.
   Dataset enumerate(std::int64_t start = 0) const;
-  /// The components of all, side by side; ends with the shortest.
+  /// The components of all, side by side; ends with the shortest. Has an index if all have one.
   static Dataset zip(const std::vector<Dataset>& datasets);
   /// This, then `other`, whose elements are of the same kind.
   Dataset concatenate(const Dataset& other) const;
-  /// Keeps the elements of the first epoch in memory and gives those in the later ones.
+  /// Keeps the elements of the first epoch in memory and gives those in the later ones. Their
+  /// tensors are read-only: write to a clone().
   Dataset cache() const;
   /// Makes up to `count` elements ahead of the consumer, as far as the budget allows.
   Dataset prefetch(int count = kAutotune) const;
@@ -159,7 +201,8 @@ class Dataset {
   const ElementSpec& element_spec() const;
   /// Elements of one epoch, or kInfinite, or kUnknown.
   std::int64_t cardinality() const;
-  /// One line per stage, inputs indented: names and parameters, the same for the same pipeline.
+  /// One line per stage, inputs indented: names and what decides the stream, the same for the same
+  /// pipeline. How it runs (`parallel`) is no part of it.
   std::string signature() const;
 
   /// For stages and pipelines.

@@ -33,7 +33,10 @@ class Storage {
                                         std::function<void()> release, bool read_only = false,
                                         std::string_view label = "foreign");
 
-  /// For the two above.
+  /// The memory of `of` for reading only: keeps `of` alive and says of itself what `of` says.
+  static std::shared_ptr<Storage> read_only_view(std::shared_ptr<Storage> of);
+
+  /// For those above.
   Storage(Key, const Device& device, std::string_view label, Tag tag, Bytes size)
       : device_(device), label_(label), tag_(tag), size_(size) {}
   Storage(const Storage&) = delete;
@@ -55,7 +58,7 @@ class Storage {
   bool read_only() const { return read_only_; }
   bool foreign() const { return foreign_; }
   /// The arena's block, for record_use() and recharge(); empty for foreign memory.
-  const Block& block() const { return block_; }
+  const Block& block() const { return viewed_ ? viewed_->block() : block_; }
 
  private:
   Device device_;
@@ -67,6 +70,7 @@ class Storage {
   Block block_;
   void* address_ = nullptr;  ///< of foreign memory
   std::function<void()> release_;
+  std::shared_ptr<Storage> viewed_;
 };
 
 }  // namespace plimsoll

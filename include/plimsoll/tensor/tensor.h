@@ -176,6 +176,9 @@ class Tensor {
   Tensor squeeze() const;
   /// Puts a dimension of extent 1 in at `dim`, 0 to rank().
   Tensor unsqueeze(int dim) const;
+  /// The same elements in storage that refuses to be written through this view and its views;
+  /// through others it is as before.
+  Tensor read_only() const;
 
   static constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
