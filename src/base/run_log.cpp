@@ -59,8 +59,8 @@ void RunLog::write(std::string_view event, Fields fields) {
   if (::write(state_->file, line.data(), line.size()) != static_cast<ssize_t>(line.size()) &&
       !state_->failed) {
     state_->failed = true;
-    log_warning(fmt::format("[RunLog] {} cannot be written: {}", state_->path,
-                            std::strerror(errno)));
+    log_warning(
+        fmt::format("[RunLog] {} cannot be written: {}", state_->path, std::strerror(errno)));
   }
 }
 

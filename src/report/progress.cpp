@@ -66,8 +66,8 @@ class Progress {
   std::string line(const train::Run& run) const {
     std::string text = fmt::format("step {}", run.step());
     if (run.total_steps() > 0) text += fmt::format("/{}", run.total_steps());
-    text += fmt::format("  loss {:.4f}  {}", static_cast<double>(run.loss()),
-                        speed_and_memory(run));
+    text +=
+        fmt::format("  loss {:.4f}  {}", static_cast<double>(run.loss()), speed_and_memory(run));
     if (run.total_steps() > 0 && run.step() > first_) {
       const double each = run.seconds() / static_cast<double>(run.step() - first_);
       text += "  " + duration(each * static_cast<double>(run.total_steps() - run.step())) + " left";

@@ -101,8 +101,7 @@ void write_line(int connection, const Json& json) {
   const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::size_t sent = 0;
   while (sent < line.size()) {
-    const ssize_t count =
-        ::send(connection, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = ::send(connection, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (count <= 0) return;
     sent += static_cast<std::size_t>(count);
   }

@@ -84,9 +84,8 @@ std::map<std::string, std::string> FitLoop::identity() const {
           {"precision", std::string(dtype_name(impl_.options.precision.compute))},
           {"optimizer", std::string(impl_.optimizer.name())},
           {"learning rate", impl_.optimizer.schedule().to_string()},
-          {"gradient clipping",
-           fmt::format("{} by norm, {} by value", impl_.options.clip_norm,
-                       impl_.options.clip_value)},
+          {"gradient clipping", fmt::format("{} by norm, {} by value", impl_.options.clip_norm,
+                                            impl_.options.clip_value)},
           {"moving average", fmt::format("{}", impl_.options.moving_average)}};
 }
 
@@ -214,18 +213,18 @@ Metrics FitLoop::validate() {
   return all;
 }
 
-bool FitLoop::improves(const std::string& metric, std::optional<double>& best,
-                       double least) const {
+bool FitLoop::improves(const std::string& metric, std::optional<double>& best, double least) const {
   const auto found = metrics_.find(metric);
   if (found == metrics_.end()) {
     std::string names;
     for (const auto& [name, value] : metrics_) names += (names.empty() ? "" : ", ") + name;
-    throw InvalidArgument(fmt::format("[fit] there is no metric '{}'; there are {}", metric, names));
+    throw InvalidArgument(
+        fmt::format("[fit] there is no metric '{}'; there are {}", metric, names));
   }
   const double value = found->second;
   if (std::isnan(value)) return false;
-  const bool better = !best || (higher_is_better(metric) ? value > *best + least
-                                                         : value < *best - least);
+  const bool better =
+      !best || (higher_is_better(metric) ? value > *best + least : value < *best - least);
   if (better) best = value;
   return better;
 }
@@ -252,8 +251,7 @@ void FitLoop::end_epoch() {
   }
   call(&Callback::on_epoch);
   gate_.epoch(state_.epoch);
-  const bool due =
-      options_.checkpoint_epochs > 0 && state_.epoch % options_.checkpoint_epochs == 0;
+  const bool due = options_.checkpoint_epochs > 0 && state_.epoch % options_.checkpoint_epochs == 0;
   if (checkpoints_ && (due || best)) checkpoint(best);
 }
 

@@ -20,9 +20,9 @@ inline constexpr const char* kLossScalePrefix = "loss_scale.";
 struct PersistentState {
   const nn::Model& model;
   const optim::Optimizer& optimizer;
-  const LossScale* loss_scale = nullptr;                  ///< null: none
-  const std::vector<optim::State>* average = nullptr;     ///< null: none
-  const std::vector<optim::State>* gradients = nullptr;   ///< sums over micro-batches; null: none
+  const LossScale* loss_scale = nullptr;                 ///< null: none
+  const std::vector<optim::State>* average = nullptr;    ///< null: none
+  const std::vector<optim::State>* gradients = nullptr;  ///< sums over micro-batches; null: none
 };
 
 /// All of it in one block per tag, tensors at multiples of 256 bytes.

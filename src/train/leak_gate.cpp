@@ -68,7 +68,8 @@ void LeakGate::mark(Lines& lines, int most, const char* what, std::int64_t index
     if (line.grown >= most && !line.named) {
       line.named = true;
       const std::string message = fmt::format(
-          "[fit] memory leaks: {} of {} '{}' in {} at the end of {} {}, {} more than {} {}s before, "
+          "[fit] memory leaks: {} of {} '{}' in {} at the end of {} {}, {} more than {} {}s "
+          "before, "
           "growing at each; find who keeps it, or set .leak_gate.action = warn",
           format_bytes(line.bytes), tag_name(holder.tag), holder.label, holder.budget, what, index,
           format_bytes(line.bytes - line.first), most, what);

@@ -42,9 +42,8 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
   all.insert(all.end(), buffers.begin(), buffers.end());
   std::vector<Tensor> values;
   for (const nn::Parameter* p : all) {
-    values.push_back(moved(device, fresh->find(p->name()), p->tensor(), [&](Tensor& to) {
-      nn::fill(to, p->init(), p->name(), options.seed);
-    }));
+    values.push_back(moved(device, fresh->find(p->name()), p->tensor(),
+                           [&](Tensor& to) { nn::fill(to, p->init(), p->name(), options.seed); }));
   }
   const auto zero = [](Tensor& to) { nn::fill(to, nn::Init::zeros(), "", 0); };
   std::vector<Tensor> states;
@@ -56,9 +55,8 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
     for (const optim::State& s : loss_scale->state()) {
       const double initial = s.name == "scale" ? options.precision.loss_scale->initial : 0.0;
       scales.push_back(
-          moved(device, fresh->find(kLossScalePrefix + s.name), s.tensor, [&](Tensor& to) {
-            nn::fill(to, nn::Init::constant(initial), "", 0);
-          }));
+          moved(device, fresh->find(kLossScalePrefix + s.name), s.tensor,
+                [&](Tensor& to) { nn::fill(to, nn::Init::constant(initial), "", 0); }));
     }
   }
   for (const optim::State& s : average) {

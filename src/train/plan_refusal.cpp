@@ -88,10 +88,9 @@ std::int64_t PlanSearch::largest_batch() {
   Bytes high_bytes = needed(high);
   while (high - low > 1) {
     // Memory grows about evenly with the batch: guess by that, and never leave a bracket.
-    const double share = high_bytes > low_bytes
-                             ? static_cast<double>(target_.budget - low_bytes) /
-                                   static_cast<double>(high_bytes - low_bytes)
-                             : 0.5;
+    const double share = high_bytes > low_bytes ? static_cast<double>(target_.budget - low_bytes) /
+                                                      static_cast<double>(high_bytes - low_bytes)
+                                                : 0.5;
     const auto guess = low + static_cast<std::int64_t>(share * static_cast<double>(high - low));
     const std::int64_t middle = std::clamp(guess, low + 1, high - 1);
     const Bytes bytes = needed(middle);
@@ -123,13 +122,13 @@ void PlanSearch::refuse() {
              request_.batch > 1) {
     why = "; the batch is not split, as the model normalises by its statistics";
   }
-  throw BudgetTooSmall(fmt::format(
-      "[plan] training with a batch of {} does not fit {} on {}{}\n"
-      "smallest budget for this batch: {}\n"
-      "largest batch for this budget: {}",
-      request_.batch, format_bytes(target_.budget),
-      target_.opened ? target_.opened->name() : target_.device.name, why, exact(smallest),
-      largest));
+  throw BudgetTooSmall(
+      fmt::format("[plan] training with a batch of {} does not fit {} on {}{}\n"
+                  "smallest budget for this batch: {}\n"
+                  "largest batch for this budget: {}",
+                  request_.batch, format_bytes(target_.budget),
+                  target_.opened ? target_.opened->name() : target_.device.name, why,
+                  exact(smallest), largest));
 }
 
 }  // namespace plimsoll::train

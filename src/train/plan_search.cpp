@@ -29,9 +29,8 @@ PlanSearch::PlanSearch(Trainer::Impl& trainer, const PlanRequest& request, PlanT
   const auto check = [](const std::vector<std::int64_t>& sizes, std::int64_t batch) {
     for (const std::int64_t n : sizes) {
       if (n < 1 || n >= batch) {
-        throw InvalidArgument(
-            fmt::format("[plan] a remainder of {} for batches of {}; give 1 to {}", n, batch,
-                        batch - 1));
+        throw InvalidArgument(fmt::format(
+            "[plan] a remainder of {} for batches of {}; give 1 to {}", n, batch, batch - 1));
       }
     }
   };
@@ -44,8 +43,8 @@ std::vector<PlanSearch::Wanted> PlanSearch::wanted(const PlanRequest& request,
   std::vector<Wanted> all = {{Phase::Kind::train, request.batch, parts}};
   const std::int64_t micro = request.batch / parts;
   for (const std::int64_t n : request.remainders) {
-    const std::int64_t least = std::max((n + micro - 1) / micro,
-                                        std::min(n, trainer_.options.accumulate));
+    const std::int64_t least =
+        std::max((n + micro - 1) / micro, std::min(n, trainer_.options.accumulate));
     all.push_back({Phase::Kind::train, n, divisor_from(n, least)});
   }
   if (request.validation_batch > 0) {
@@ -197,8 +196,8 @@ std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
   } catch (const BudgetTooSmall&) {
     return std::nullopt;
   }
-  plan.charged = pages_for(
-      allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
+  plan.charged =
+      pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
   give_to_input(plan);
   return plan;
 }
@@ -222,8 +221,8 @@ std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes ra
   } catch (const BudgetTooSmall&) {
     return std::nullopt;
   }
-  plan.charged = pages_for(
-      allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
+  plan.charged =
+      pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
   return plan;
 }
 

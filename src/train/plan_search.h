@@ -17,7 +17,7 @@ struct PlanTarget {
   plan::DeviceDescription device;
   std::optional<Device> opened;
   Bytes budget = 0;
-  Bytes others = 0;            ///< held by others on the device
+  Bytes others = 0;             ///< held by others on the device
   bool input_on_device = true;  ///< the pipelines draw on the same budget
   /// Of a device opened with that limit.
   std::function<Bytes(Bytes limit)> page_size;

@@ -166,8 +166,7 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
     if (!trainer.average.empty()) {
       save_safetensors((temporary / "average.safetensors").string(), averages(trainer));
     }
-    write_file(temporary / "losses.f32", state.losses.data(),
-               state.losses.size() * sizeof(float));
+    write_file(temporary / "losses.f32", state.losses.data(), state.losses.size() * sizeof(float));
     write_file(temporary / "train.position", state.train_position);
     write_file(temporary / "validation.position", state.validation_position);
     write_file(temporary / "state.json", to_json(state).dump(1) + "\n");
@@ -215,9 +214,9 @@ std::optional<RunState> RunCheckpoints::load(
     const auto there = state.identity.find(what);
     const std::string was = there == state.identity.end() ? "not known" : there->second;
     if (was != here) {
-      throw InvalidArgument(fmt::format(
-          "[resume] {} was written by a run whose {} is {}; here it is {}", path.string(), what,
-          was, here));
+      throw InvalidArgument(
+          fmt::format("[resume] {} was written by a run whose {} is {}; here it is {}",
+                      path.string(), what, was, here));
     }
   }
   const std::string losses = read_file(path / "losses.f32");
@@ -235,7 +234,8 @@ std::optional<RunState> RunCheckpoints::load(
       file.read_into(each.name, to);
     }
   }
-  load_checkpoint((path / "model.safetensors").string(), parts_of(trainer), trainer.memory->device());
+  load_checkpoint((path / "model.safetensors").string(), parts_of(trainer),
+                  trainer.memory->device());
   return state;
 }
 

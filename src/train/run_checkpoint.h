@@ -13,15 +13,15 @@ namespace plimsoll::train {
 /// Where a run is, besides weights and optimizer.
 struct RunState {
   std::int64_t step = 0;
-  std::int64_t epoch = 0;        ///< finished
-  std::int64_t in_epoch = 0;     ///< steps of the one that is under way
-  double loss_sum = 0;           ///< over its elements
+  std::int64_t epoch = 0;     ///< finished
+  std::int64_t in_epoch = 0;  ///< steps of the one that is under way
+  double loss_sum = 0;        ///< over its elements
   std::int64_t loss_count = 0;
   std::vector<float> losses;
   std::vector<Metrics> history;
-  std::optional<double> best;    ///< of the metric that decides on the best checkpoint
-  std::optional<double> least;   ///< of the one that decides on stopping early
-  std::int64_t without = 0;      ///< epochs without improvement of that
+  std::optional<double> best;   ///< of the metric that decides on the best checkpoint
+  std::optional<double> least;  ///< of the one that decides on stopping early
+  std::int64_t without = 0;     ///< epochs without improvement of that
   std::string train_position;
   std::string validation_position;
   /// What must be the same for the run to go on to the bit: seed, batch, parts, precision, ...
@@ -43,8 +43,8 @@ class RunCheckpoints {
   /// Returns the path of the checkpoint. One of this step and epoch that is the latest is left as
   /// it is: a folder belongs to one run.
   std::string save(Trainer::Impl& trainer, const RunState& state, bool best);
-  /// Goes to the latest; nullopt if there is none. InvalidArgument naming the difference if it is of
-  /// a run with another `identity`.
+  /// Goes to the latest; nullopt if there is none. InvalidArgument naming the difference if it is
+  /// of a run with another `identity`.
   std::optional<RunState> load(Trainer::Impl& trainer,
                                const std::map<std::string, std::string>& identity) const;
   /// The path that `latest` names; empty if there is none.

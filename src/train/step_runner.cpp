@@ -28,9 +28,8 @@ StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
 std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) const {
   if (element.size() != 2 || element[0].is_scalar() || element[1].is_scalar() ||
       element[0].tensor().rank() < 1) {
-    throw InvalidArgument(
-        fmt::format("[fit] elements are {}; a training needs batches of (input, target)",
-                    element.to_string()));
+    throw InvalidArgument(fmt::format(
+        "[fit] elements are {}; a training needs batches of (input, target)", element.to_string()));
   }
   const Tensor& x = element[0].tensor();
   const Tensor& y = element[1].tensor();
@@ -38,8 +37,8 @@ std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) con
   const TensorType target = trainer_.model->target_type(x.dim(0));
   if (x.type() != input || y.type() != target) {
     throw InvalidArgument(fmt::format("[fit] a batch is ({}, {}), but the model wants ({}, {})",
-                                      x.type().to_string(), y.type().to_string(),
-                                      input.to_string(), target.to_string()));
+                                      x.type().to_string(), y.type().to_string(), input.to_string(),
+                                      target.to_string()));
   }
   return {x, y};
 }
@@ -57,8 +56,8 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
     }
     memory_.add(std::move(*phase));
   }
-  const Phase& phase = *phases_.emplace_back(
-      std::make_unique<Phase>(*memory_.plan().find(kind, batch)));
+  const Phase& phase =
+      *phases_.emplace_back(std::make_unique<Phase>(*memory_.plan().find(kind, batch)));
   Running made{.phase = &phase};
   const bool average = kind == Phase::Kind::validation;
   for (const auto& step : phase.steps) made.steps.push_back(memory_.executor(*step, average));
@@ -72,9 +71,7 @@ float StepRunner::train(const data::Element& element, std::uint64_t step) {
   const std::int64_t micro = now.phase->batch / parts;
   double sum = 0;
   for (std::int64_t part = 0; part < parts; ++part) {
-    const std::size_t which = part == 0           ? 0
-                              : part + 1 == parts ? now.steps.size() - 1
-                                                  : 1;
+    const std::size_t which = part == 0 ? 0 : part + 1 == parts ? now.steps.size() - 1 : 1;
     const std::array feeds = {x.slice(0, part * micro, (part + 1) * micro),
                               y.slice(0, part * micro, (part + 1) * micro)};
     plan::Executor& executor = *now.steps[which];
@@ -93,8 +90,8 @@ std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
   plan::Executor& executor = *now.steps.front();
   executor.run(feeds, {.seed = trainer_.options.seed});
   for (std::size_t i = 0; i < now.phase->outputs.size(); ++i) {
-    sums[now.phase->outputs[i]] += static_cast<double>(executor.outputs()[i].item<float>()) *
-                                   static_cast<double>(x.dim(0));
+    sums[now.phase->outputs[i]] +=
+        static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(x.dim(0));
   }
   return x.dim(0);
 }

@@ -12,8 +12,7 @@ namespace plimsoll::train {
 TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
     : plan_(plan), parent_(device), session_(device.session("training")) {
   for (const PackedBlock& block : plan.blocks) {
-    const auto storage =
-        Storage::allocate(session_.device(), block.bytes, block.tag, block.label);
+    const auto storage = Storage::allocate(session_.device(), block.bytes, block.tag, block.label);
     for (const PackedTensor& tensor : block.tensors) {
       tensors_.emplace(tensor.name, Tensor::from_storage(storage, tensor.type.dtype,
                                                          tensor.type.shape, {}, tensor.offset));

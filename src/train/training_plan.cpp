@@ -40,8 +40,8 @@ const plan::Plan& Phase::step(std::int64_t part) const {
 }
 
 Bytes TrainingPlan::planned_peak() const {
-  Bytes bytes = align_up(outputs, kAlignment) + align_up(workspace, kAlignment) +
-                align_up(range, kAlignment);
+  Bytes bytes =
+      align_up(outputs, kAlignment) + align_up(workspace, kAlignment) + align_up(range, kAlignment);
   for (const PackedBlock& block : blocks) bytes += align_up(block.bytes, kAlignment);
   return bytes;
 }

@@ -8,7 +8,8 @@ data::Dataset toy_data(std::int64_t count, std::int64_t features, std::int64_t c
   data::MapFunction make;
   make.name = "toy_data";
   make.output = data::ElementSpec{
-      true, {data::TensorSpec::of(DType::f32, {features}), data::TensorSpec::scalar(DType::i64)},
+      true,
+      {data::TensorSpec::of(DType::f32, {features}), data::TensorSpec::scalar(DType::i64)},
       {"x", "y"}};
   make.run = [features, classes](const data::Element& element, data::MapContext& context) {
     const auto index = element[0].as<std::int64_t>();
@@ -16,8 +17,8 @@ data::Dataset toy_data(std::int64_t count, std::int64_t features, std::int64_t c
     Tensor x = context.output(0);
     auto* const values = x.mutable_data<float>();
     for (std::int64_t i = 0; i < features; ++i) {
-      const std::uint64_t bits = data::mix_ids(static_cast<std::uint64_t>(index),
-                                               static_cast<std::uint64_t>(i));
+      const std::uint64_t bits =
+          data::mix_ids(static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(i));
       const float noise = static_cast<float>(bits >> 40) / static_cast<float>(1 << 24) - 0.5F;
       values[i] = noise + (i % classes == label ? 1.0F : 0.0F);
     }

@@ -21,8 +21,13 @@ TEST(Trainer, MeasuresThePeakItPlanned) {
   train::Trainer trainer = mlp_trainer();
   const auto plan = trainer.plan({.batch = 32, .validation_batch = 16}, device);
   EXPECT_EQ(device.budget().used(), 0U) << "planning took memory";
+  const train::Callback look{.on_step = [&](train::Run& run) {
+    for (const Budget& each : run.device().budget().children()) {
+      if (each.name() == "training") EXPECT_EQ(each.used(), plan.charged);
+    }
+  }};
   const auto result = trainer.fit(plan, toy_data(256).batch(32), toy_data(64).batch(16),
-                                  {.epochs = 2});
+                                  {.epochs = 2, .callbacks = {look}});
   EXPECT_EQ(result.planned_peak, result.measured_peak);
   EXPECT_LE(result.charged_peak, MiB(4));
   EXPECT_EQ(result.steps, 16);

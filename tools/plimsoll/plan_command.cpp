@@ -42,8 +42,8 @@ void plan_now(PlanCommand& o) {
   } else {
     description = plan::describe_device(o.device);
   }
-  const Charge held = device ? device->budget().charge(Tag::input, o.data, prepared.data.held)
-                             : Charge();
+  const Charge held =
+      device ? device->budget().charge(Tag::input, o.data, prepared.data.held) : Charge();
   if (!o.curve) {
     const train::TrainingPlan plan = device ? prepared.trainer->plan(prepared.request, *device)
                                             : prepared.trainer->plan(prepared.request, description);

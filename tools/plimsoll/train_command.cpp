@@ -74,8 +74,8 @@ struct RunOptions : TrainOptions {
   bool quiet = false;
 };
 
-/// Options of this call alone; all others say what the run is, and with --resume those not given are
-/// taken from it.
+/// Options of this call alone; all others say what the run is, and with --resume those not given
+/// are taken from it.
 bool of_the_run(const CLI::Option& option) {
   for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--quiet"}) {
     if (option.check_name(name)) return false;
@@ -157,8 +157,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   complete(o);
   Prepared prepared = prepare(o);
   const Bytes budget = budget_of(o);
-  const Device device =
-      Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
+  const Device device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
   const Charge held = device.kind() == DeviceKind::cpu
                           ? device.budget().charge(Tag::input, o.data, prepared.data.held)
                           : Charge();

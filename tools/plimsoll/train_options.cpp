@@ -19,9 +19,9 @@ constexpr std::int64_t kSyntheticBatches = 8;
 
 optim::Schedule rate_of(const TrainOptions& o, double standard, std::int64_t steps) {
   const double rate = o.lr > 0 ? o.lr : standard;
-  optim::Schedule schedule =
-      o.schedule == "cosine" ? optim::Schedule::cosine(rate, std::max<std::int64_t>(1, steps))
-                             : optim::Schedule(rate);
+  optim::Schedule schedule = o.schedule == "cosine"
+                                 ? optim::Schedule::cosine(rate, std::max<std::int64_t>(1, steps))
+                                 : optim::Schedule(rate);
   return o.warm_up > 0 ? schedule.warm_up(o.warm_up) : schedule;
 }
 

@@ -61,6 +61,7 @@ data::MapFunction synthetic(const nn::Model& model, std::uint64_t seed) {
   make.name = fmt::format("synthetic(seed={})", seed);
   make.output = spec_of(model);
   const bool ids = !is_floating(model.input_type(1).dtype);
+  const bool scalar = model.target_type(1).shape.rank() == 1;
   const auto classes = static_cast<std::uint64_t>(classes_of(model));
   make.run = [=](const data::Element& element, data::MapContext& context) {
     const std::uint64_t key =
@@ -85,7 +86,7 @@ data::MapFunction synthetic(const nn::Model& model, std::uint64_t seed) {
       const auto at = static_cast<std::uint64_t>(i);
       values[i] = noise(data::mix_ids(key, at)) + noise(data::mix_ids(label, at));
     }
-    if (context.output(1).rank() == 0) return data::Element{x, static_cast<std::int64_t>(label)};
+    if (scalar) return data::Element{x, static_cast<std::int64_t>(label)};
     Tensor y = context.output(1);
     auto* const labels = y.mutable_data<std::int64_t>();
     for (std::int64_t i = 0; i < y.elements(); ++i) labels[i] = static_cast<std::int64_t>(label);
@@ -200,9 +201,9 @@ std::int64_t folders_in(const fs::path& path) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(path, error)) count += entry.is_directory();
   if (error) {
-    throw InvalidArgument(fmt::format(
-        "--data {}: {}; give digits, synthetic, or a folder with a folder per class",
-        path.string(), error.message()));
+    throw InvalidArgument(
+        fmt::format("--data {}: {}; give digits, synthetic, or a folder with a folder per class",
+                    path.string(), error.message()));
   }
   return count;
 }
