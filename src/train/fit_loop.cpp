@@ -163,7 +163,7 @@ FitResult FitLoop::run() {
   result.steps = state_.step;
   result.epochs = state_.epoch;
   result.seconds = seconds();
-  result.planned_peak = memory_.plan().planned_peak();
+  result.planned_peak = std::max(planned_peak_, memory_.plan().planned_peak());
   result.measured_peak = memory_.stats().live_peak;
   result.charged_peak = device().budget().peak();
   result.replans = replans_;

@@ -46,9 +46,14 @@ class FitLoop final : private Run {
   bool improves(const std::string& metric, std::optional<double>& best, double least) const;
   void checkpoint(bool best);
   void call(std::function<void(Run&)> Callback::*which);
+  /// Frees about so many bytes, for a limit that is being lowered.
   Bytes give(Bytes wanted);
-  /// A limit that was raised may allow a faster plan.
+  /// Sees to it that training and pipelines stay within `limit` from now on; false if they cannot.
+  bool keep_within(Bytes limit);
+  /// Between steps: a limit that was moved.
   void look_at_limit();
+  /// A limit that was raised may allow a faster plan.
+  void use_more();
   void adopt(const TrainingPlan& plan, const char* why);
   std::map<std::string, std::string> identity() const;
   RunLog& log() { return options_.log != nullptr ? *options_.log : no_log_; }
@@ -71,6 +76,7 @@ class FitLoop final : private Run {
   float loss_ = 0;
   std::int64_t elements_ = 0;
   std::int64_t replans_ = 0;
+  Bytes planned_peak_ = 0;  ///< the largest of plans before this one
   std::string stopped_;
   std::string written_;
   Clock::time_point began_;

@@ -23,7 +23,8 @@ TEST(Trainer, MeasuresThePeakItPlanned) {
   EXPECT_EQ(device.budget().used(), 0U) << "planning took memory";
   const train::Callback look{.on_step = [&](train::Run& run) {
     for (const Budget& each : run.device().budget().children()) {
-      if (each.name() == "training") EXPECT_EQ(each.used(), plan.charged);
+      if (each.name() != "training") continue;
+      EXPECT_EQ(each.used(), plan.charged);
     }
   }};
   const auto result = trainer.fit(plan, toy_data(256).batch(32), toy_data(64).batch(16),

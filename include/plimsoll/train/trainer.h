@@ -99,7 +99,7 @@ struct FitResult {
   std::int64_t steps = 0;
   std::int64_t epochs = 0;
   double seconds = 0;
-  Bytes planned_peak = 0;   ///< bytes of the training's arena
+  Bytes planned_peak = 0;   ///< bytes of the training's arena, of the largest plan it ran
   Bytes measured_peak = 0;  ///< the same, as the arena saw it
   Bytes charged_peak = 0;   ///< most that the device's budget was charged with
   std::int64_t replans = 0;
