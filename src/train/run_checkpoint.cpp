@@ -1,6 +1,7 @@
 #include "train/run_checkpoint.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,7 +126,21 @@ CheckpointParts parts_of(Trainer::Impl& trainer) {
 }  // namespace
 
 RunCheckpoints::RunCheckpoints(std::string folder, int kept)
-    : folder_(std::move(folder)), kept_(std::max(kept, 1)) {}
+    : folder_(std::move(folder)), kept_(std::max(kept, 1)) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) fail(folder_, error.message());
+  const fs::path path = fs::path(folder_) / ".lock";
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) fail(path, std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw InvalidArgument(fmt::format(
+        "[checkpoint] another run is writing to {}; wait for it, or give another folder", folder_));
+  }
+}
+
+RunCheckpoints::~RunCheckpoints() { ::close(lock_); }
 
 void RunCheckpoints::write_pointer(const std::string& name, const std::string& to) const {
   write_file(fs::path(folder_) / name, to + "\n");
@@ -150,8 +165,6 @@ std::string RunCheckpoints::latest() const {
 
 std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, bool best) {
   std::error_code error;
-  fs::create_directories(folder_, error);
-  if (error) fail(folder_, error.message());
   const std::string name = fmt::format("{}{:08}-epoch-{:04}", kPrefix, state.step, state.epoch);
   const fs::path path = fs::path(folder_) / name;
   if (read_pointer("latest") == name) {

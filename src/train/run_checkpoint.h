@@ -38,7 +38,12 @@ struct RunState {
 /// checkpoints from before, and `latest` names one that is complete. Throws DataError.
 class RunCheckpoints {
  public:
+  /// Makes the folder, and locks it for as long as this is there: InvalidArgument if another
+  /// process has.
   RunCheckpoints(std::string folder, int kept);
+  RunCheckpoints(const RunCheckpoints&) = delete;
+  RunCheckpoints& operator=(const RunCheckpoints&) = delete;
+  ~RunCheckpoints();
 
   /// Returns the path of the checkpoint. One of this step and epoch that is the latest is left as
   /// it is: a folder belongs to one run.
@@ -57,6 +62,7 @@ class RunCheckpoints {
 
   std::string folder_;
   int kept_;
+  int lock_ = -1;
 };
 
 }  // namespace plimsoll::train

@@ -2,6 +2,8 @@
 # `plimsoll ctl` moves the limit of a running training, which goes on with the same numbers.
 set -euo pipefail
 
+# Threads that wait do not spin: many of these runs are short, and tests run beside one another.
+export OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'kill "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
 export XDG_RUNTIME_DIR=$work

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 using data::Dataset;
 
 constexpr std::int64_t kDigits = 1797;
-constexpr std::int64_t kDigitsTrain = 1437;
+/// Every so many-th is for validation: the digits lie in the order of who wrote them.
+constexpr std::int64_t kHeldOut = 5;
 constexpr std::int64_t kDigitSize = 8;
 constexpr Bytes kDecode = MiB(16);
 
@@ -100,11 +101,11 @@ struct DigitBytes {
   std::vector<std::int64_t> labels;
 };
 
-/// Digits from `first` on, as floats of the size the model wants.
+/// Digits for validation, or the others, as floats of the size the model wants.
 data::MapFunction digit(const nn::Model& model, std::shared_ptr<const DigitBytes> digits,
-                        std::int64_t first) {
+                        bool validation) {
   data::MapFunction make;
-  make.name = fmt::format("digit(first={})", first);
+  make.name = validation ? "digit(validation)" : "digit(train)";
   make.output = spec_of(model);
   const std::int64_t elements = model.input_type(1).elements();
   std::int64_t size = kDigitSize;
@@ -116,7 +117,10 @@ data::MapFunction digit(const nn::Model& model, std::shared_ptr<const DigitBytes
                     model.input_type(1).to_string()));
   }
   make.run = [=](const data::Element& element, data::MapContext& context) {
-    const std::int64_t index = first + element[0].as<std::int64_t>();
+    const auto number = element[0].as<std::int64_t>();
+    const std::int64_t index = validation
+                                   ? number * kHeldOut + kHeldOut - 1
+                                   : number / (kHeldOut - 1) * kHeldOut + number % (kHeldOut - 1);
     Tensor x = context.output(0);
     auto* const values = x.mutable_data<float>();
     for (std::int64_t r = 0; r < size; ++r) {
@@ -139,12 +143,12 @@ TrainingData digits(const nn::Model& model) {
   bytes->images = loaded.images.to_vector<std::uint8_t>();
   bytes->labels = loaded.labels.to_vector<std::int64_t>();
   TrainingData all;
-  all.train_count = kDigitsTrain;
-  all.validation_count = kDigits - kDigitsTrain;
+  all.validation_count = kDigits / kHeldOut;
+  all.train_count = kDigits - all.validation_count;
   all.train = Dataset::range(all.train_count)
                   .shuffle({.elements = data::kWholeSet})
-                  .map(digit(model, bytes, 0));
-  all.validation = Dataset::range(all.validation_count).map(digit(model, bytes, kDigitsTrain));
+                  .map(digit(model, bytes, false));
+  all.validation = Dataset::range(all.validation_count).map(digit(model, bytes, true));
   all.held = bytes->images.size() + bytes->labels.size() * sizeof(std::int64_t);
   return all;
 }
