@@ -31,6 +31,10 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
         fmt::format("[fit] the plan is for {}, which is not opened; plan for a Device to run it",
                     plan.device.name));
   }
+  if (fitting) {
+    if (memory->serves(plan)) return *memory;
+    throw InvalidArgument("[Trainer] fit() is running with another plan; use that one meanwhile");
+  }
   if (memory != nullptr && memory->serves(plan)) {
     memory->replan(plan);
     return *memory;
@@ -82,6 +86,7 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
 }
 
 void Trainer::release() {
+  if (impl_->fitting) throw InvalidArgument("[release] fit() is running; stop it first");
   impl_->model->release();
   impl_->optimizer.release();
   impl_->optimizer.set_step(0);

@@ -180,7 +180,14 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
 
 FitResult Trainer::fit(const TrainingPlan& plan, const data::Dataset& train,
                        const std::optional<data::Dataset>& validation, const FitOptions& options) {
-  return FitLoop(*this, *impl_, plan, train, validation, options).run();
+  if (impl_->fitting) throw InvalidArgument("[fit] it is running already");
+  FitLoop loop(*this, *impl_, plan, train, validation, options);
+  struct Fitting {
+    explicit Fitting(bool& flag) : on(flag) { on = true; }
+    ~Fitting() { on = false; }
+    bool& on;
+  } const fitting(impl_->fitting);
+  return loop.run();
 }
 
 void Trainer::materialize(const TrainingPlan& plan) { impl_->memory_for(plan); }

@@ -17,7 +17,7 @@ class Trainer::Impl {
   std::shared_ptr<const graph::Graph> trace(std::int64_t n, StepPart part, std::int64_t parts);
   plan::PlanOptions plan_options(const plan::DeviceDescription& device) const;
 
-  /// Memory for the plan, with values in it.
+  /// Memory for the plan, with values in it; while fit() runs, the memory it runs in.
   TrainingMemory& memory_for(const TrainingPlan& plan);
 
   std::unique_ptr<nn::Model> model;
@@ -27,6 +27,7 @@ class Trainer::Impl {
   std::vector<optim::State> average;    ///< empty: none
   std::vector<optim::State> gradients;  ///< sums over micro-batches, used if a plan splits
   std::unique_ptr<TrainingMemory> memory;
+  bool fitting = false;
 };
 
 /// The smallest divisor of `n` that is at least `least`.

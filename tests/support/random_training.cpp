@@ -165,4 +165,35 @@ bool check_random_training(std::uint64_t seed) {
   return false;
 }
 
+void check_budgets(const std::function<train::Trainer()>& trainer, const data::Dataset& data,
+                   std::int64_t batch, std::int64_t steps, int budgets) {
+  const train::PlanRequest request{.batch = batch};
+  const Device ample = Device::open("cpu:0", {.limit = GiB(4)});
+  const Bytes most = trainer().plan(request, ample).total();
+  Bytes least = 0;
+  try {
+    trainer().plan(request, Device::open("cpu:0", {.limit = KiB(256)}));
+    ADD_FAILURE() << "it fits 256 KiB";
+  } catch (const BudgetTooSmall& error) {
+    least = parse_refusal(error.what()).budget;
+  }
+  std::vector<float> expected;
+  for (int i = 0; i < budgets; ++i) {
+    const double share = static_cast<double>(i) / (budgets - 1);
+    const Bytes limit =
+        i + 1 == budgets
+            ? least
+            : least + static_cast<Bytes>((1 - share) * static_cast<double>(most - least));
+    const Device device = Device::open("cpu:0", {.limit = limit});
+    train::Trainer t = trainer();
+    const auto plan = t.plan(request, device);
+    EXPECT_EQ(plan.parts(), 1);
+    const auto result = t.fit(plan, data.batch(batch).repeat(), {.steps = steps});
+    EXPECT_EQ(result.planned_peak, result.measured_peak) << limit;
+    EXPECT_LE(result.charged_peak, limit);
+    if (expected.empty()) expected = result.losses;
+    EXPECT_EQ(expected, result.losses) << "within " << limit << " bytes";
+  }
+}
+
 }  // namespace plimsoll::test

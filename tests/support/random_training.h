@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,5 +35,10 @@ data::Dataset any_data(const nn::Model& model, std::int64_t classes, std::int64_
 /// the largest batch it names is planned. Records failures of the test. Returns whether it ran at
 /// once.
 bool check_random_training(std::uint64_t seed);
+
+/// Trains within `budgets` budgets, from one in which nothing is saved to the smallest that is
+/// named. Checks that losses are the same to the bit and peaks as planned.
+void check_budgets(const std::function<train::Trainer()>& trainer, const data::Dataset& data,
+                   std::int64_t batch, std::int64_t steps, int budgets);
 
 }  // namespace plimsoll::test

@@ -130,6 +130,21 @@ TEST_F(Fit, MistakesAreNamed) {
   EXPECT_THAT(message_of([&] { t.fit(elsewhere, data, {.epochs = 1}); }), HasSubstr("h200"));
 }
 
+TEST_F(Fit, CallbacksMayEvaluate) {
+  train::Trainer t = trainer();
+  const auto plan = t.plan({.batch = 32, .validation_batch = 32}, device_);
+  std::vector<double> losses;
+  const train::Callback look{.on_epoch = [&](train::Run& run) {
+    losses.push_back(run.trainer().evaluate(plan, toy_data(64).batch(32)).at("loss"));
+    EXPECT_THROW(run.trainer().release(), InvalidArgument);
+  }};
+  const auto result = t.fit(plan, toy_data(320).batch(32), toy_data(64).batch(32),
+                            {.epochs = 2, .callbacks = {look}});
+  ASSERT_EQ(losses.size(), 2U);
+  EXPECT_EQ(losses[1], result.history[1].at("validation_loss"));
+  EXPECT_EQ(result.planned_peak, result.measured_peak);
+}
+
 TEST_F(Fit, AnExceptionOfACallbackLeavesATrainerThatGoesOn) {
   train::Trainer t = trainer();
   const auto plan = t.plan({.batch = 8}, device_);

@@ -4,6 +4,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/random_training.h"
 #include "support/toy_training.h"
 
 namespace plimsoll {
@@ -55,22 +56,34 @@ TEST(Trainer, RefusalNamesABudgetAndABatchThatWork) {
 }
 
 TEST(Trainer, LossesDoNotDependOnTheBudget) {
-  std::vector<float> expected;
-  train::Trainer planner = mlp_trainer({.allow_split = false});
-  for (const Bytes limit : {MiB(8), KiB(1400), KiB(1250), KiB(1200)}) {
-    const Device device = Device::open("cpu:0", {.limit = limit});
-    train::Trainer trainer = mlp_trainer({.allow_split = false});
-    std::optional<train::TrainingPlan> plan;
-    try {
-      plan = trainer.plan({.batch = 128}, device);
-    } catch (const BudgetTooSmall&) {
-      continue;
-    }
-    const auto result = trainer.fit(*plan, toy_data(1280).batch(128), {.epochs = 1});
-    EXPECT_LE(result.charged_peak, limit);
-    if (expected.empty()) expected = result.losses;
-    EXPECT_EQ(expected, result.losses) << limit;
+  for (const DType compute : {DType::f32, DType::f16}) {
+    test::check_budgets(
+        [&] {
+          return train::Trainer(
+              nn::mlp({.in = 16, .hidden = {64, 64, 64, 64, 64, 64}, .classes = 4}),
+              optim::adam({.lr = 0.01}), {.precision = compute, .allow_split = false});
+        },
+        toy_data(1280), 128, 10, 4);
   }
+}
+
+TEST(Trainer, LossesWithDropoutAndClippingDoNotDependOnTheBudget) {
+  const auto model = [] {
+    return nn::vit({.classes = 5,
+                    .channels = 1,
+                    .size = 16,
+                    .patch = 4,
+                    .features = 32,
+                    .layers = 2,
+                    .heads = 2,
+                    .dropout = 0.1});
+  };
+  test::check_budgets(
+      [&] {
+        return train::Trainer(model(), optim::sgd({.momentum = 0.9}),
+                              {.precision = bf16, .clip_norm = 1, .allow_split = false});
+      },
+      test::any_data(*model(), 5, 64), 16, 10, 3);
 }
 
 TEST(Trainer, SplittingGivesTheSameUpToRounding) {

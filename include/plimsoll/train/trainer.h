@@ -153,7 +153,8 @@ class Trainer {
   }
 
   /// "loss" and, where the model gives logits, "accuracy" over all elements. After fit() it uses
-  /// the memory that is there; else it takes that of `plan`.
+  /// the memory that is there; else it takes that of `plan`. A callback may call it, too; its
+  /// pipeline then needs room beside that of the training.
   Metrics evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
                    const data::PipelineOptions& pipeline = {});
   /// What the model computes for a batch of inputs. The result is the caller's, tagged `user`.
