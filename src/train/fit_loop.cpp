@@ -148,6 +148,9 @@ FitResult FitLoop::run() {
     }
     end_epoch();
   }
+  if (!checkpoints_ && interrupted_ && !options_.stop_checkpoints.empty()) {
+    checkpoints_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
+  }
   if (checkpoints_) checkpoint(false);
   if (state_.in_epoch > 0 && stopped_.empty()) {
     // It ends within an epoch: say where it stands.
@@ -193,7 +196,8 @@ void FitLoop::train_one(const data::Element& element) {
                        {"used", device().budget().used()}});
   call(&Callback::on_step);
   gate_.step(state_.step);
-  if (options_.stop != nullptr && options_.stop->load()) stopped_ = "interrupted";
+  interrupted_ = options_.stop != nullptr && options_.stop->load();
+  if (interrupted_) stopped_ = "interrupted";
   const bool due = options_.checkpoint_steps > 0 && state_.step % options_.checkpoint_steps == 0;
   if (checkpoints_ && due) checkpoint(false);
 }

@@ -78,6 +78,7 @@ class FitLoop final : private Run {
   std::int64_t replans_ = 0;
   Bytes planned_peak_ = 0;  ///< the largest of plans before this one
   std::string stopped_;
+  bool interrupted_ = false;
   std::string written_;
   Clock::time_point began_;
   Bytes limit_ = 0;  ///< of the device's budget when it was last looked at

@@ -61,6 +61,19 @@ grep -q "go on with: plimsoll train --resume $work/int" "$work/int.err" || fail 
 "$PLIMSOLL" train --resume "$work/int" --epochs 1 --quiet --json | grep -q '"steps":' ||
   fail "it does not go on"
 
+# Without a folder, too: it makes one.
+cd "$work"
+"$PLIMSOLL" train --epochs 1000 --batch 16 --quiet --log "$work/int2.log" >/dev/null 2>"$work/int2.err" &
+pid=$!
+until grep -q '"event":"step"' "$work/int2.log" 2>/dev/null; do :; done
+kill -INT "$pid"
+wait "$pid" || true
+resume=$(sed -n 's/.*go on with: plimsoll train //p' "$work/int2.err")
+[[ $resume == "--resume plimsoll-run-"* ]] || fail "$(cat "$work/int2.err")"
+# shellcheck disable=SC2086
+"$PLIMSOLL" train $resume --epochs 1 --quiet --json | grep -q '"steps":90' ||
+  fail "it does not go on with a batch of 16"
+
 # Mistakes are the user's: exit 2 and a name.
 mistake() {
   local words=$1 status=0

@@ -183,6 +183,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.host = host_of(o, device);
   options.log = &log;
   options.stop = &g_interrupted;
+  options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());
   if (!o.quiet) {
     options.callbacks.push_back(report::progress({.out = o.json ? stderr : stdout}));
   }
@@ -204,13 +205,10 @@ void train_now(CLI::App& command, RunOptions& o) {
   }
   if (result.stopped == "interrupted") {
     std::fflush(stdout);
-    fmt::print(stderr, "{}\n",
-               saves ? fmt::format("interrupted after step {}; go on with: plimsoll train "
-                                   "--resume {}",
-                                   result.steps, o.checkpoints)
-                     : fmt::format("interrupted after step {}; nothing was saved, as no "
-                                   "--checkpoints folder was given",
-                                   result.steps));
+    const std::string folder = saves ? o.checkpoints : options.stop_checkpoints;
+    if (!saves) save_run(command, folder);
+    fmt::print(stderr, "interrupted after step {}; go on with: plimsoll train --resume {}\n",
+               result.steps, folder);
     throw CLI::RuntimeError(kInterrupted);
   }
 }

@@ -91,6 +91,8 @@ struct FitOptions {
   RunLog* log = nullptr;
   /// Set by another thread or a signal handler: the step is finished, a checkpoint written.
   const std::atomic<bool>* stop = nullptr;
+  /// The folder for that checkpoint if `checkpoints` is empty; empty: none is written then.
+  std::string stop_checkpoints = {};
 };
 
 struct FitResult {
