@@ -1,12 +1,11 @@
-// Trains lenet on the handwritten digits that come with the library, eagerly, and measures it on
-// pictures it has not seen.
+// Trains lenet on the handwritten digits that come with the library, within a budget, and measures
+// it on pictures it has not seen.
 //
 //   train_digits [EPOCHS [f32|bf16|f16 [CHECKPOINT]]]
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -16,65 +15,39 @@ namespace pm = plimsoll;
 
 namespace {
 
-/// Pictures and labels at some indices, gathered on the device.
-struct Batch {
-  pm::Tensor x;
-  pm::Tensor y;
-};
+constexpr std::int64_t kTrain = 1437;
+constexpr std::int64_t kBatch = 32;
 
-Batch batch_of(const pm::Tensor& images, const pm::Tensor& labels,
-               const std::vector<std::int64_t>& indices, const pm::Device& device) {
-  const auto n = static_cast<std::int64_t>(indices.size());
-  const pm::Tensor at =
-      pm::Tensor::from_values(std::span<const std::int64_t>(indices), {n}, device);
-  return {pm::ops::gather(images, at), pm::ops::gather(labels, at)};
-}
-
-int run(int epochs, const std::string& name, const std::string& checkpoint) {
-  const pm::Device device = pm::Device::open("cpu:0", {.limit = pm::MiB(64)});
+int run(int epochs, const std::string& precision, const std::string& checkpoint) {
+  const pm::Device device = pm::Device::open("cpu:0", {.limit = pm::MiB(16)});
   const pm::data::Digits digits = pm::data::load_digits(device);
-  // At 32x32, the size that lenet was made for.
-  const pm::Tensor images = pm::ops::upsample_nearest2d(
-      pm::ops::reshape(pm::ops::scale(pm::ops::cast(digits.images, pm::f32), 1.0 / 16),
-                       pm::Shape{1797, 1, 8, 8}),
-      4);
-  std::vector<std::int64_t> train;
-  std::vector<std::int64_t> test;
-  for (std::int64_t i = 0; i < 1797; ++i) (i % 5 == 4 ? test : train).push_back(i);
+  const pm::Tensor images = pm::ops::reshape(
+      pm::ops::scale(pm::ops::cast(digits.images, pm::f32), 1.0 / 16), pm::Shape{1797, 1, 8, 8});
+  const auto pictures = pm::data::Dataset::from_tensor_slices({images, digits.labels});
+  const auto train = pictures.take(kTrain).shuffle({.elements = 512}).batch(kBatch);
+  const auto validation = pictures.skip(kTrain).batch(kBatch);
 
-  const auto model = pm::nn::lenet({.size = 32});
-  auto optimizer = pm::optim::adamw({.lr = pm::optim::Schedule::cosine(2e-3, epochs * 44L)});
-  optimizer.attach(*model);
-  model->materialize(device, 1);
-  optimizer.materialize(device);
-  const pm::train::Precision precision = pm::train::Precision::parse(name);
-  pm::train::LossScale scale;
-  scale.materialize(device);
-  const pm::train::StepOptions options{.compute = precision.compute,
-                                       .loss_scale = precision.loss_scale ? &scale : nullptr};
-  const Batch unseen = batch_of(images, digits.labels, test, device);
-
-  std::mt19937_64 random(1);
-  for (int epoch = 1; epoch <= epochs; ++epoch) {
-    std::shuffle(train.begin(), train.end(), random);
-    pm::nn::Mean loss(device);
-    for (std::size_t at = 0; at + 32 <= train.size(); at += 32) {
-      const Batch batch = batch_of(images, digits.labels,
-                                   {train.begin() + static_cast<std::ptrdiff_t>(at),
-                                    train.begin() + static_cast<std::ptrdiff_t>(at) + 32},
-                                   device);
-      optimizer.begin_step();
-      loss.update(pm::train::training_step(*model, optimizer, batch.x, batch.y, options));
-    }
-    model->eval();
-    const pm::ops::PrecisionScope scope(precision.compute);
-    const float right = pm::nn::accuracy((*model)(unseen.x), unseen.y).item<float>();
-    model->train();
-    std::printf("epoch %2d  loss %.4f  accuracy %.4f\n", epoch, loss.result(),
-                static_cast<double>(right));
-  }
+  const auto rate = pm::optim::Schedule::cosine(2e-3, epochs * 45L);
+  pm::train::Trainer trainer(pm::nn::lenet({.size = 8}), pm::optim::adamw({.lr = rate}),
+                             {.precision = pm::train::Precision::parse(precision), .seed = 1});
+  const auto plan = trainer.plan({.batch = kBatch,
+                                  .remainders = {kTrain % kBatch},
+                                  .validation_batch = kBatch,
+                                  .validation_remainders = {(1797 - kTrain) % kBatch},
+                                  .input = pm::MiB(2)},
+                                 device);
+  std::fputs(plan.explain().c_str(), stdout);
+  const pm::train::Callback show{.on_epoch = [](pm::train::Run& run) {
+    std::printf("epoch %2d  loss %.4f  accuracy %.4f\n", static_cast<int>(run.epoch()),
+                run.metrics().at("loss"), run.metrics().at("validation_accuracy"));
+  }};
+  const auto result = trainer.fit(plan, train, validation, {.epochs = epochs, .callbacks = {show}});
+  std::printf("planned peak %llu bytes, measured %llu\n",
+              static_cast<unsigned long long>(result.planned_peak),
+              static_cast<unsigned long long>(result.measured_peak));
   if (!checkpoint.empty()) {
-    pm::train::save_checkpoint(checkpoint, {.module = model.get(), .optimizer = &optimizer});
+    pm::train::save_checkpoint(checkpoint,
+                               {.module = &trainer.model(), .optimizer = &trainer.optimizer()});
   }
   return 0;
 }

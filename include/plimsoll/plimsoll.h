@@ -5,6 +5,7 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/run_log.h>
 #include <plimsoll/base/shape.h>
 #include <plimsoll/base/version.h>
 #include <plimsoll/data/dataset.h>
@@ -28,9 +29,15 @@
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tape.h>
 #include <plimsoll/optim/optimizer.h>
+#include <plimsoll/plan/device_description.h>
+#include <plimsoll/plan/plan.h>
+#include <plimsoll/report/progress.h>
 #include <plimsoll/tensor/dlpack.h>
 #include <plimsoll/tensor/tensor.h>
+#include <plimsoll/train/callbacks.h>
 #include <plimsoll/train/checkpoint.h>
+#include <plimsoll/train/control.h>
 #include <plimsoll/train/precision.h>
 #include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/step.h>
+#include <plimsoll/train/trainer.h>

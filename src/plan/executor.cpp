@@ -6,6 +6,7 @@
 #include <plimsoll/ops/kernel.h>
 
 #include "plan/range_check.h"
+#include "plan/step_model.h"
 
 namespace plimsoll::plan {
 
@@ -25,14 +26,31 @@ struct Executor::State {
     void* workspace;
   };
 
-  State(const Plan& p, const Device& d) : plan(p), device(d) {}
+  State(const Plan& p, const Device& d, const ExecutorOptions& o)
+      : plan(p), device(d), bind(o.bind) {
+    range = given(o.range, plan.range, Tag::activations, "plan");
+    slot = given(o.workspace, plan.workspace, Tag::workspace, "plan");
+  }
 
-  std::byte* at(Bytes offset) { return static_cast<std::byte*>(range.data()) + offset; }
+  std::shared_ptr<Storage> given(const std::shared_ptr<Storage>& storage, Bytes bytes, Tag tag,
+                                 const char* label) const {
+    if (storage == nullptr) return Storage::allocate(device, bytes, tag, label);
+    if (storage->size() < bytes) {
+      throw InvalidArgument(fmt::format("[Executor] {} for {} takes {}, but {} are given", label,
+                                        tag_name(tag), format_bytes(bytes),
+                                        format_bytes(storage->size())));
+    }
+    return storage;
+  }
+
+  std::byte* at(Bytes offset) { return static_cast<std::byte*>(range->data()) + offset; }
 
   ops::TensorView view(const Place& place) {
     const Value& value = plan.graph->value(place.value);
     if (!place.persistent) return {at(place.offset), value.type};
-    Tensor tensor = plan.graph->value(value.memory).tensor;
+    const Value& root = plan.graph->value(value.memory);
+    Tensor tensor = bind ? bind(root) : Tensor();
+    if (!tensor.defined()) tensor = root.tensor;
     if (!tensor.defined() || tensor.is_symbolic()) {
       throw InvalidArgument(fmt::format("[Executor] {} has no data; allocate it first",
                                         value.name.empty() ? "a persistent value" : value.name));
@@ -46,8 +64,9 @@ struct Executor::State {
 
   Plan plan;
   Device device;
-  Block range;
-  Block slot;  ///< workspace that stands apart
+  std::function<Tensor(const Value&)> bind;
+  std::shared_ptr<Storage> range;
+  std::shared_ptr<Storage> slot;  ///< workspace that stands apart
   std::vector<Launch> launches;
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
@@ -56,10 +75,8 @@ struct Executor::State {
 };
 
 Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions& options)
-    : state_(std::make_unique<State>(plan, device)) {
+    : state_(std::make_unique<State>(plan, device, options)) {
   State& s = *state_;
-  s.range = device.allocate(plan.range, Tag::activations, "plan");
-  s.slot = device.allocate(plan.workspace, Tag::workspace, "plan");
   const ops::KernelTable& kernels = ops::kernels_of(device.kind());
   // A node that runs again is prepared once.
   std::vector<std::shared_ptr<const ops::KernelState>> prepared(plan.graph->nodes().size());
@@ -89,7 +106,7 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     if (task.workspace != 0) {
       launch.workspace = s.at(task.workspace_offset);
     } else if (wanted != 0) {
-      launch.workspace = s.slot.data();
+      launch.workspace = s.slot->data();
     }
     if (wanted > std::max(task.workspace, plan.workspace)) {
       throw InternalError(fmt::format("[Executor] {} needs {} of workspace, the plan has {}",
@@ -103,13 +120,19 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
                            ? ops::TensorView{nullptr, plan.graph->value(place.value).type}
                            : s.view(place));
   }
+  Bytes next = 0;
   for (const Place& place : plan.outputs) {
     s.results.push_back(s.view(place));
     const TensorType& type = s.results.back().type;
-    s.outputs.push_back(
-        Tensor::empty(type.shape, type.dtype, device, {.tag = Tag::user, .label = "outputs"}));
+    if (options.outputs == nullptr) {
+      s.outputs.push_back(
+          Tensor::empty(type.shape, type.dtype, device, {.tag = Tag::user, .label = "outputs"}));
+      continue;
+    }
+    s.outputs.push_back(Tensor::from_storage(options.outputs, type.dtype, type.shape, {}, next));
+    next = align_up(next + type.bytes(), kAlignment);
   }
-  if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range.data());
+  if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range->data());
 }
 
 Executor::~Executor() = default;

@@ -73,6 +73,12 @@ Planner::~Planner() = default;
 Planner::Planner(Planner&&) noexcept = default;
 Planner& Planner::operator=(Planner&&) noexcept = default;
 
+Bytes Planner::fixed_bytes() const {
+  const DeviceDescription& device = state_->options.device;
+  return state_->model.persistent_bytes + output_bytes(state_->model) + device.workspace +
+         device.runtime;
+}
+
 Plan Planner::largest() { return state_->build(state_->search.keep_all(), kUnlimited); }
 
 Plan Planner::smallest() {

@@ -13,6 +13,12 @@ namespace plimsoll::tools {
 void add_devices(CLI::App& app);
 /// `plimsoll replay`: a recorded trace through the arena.
 void add_replay(CLI::App& app);
+/// `plimsoll train`: a model, within a budget.
+void add_train(CLI::App& app);
+/// `plimsoll plan`: what that would take.
+void add_plan(CLI::App& app);
+/// `plimsoll ctl`: moves the limit of a running training.
+void add_ctl(CLI::App& app);
 /// `plimsoll place`: offsets for a list of buffers.
 void add_place(CLI::App& app);
 /// `plimsoll data`: input pipelines, and what is in a folder.

@@ -16,9 +16,9 @@ constexpr int kUserError = 2;
 constexpr const char* kDescription =
     "Keeps training inside a stated memory budget.\n"
     "\n"
-    "This command looks at memory from outside: what the devices have, and what a\n"
-    "recorded run would take. Programs state their budget through the library:\n"
-    "Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
+    "`plimsoll train` trains within a budget, `plimsoll plan` says beforehand what that\n"
+    "takes. The other commands look at memory from outside. Programs state their\n"
+    "budget through the library: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
 
 constexpr const char* kFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"
@@ -40,6 +40,9 @@ std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
 }
 
 void add_commands(CLI::App& app) {
+  plimsoll::tools::add_train(app);
+  plimsoll::tools::add_plan(app);
+  plimsoll::tools::add_ctl(app);
   plimsoll::tools::add_devices(app);
   plimsoll::tools::add_replay(app);
   plimsoll::tools::add_place(app);
@@ -55,6 +58,8 @@ int run(int argc, char** argv) {
   add_commands(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();  // a command ends with a code of its own
   } catch (const CLI::ParseError& error) {
     // Help and version come as exceptions with code 0; everything else is a mistyped command.
     return app.exit(error) == 0 ? 0 : kUserError;

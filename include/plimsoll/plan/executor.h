@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,13 +14,23 @@ struct ExecutorOptions {
   /// Fills memory with a pattern as soon as it is free, and checks after every task that nothing
   /// but its outputs has changed; an InternalError names the task. Slow.
   bool check = false;
+  /// Memory of the caller's that several executors share, as they never run at the same time: the
+  /// plan's range, the workspace slot, and the copies of the outputs one after the other at
+  /// multiples of 256 bytes. Each must be large enough. Null: the executor takes its own.
+  std::shared_ptr<Storage> range = nullptr;
+  std::shared_ptr<Storage> workspace = nullptr;
+  std::shared_ptr<Storage> outputs = nullptr;
+  /// The tensor that stands for a parameter or a state now, for graphs that were traced before it
+  /// had data; an undefined one means the graph's own.
+  std::function<Tensor(const graph::Value& value)> bind = nullptr;
 };
 
-/// Runs a plan. Takes the plan's range once; a step then allocates nothing.
+/// Runs a plan. Takes the plan's range once, or is given it; a step then allocates nothing.
 class Executor {
  public:
   /// Parameters and state are the tensors that the graph's values are bound to; they must have
-  /// data on `device`. Throws OutOfMemory if the range cannot be had.
+  /// data on `device`. Throws OutOfMemory if the range cannot be had, InvalidArgument if memory
+  /// that was given is too small.
   Executor(const Plan& plan, const Device& device, const ExecutorOptions& options = {});
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

@@ -39,6 +39,9 @@ class Planner {
   /// The fastest plan found whose total is at most `budget`. Throws BudgetTooSmall with the
   /// smallest budget found, which then works.
   Plan plan(Bytes budget);
+  /// What every plan takes besides its range: persistent state, copies of the outputs, the
+  /// workspace slot and runtime, not rounded to pages.
+  Bytes fixed_bytes() const;
   /// The smallest total found, without splitting the batch.
   Plan smallest();
   /// With everything kept.

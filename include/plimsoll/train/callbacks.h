@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/device/device.h>
+
+namespace plimsoll::train {
+
+class Trainer;
+
+/// What a metric is called: "loss" of an epoch's training steps, "validation_loss",
+/// "validation_accuracy".
+using Metrics = std::map<std::string, double>;
+
+/// A run as its callbacks see it, in the thread that trains, between two steps.
+class Run {
+ public:
+  virtual ~Run() = default;
+
+  /// Steps and epochs finished, over all resumed parts of the run.
+  virtual std::int64_t step() const = 0;
+  virtual std::int64_t epoch() const = 0;
+  /// Steps in all, and in an epoch; 0 where the data does not tell.
+  virtual std::int64_t total_steps() const = 0;
+  virtual std::int64_t epoch_steps() const = 0;
+  /// Of the last step.
+  virtual float loss() const = 0;
+  virtual double rate() const = 0;
+  virtual std::int64_t batch() const = 0;
+  /// Elements trained on since fit() began, and the seconds that took.
+  virtual std::int64_t elements() const = 0;
+  virtual double seconds() const = 0;
+  /// Of the last epoch that ended.
+  virtual const Metrics& metrics() const = 0;
+  /// The device, with everything on it; its budget is the one that holds.
+  virtual const Device& device() const = 0;
+  virtual Trainer& trainer() = 0;
+
+  /// Ends the run after the callbacks of this moment; a checkpoint is written if the run writes
+  /// any.
+  virtual void stop(const std::string& why) = 0;
+};
+
+/// Code of the user's that runs with a training. What it throws ends the run.
+struct Callback {
+  std::function<void(Run& run)> on_begin = nullptr;
+  std::function<void(Run& run)> on_step = nullptr;   ///< after each
+  std::function<void(Run& run)> on_epoch = nullptr;  ///< after its validation
+  std::function<void(Run& run)> on_end = nullptr;    ///< not after an exception
+};
+
+}  // namespace plimsoll::train

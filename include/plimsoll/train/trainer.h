@@ -1,0 +1,176 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <plimsoll/base/run_log.h>
+#include <plimsoll/data/dataset.h>
+#include <plimsoll/data/pipeline.h>
+#include <plimsoll/nn/model.h>
+#include <plimsoll/optim/optimizer.h>
+#include <plimsoll/plan/planner.h>
+#include <plimsoll/train/callbacks.h>
+#include <plimsoll/train/leak_gate.h>
+#include <plimsoll/train/precision.h>
+#include <plimsoll/train/training_plan.h>
+
+namespace plimsoll::train {
+
+struct TrainerOptions {
+  Precision precision = DType::f32;
+  /// Of initial values and of everything drawn at random in a step.
+  std::uint64_t seed = 0;
+  /// Bounds for the norm of all gradients together, and for each element; 0: none.
+  double clip_norm = 0;
+  double clip_value = 0;
+  /// Work on a batch in so many equal parts whose gradients are summed, or in the next larger
+  /// number that divides it.
+  std::int64_t accumulate = 1;
+  /// Keep a moving average of the weights with this decay, say 0.999; validation and prediction
+  /// then use it. 0: none.
+  double moving_average = 0;
+  /// Scopes of modules ("layer1/0") whose values must be kept, or computed again.
+  std::vector<std::string> keep = {};
+  std::vector<std::string> recompute = {};
+  /// Let a plan split the batch where nothing else makes it fit. The result is then equal up to
+  /// rounding.
+  bool allow_split = true;
+  /// Also where the model normalises by statistics of the batch, which are then those of parts of
+  /// it.
+  bool allow_split_batch_statistics = false;
+};
+
+struct PlanRequest {
+  std::int64_t batch = 0;
+  /// Sizes of training batches that are not full.
+  std::vector<std::int64_t> remainders = {};
+  /// 0: no validation.
+  std::int64_t validation_batch = 0;
+  std::vector<std::int64_t> validation_remainders = {};
+  /// Kept free for input pipelines; 0: what they need at least, and more where there is plenty.
+  Bytes input = 0;
+  /// For pipelines that decode files: what a file and its decoding may take, on top of the
+  /// batches.
+  Bytes decode = 0;
+  /// For the whole device; 0: its limit.
+  Bytes budget = 0;
+};
+
+struct EarlyStopping {
+  std::string metric = "validation_loss";
+  /// Epochs without improvement after which training ends; 0: never.
+  std::int64_t patience = 0;
+  double least = 0;  ///< smaller changes are none
+};
+
+struct FitOptions {
+  /// Ends after so many epochs or steps in all, whichever is first; 0: no bound. One must be given.
+  std::int64_t epochs = 0;
+  std::int64_t steps = 0;
+  std::vector<Callback> callbacks = {};
+  /// A folder for checkpoints, see docs/train.md. Empty: none are written.
+  std::string checkpoints = {};
+  std::int64_t checkpoint_steps = 0;   ///< write one every so many steps
+  std::int64_t checkpoint_epochs = 1;  ///< and epochs; 0: not
+  int checkpoints_kept = 2;            ///< the latest so many, and the best
+  /// The metric by which a checkpoint is "best"; empty: none is. Higher is better if its name ends
+  /// with "accuracy", else lower.
+  std::string best = {};
+  /// Go on from the latest checkpoint of the folder, if there is one.
+  bool resume = false;
+  EarlyStopping early_stopping = {};
+  LeakGateOptions leak_gate = {};
+  /// Seed, threads and skipping for the pipelines; name and limit are the trainer's.
+  data::PipelineOptions pipeline = {};
+  /// Where input pipelines run if the device is not the host.
+  std::optional<Device> host = std::nullopt;
+  RunLog* log = nullptr;
+  /// Set by another thread or a signal handler: the step is finished, a checkpoint written.
+  const std::atomic<bool>* stop = nullptr;
+  /// The folder for that checkpoint if `checkpoints` is empty; empty: none is written then.
+  std::string stop_checkpoints = {};
+};
+
+struct FitResult {
+  std::vector<float> losses;     ///< of every step, resumed parts included
+  std::vector<Metrics> history;  ///< of every epoch
+  std::int64_t steps = 0;
+  std::int64_t epochs = 0;
+  double seconds = 0;
+  Bytes planned_peak = 0;   ///< bytes of the training's arena, of the largest plan it ran
+  Bytes measured_peak = 0;  ///< the same, as the arena saw it
+  Bytes charged_peak = 0;   ///< most that the device's budget was charged with
+  std::int64_t replans = 0;
+  std::string stopped;     ///< why it ended before its time; empty if it did not
+  std::string checkpoint;  ///< the last one written
+};
+
+/// Trains a model within a budget.
+///
+///   train::Trainer trainer(nn::resnet50(1000), optim::sgd({.lr = 0.1, .momentum = 0.9}),
+///                          {.precision = bf16});
+///   auto plan = trainer.plan({.batch = 256}, gpu);   // no memory taken yet
+///   trainer.fit(plan, train, validation, {.epochs = 90});
+///
+/// plan() states the peak to the byte or throws; fit() takes all of it before its first step, in a
+/// session of its own, and a step then allocates nothing. Losses and weights do not depend on the
+/// budget unless the plan splits the batch, which it says.
+///
+/// One thread at a time. While fit() runs, the limit of the device's budget may be moved by any
+/// thread: lowering it makes a new plan before the next step.
+class Trainer {
+ public:
+  /// The optimizer must not be attached yet.
+  Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
+          const TrainerOptions& options = {});
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+  ~Trainer();
+
+  nn::Model& model();
+  optim::Optimizer& optimizer();
+  const TrainerOptions& options() const;
+
+  /// What training takes on `device`. Throws BudgetTooSmall, with "smallest budget for this batch:
+  /// SIZE" and "largest batch for this budget: N" in its message, both of which work.
+  TrainingPlan plan(const PlanRequest& request, const Device& device) const;
+  /// For batches as `spec` has them, with validation of the same.
+  TrainingPlan plan(const data::ElementSpec& spec, const Device& device) const;
+  /// The same for a device that is not there; request.budget 0 is all of its memory.
+  TrainingPlan plan(const PlanRequest& request, const plan::DeviceDescription& device) const;
+  /// Time against budget for a full training batch that is not split.
+  std::vector<plan::CurvePoint> curve(const PlanRequest& request,
+                                      const plan::DeviceDescription& device, int points = 12) const;
+
+  /// Elements are (input, target), in batches. Throws DataError, InvalidArgument for batches that
+  /// are not as planned, Error for a leak, and whatever a callback throws.
+  FitResult fit(const TrainingPlan& plan, const data::Dataset& train,
+                const std::optional<data::Dataset>& validation, const FitOptions& options);
+  FitResult fit(const TrainingPlan& plan, const data::Dataset& train, const FitOptions& options) {
+    return fit(plan, train, std::nullopt, options);
+  }
+
+  /// "loss" and, where the model gives logits, "accuracy" over all elements. After fit() it uses
+  /// the memory that is there; else it takes that of `plan`. A callback may call it, too; its
+  /// pipeline then needs room beside that of the training.
+  Metrics evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
+                   const data::PipelineOptions& pipeline = {});
+  /// What the model computes for a batch of inputs. The result is the caller's, tagged `user`.
+  Tensor predict(const TrainingPlan& plan, const Tensor& input);
+
+  /// Takes the plan's memory and initialises what has no values, as fit() does first.
+  void materialize(const TrainingPlan& plan);
+  /// Lets go of everything on the device; weights are lost.
+  void release();
+
+  class Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace plimsoll::train

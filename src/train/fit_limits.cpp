@@ -1,0 +1,104 @@
+// What a running training does when its limit moves.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "train/fit_loop.h"
+
+namespace plimsoll::train {
+
+void FitLoop::adopt(const TrainingPlan& plan, const char* why) {
+  planned_peak_ = std::max(planned_peak_, memory_.plan().planned_peak());
+  runner_.use(plan);
+  ++replans_;
+  log().write("replan", {{"why", std::string(why)},
+                         {"step", state_.step},
+                         {"planned_peak", plan.planned_peak()},
+                         {"charged", plan.charged},
+                         {"seconds_per_step", plan.phases.front().seconds()}});
+}
+
+bool FitLoop::keep_within(Bytes limit) {
+  const Budget all = device().budget();
+  const TrainingPlan& plan = memory_.plan();
+  const bool shared = plan.input != 0;  // the pipelines draw on the same budget
+  const Bytes training = memory_.device().budget().used();
+  const Bytes held = shared ? input_.budget().used() : 0;
+  const Bytes others = all.used() - std::min(all.used(), training + held);
+  // The pipelines take up to their limit again at the next step; what is left over is theirs.
+  if (shared && training + others + input_.budget().limit() > limit) {
+    const Bytes taken = training + others;
+    const Bytes rest = limit > taken ? align_down(limit - taken, KiB(64)) : 0;
+    train_.pause();
+    if (validation_) validation_->pause();
+    input_.arena().trim();
+    const Bytes input = std::min(input_.budget().limit(), std::max(rest, plan.input_least));
+    if (input_.budget().used() <= input) input_.budget().set_limit(input);
+  }
+  const Bytes input = shared ? input_.budget().limit() : 0;
+  const Bytes room = limit > others + input ? limit - others - input : 0;
+  if (training <= room) return true;
+  const Bytes range =
+      largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
+  if (range == 0) return false;
+  const std::optional<TrainingPlan> smaller = runner_.replanned(range);
+  if (!smaller) return false;
+  adopt(*smaller, "the limit was lowered");
+  return true;
+}
+
+Bytes FitLoop::give(Bytes wanted) {
+  const Budget all = device().budget();
+  const Bytes before = all.used();
+  keep_within(before - std::min(before, wanted));
+  return before - std::min(before, all.used());
+}
+
+void FitLoop::look_at_limit() {
+  const Budget all = device().budget();
+  const Bytes limit = all.limit();
+  const Bytes old = std::exchange(limit_, limit);
+  if (limit == old) return;
+  log().write("limit", {{"budget", limit}, {"step", state_.step}});
+  if (limit > old) {
+    use_more();
+  } else if (!keep_within(limit)) {
+    // It was taken because the pipelines happened to hold little; with their least nothing fits.
+    log_warning(fmt::format(
+        "[fit] a limit of {} leaves too little for the input pipelines, and no smaller plan fits; "
+        "it stays {}",
+        format_bytes(limit), format_bytes(old)));
+    all.set_limit(old);
+    limit_ = old;
+  }
+}
+
+void FitLoop::use_more() {
+  const TrainingPlan& plan = memory_.plan();
+  if (plan.phases.front().steps.front()->measures.empty()) return;
+  const Bytes here = memory_.device().budget().used();
+  const Bytes spare = device().budget().available();
+  const Bytes held = input_.budget().used();
+  const Bytes input = plan.input > held ? plan.input - held : 0;
+  if (spare <= input) return;
+  const Bytes room = here + (spare - input);
+  const Bytes range =
+      largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
+  if (range <= plan.range) return;
+  const std::optional<TrainingPlan> larger = runner_.replanned(range);
+  if (!larger || larger->phases.front().seconds() >= plan.phases.front().seconds()) return;
+  try {
+    adopt(*larger, "the limit was raised");
+  } catch (const OutOfMemory&) {
+    // Somebody else took it; the old range was taken again, and the old plan holds.
+    return;
+  }
+}
+
+}  // namespace plimsoll::train

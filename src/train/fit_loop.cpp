@@ -1,0 +1,270 @@
+#include "train/fit_loop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::train {
+namespace {
+
+data::PipelineOptions named(data::PipelineOptions options, const char* name) {
+  options.name = name;
+  options.limit = kUnlimited;  // the session's holds
+  return options;
+}
+
+const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
+                          const data::Dataset& train) {
+  if (options.epochs < 0 || options.steps < 0 || (options.epochs == 0 && options.steps == 0)) {
+    throw InvalidArgument(fmt::format("[fit] {} epochs, {} steps: give at least one of them",
+                                      options.epochs, options.steps));
+  }
+  if (options.steps == 0 && train.cardinality() == data::kInfinite) {
+    throw InvalidArgument("[fit] the dataset never ends; give the number of steps");
+  }
+  if (train.cardinality() == 0) throw InvalidArgument("[fit] the dataset has no elements");
+  if (options.checkpoint_steps < 0 || options.checkpoint_epochs < 0) {
+    throw InvalidArgument("[fit] checkpoints every so many steps or epochs: give 0 or more");
+  }
+  if (plan.phases.empty()) throw InvalidArgument("[fit] the plan is empty; make one with plan()");
+  return options;
+}
+
+bool higher_is_better(const std::string& metric) { return metric.ends_with("accuracy"); }
+
+}  // namespace
+
+FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan,
+                 const data::Dataset& train, const std::optional<data::Dataset>& validation,
+                 const FitOptions& options)
+    : trainer_(trainer),
+      impl_(impl),
+      options_(checked(options, plan, train)),
+      memory_(impl.memory_for(plan)),
+      runner_(impl, memory_),
+      input_(input_session(plan, options.host)),
+      train_(train, input_.device(), named(options.pipeline, "train")),
+      batches_(train.cardinality()),
+      gate_(memory_.parent().budget().ledger(), options.leak_gate) {
+  if (validation) {
+    validation_.emplace(*validation, input_.device(), named(options.pipeline, "validation"));
+    validation_->pause();
+  }
+  if (!options.checkpoints.empty()) {
+    checkpoints_.emplace(options.checkpoints, options.checkpoints_kept);
+    train_.save();  // refuses a pipeline that cannot be saved before anything is trained
+    if (!options.resume && !checkpoints_->latest().empty()) {
+      throw InvalidArgument(
+          fmt::format("[fit] {} has the checkpoints of a run; resume it, or give another folder",
+                      options.checkpoints));
+    }
+  }
+}
+
+double FitLoop::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - began_).count();
+}
+
+std::int64_t FitLoop::total_steps() const {
+  const std::int64_t by_epochs =
+      options_.epochs > 0 && batches_ > 0 ? options_.epochs * batches_ : 0;
+  if (options_.steps == 0) return by_epochs;
+  return by_epochs == 0 ? options_.steps : std::min(options_.steps, by_epochs);
+}
+
+std::map<std::string, std::string> FitLoop::identity() const {
+  const TrainingPlan& plan = memory_.plan();
+  return {{"seed", std::to_string(impl_.options.seed)},
+          {"batch", std::to_string(plan.batch())},
+          {"number of parts of a batch", std::to_string(plan.parts())},
+          {"precision", std::string(dtype_name(impl_.options.precision.compute))},
+          {"optimizer", std::string(impl_.optimizer.name())},
+          {"learning rate", impl_.optimizer.schedule().to_string()},
+          {"gradient clipping", fmt::format("{} by norm, {} by value", impl_.options.clip_norm,
+                                            impl_.options.clip_value)},
+          {"moving average", fmt::format("{}", impl_.options.moving_average)}};
+}
+
+void FitLoop::call(std::function<void(Run&)> Callback::*which) {
+  const LimitRelief::Between between(*relief_);
+  for (const Callback& callback : options_.callbacks) {
+    if (callback.*which) (callback.*which)(*this);
+  }
+}
+
+void FitLoop::resume() {
+  if (!checkpoints_ || !options_.resume) return;
+  std::optional<RunState> state = checkpoints_->load(impl_, identity());
+  if (!state) return;
+  state_ = std::move(*state);
+  train_.restore(state_.train_position);
+  if (validation_ && !state_.validation_position.empty()) {
+    validation_->restore(state_.validation_position);
+    validation_->pause();
+    validated_ = !state_.history.empty();
+  }
+  if (!state_.history.empty()) metrics_ = state_.history.back();
+  if (!state_.losses.empty()) loss_ = state_.losses.back();
+}
+
+void FitLoop::begin() {
+  began_ = Clock::now();
+  resume();
+  limit_ = device().budget().limit();
+  relief_.emplace(device().budget(), [this](Bytes wanted) { return give(wanted); });
+  gate_.begin();
+  const TrainingPlan& plan = memory_.plan();
+  log().write("begin", {{"device", device().name()},
+                        {"budget", limit_},
+                        {"planned_peak", plan.planned_peak()},
+                        {"charged", plan.charged},
+                        {"input", plan.input},
+                        {"batch", plan.batch()},
+                        {"parts", plan.parts()},
+                        {"step", state_.step}});
+  call(&Callback::on_begin);
+}
+
+bool FitLoop::done() const {
+  return !stopped_.empty() || (options_.steps > 0 && state_.step >= options_.steps) ||
+         (options_.epochs > 0 && state_.epoch >= options_.epochs);
+}
+
+FitResult FitLoop::run() {
+  begin();
+  while (!done()) {
+    relief_->serve();
+    look_at_limit();
+    const std::optional<data::Element> element = train_.next();
+    if (element) {
+      train_one(*element);
+      if (state_.in_epoch != batches_) continue;
+    } else if (state_.in_epoch == 0) {
+      throw InvalidArgument("[fit] the dataset has no elements");
+    }
+    end_epoch();
+  }
+  if (!checkpoints_ && interrupted_ && !options_.stop_checkpoints.empty()) {
+    checkpoints_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
+  }
+  if (checkpoints_) checkpoint(false);
+  if (state_.in_epoch > 0 && stopped_.empty()) {
+    // It ends within an epoch: say where it stands.
+    metrics_ = validate();
+    metrics_["loss"] = state_.loss_sum / static_cast<double>(state_.loss_count);
+  }
+  call(&Callback::on_end);
+
+  FitResult result;
+  result.losses = state_.losses;
+  result.history = state_.history;
+  if (state_.in_epoch > 0 && stopped_.empty()) result.history.push_back(metrics_);
+  result.steps = state_.step;
+  result.epochs = state_.epoch;
+  result.seconds = seconds();
+  result.planned_peak = std::max(planned_peak_, memory_.plan().planned_peak());
+  result.measured_peak = memory_.stats().live_peak;
+  result.charged_peak = device().budget().peak();
+  result.replans = replans_;
+  result.stopped = stopped_;
+  result.checkpoint = written_;
+  log().write("end", {{"steps", result.steps},
+                      {"seconds", result.seconds},
+                      {"planned_peak", result.planned_peak},
+                      {"measured_peak", result.measured_peak},
+                      {"charged_peak", result.charged_peak},
+                      {"stopped", result.stopped}});
+  return result;
+}
+
+void FitLoop::train_one(const data::Element& element) {
+  impl_.optimizer.begin_step();
+  loss_ = runner_.train(element, static_cast<std::uint64_t>(state_.step));
+  const std::int64_t count = element[0].tensor().dim(0);
+  ++state_.step;
+  ++state_.in_epoch;
+  elements_ += count;
+  state_.losses.push_back(loss_);
+  state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(count);
+  state_.loss_count += count;
+  log().write("step", {{"step", state_.step},
+                       {"loss", static_cast<double>(loss_)},
+                       {"used", device().budget().used()}});
+  call(&Callback::on_step);
+  gate_.step(state_.step);
+  interrupted_ = options_.stop != nullptr && options_.stop->load();
+  if (interrupted_) stopped_ = "interrupted";
+  const bool due = options_.checkpoint_steps > 0 && state_.step % options_.checkpoint_steps == 0;
+  if (checkpoints_ && due) checkpoint(false);
+}
+
+Metrics FitLoop::validate() {
+  Metrics all;
+  if (!validation_) return all;
+  train_.pause();
+  if (validated_) validation_->rewind();
+  Metrics sums;
+  std::int64_t count = 0;
+  while (const auto element = validation_->next()) count += runner_.evaluate(*element, sums);
+  validated_ = true;
+  validation_->pause();
+  if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");
+  for (const auto& [name, value] : means(sums, count)) all["validation_" + name] = value;
+  return all;
+}
+
+bool FitLoop::improves(const std::string& metric, std::optional<double>& best, double least) const {
+  const auto found = metrics_.find(metric);
+  if (found == metrics_.end()) {
+    std::string names;
+    for (const auto& [name, value] : metrics_) names += (names.empty() ? "" : ", ") + name;
+    throw InvalidArgument(
+        fmt::format("[fit] there is no metric '{}'; there are {}", metric, names));
+  }
+  const double value = found->second;
+  if (std::isnan(value)) return false;
+  const bool better =
+      !best || (higher_is_better(metric) ? value > *best + least : value < *best - least);
+  if (better) best = value;
+  return better;
+}
+
+void FitLoop::end_epoch() {
+  metrics_ = validate();
+  metrics_["loss"] = state_.loss_sum / static_cast<double>(state_.loss_count);
+  ++state_.epoch;
+  state_.in_epoch = 0;
+  state_.loss_sum = 0;
+  state_.loss_count = 0;
+  state_.history.push_back(metrics_);
+  train_.rewind();
+  const bool best = !options_.best.empty() && improves(options_.best, state_.best, 0);
+  const EarlyStopping& early = options_.early_stopping;
+  if (early.patience > 0) {
+    state_.without = improves(early.metric, state_.least, early.least) ? 0 : state_.without + 1;
+    if (state_.without >= early.patience) {
+      stop(fmt::format("{} has not improved for {} epochs", early.metric, early.patience));
+    }
+  }
+  for (const auto& [name, value] : metrics_) {
+    log().write("metric", {{"epoch", state_.epoch}, {"name", name}, {"value", value}});
+  }
+  call(&Callback::on_epoch);
+  gate_.epoch(state_.epoch);
+  const bool due = options_.checkpoint_epochs > 0 && state_.epoch % options_.checkpoint_epochs == 0;
+  if (checkpoints_ && (due || best)) checkpoint(best);
+}
+
+void FitLoop::checkpoint(bool best) {
+  state_.identity = identity();
+  state_.train_position = train_.save();
+  if (validation_) state_.validation_position = validation_->save();
+  written_ = checkpoints_->save(impl_, state_, best);
+  log().write("checkpoint", {{"step", state_.step}, {"path", written_}, {"best", best}});
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <plimsoll/data/pipeline.h>
+
+#include "train/limit_relief.h"
+#include "train/run_checkpoint.h"
+#include "train/step_runner.h"
+
+namespace plimsoll::train {
+
+/// One call of Trainer::fit.
+class FitLoop final : private Run {
+ public:
+  FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan,
+          const data::Dataset& train, const std::optional<data::Dataset>& validation,
+          const FitOptions& options);
+  FitResult run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::int64_t step() const override { return state_.step; }
+  std::int64_t epoch() const override { return state_.epoch; }
+  std::int64_t total_steps() const override;
+  std::int64_t epoch_steps() const override { return std::max<std::int64_t>(batches_, 0); }
+  float loss() const override { return loss_; }
+  double rate() const override { return impl_.optimizer.rate(); }
+  std::int64_t batch() const override { return memory_.plan().batch(); }
+  std::int64_t elements() const override { return elements_; }
+  double seconds() const override;
+  const Metrics& metrics() const override { return metrics_; }
+  const Device& device() const override { return memory_.parent(); }
+  Trainer& trainer() override { return trainer_; }
+  void stop(const std::string& why) override { stopped_ = why; }
+
+  void begin();
+  void resume();
+  bool done() const;
+  void train_one(const data::Element& element);
+  void end_epoch();
+  Metrics validate();
+  bool improves(const std::string& metric, std::optional<double>& best, double least) const;
+  void checkpoint(bool best);
+  void call(std::function<void(Run&)> Callback::*which);
+  /// Frees about so many bytes, for a limit that is being lowered.
+  Bytes give(Bytes wanted);
+  /// Sees to it that training and pipelines stay within `limit` from now on; false if they cannot.
+  bool keep_within(Bytes limit);
+  /// Between steps: a limit that was moved.
+  void look_at_limit();
+  /// A limit that was raised may allow a faster plan.
+  void use_more();
+  void adopt(const TrainingPlan& plan, const char* why);
+  std::map<std::string, std::string> identity() const;
+  RunLog& log() { return options_.log != nullptr ? *options_.log : no_log_; }
+
+  Trainer& trainer_;
+  Trainer::Impl& impl_;
+  FitOptions options_;
+  TrainingMemory& memory_;
+  StepRunner runner_;
+  Session input_;
+  data::Pipeline train_;
+  std::optional<data::Pipeline> validation_;
+  bool validated_ = false;  ///< the validation pipeline has been at its end
+  std::int64_t batches_;    ///< of an epoch; below 0 if it is not known
+  LeakGate gate_;
+  std::optional<RunCheckpoints> checkpoints_;
+  RunLog no_log_;
+  RunState state_;
+  Metrics metrics_;
+  float loss_ = 0;
+  std::int64_t elements_ = 0;
+  std::int64_t replans_ = 0;
+  Bytes planned_peak_ = 0;  ///< the largest of plans before this one
+  std::string stopped_;
+  bool interrupted_ = false;
+  std::string written_;
+  Clock::time_point began_;
+  Bytes limit_ = 0;  ///< of the device's budget when it was last looked at
+  std::optional<LimitRelief> relief_;
+};
+
+}  // namespace plimsoll::train

@@ -1,0 +1,60 @@
+#include "train/limit_relief.h"
+
+#include <chrono>
+#include <utility>
+
+namespace plimsoll::train {
+namespace {
+
+// A thread of the input pipeline may be the one that is short, while the training waits for it:
+// then nobody would ever come.
+constexpr std::chrono::seconds kPatience(60);
+
+}  // namespace
+
+LimitRelief::LimitRelief(const Budget& budget, std::function<Bytes(Bytes wanted)> give)
+    : give_(std::move(give)), thread_(std::this_thread::get_id()) {
+  handle_ = budget.on_relief(ReliefOrder::replan, "training",
+                             [this](Bytes wanted) { return relieve(wanted); });
+}
+
+LimitRelief::~LimitRelief() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  changed_.notify_all();
+  handle_.release();
+}
+
+Bytes LimitRelief::relieve(Bytes wanted) {
+  if (std::this_thread::get_id() == thread_) {
+    if (!between_) return 0;
+    between_ = false;  // what giving takes must not ask again
+    const Bytes given = give_(wanted);
+    between_ = true;
+    return given;
+  }
+  std::unique_lock lock(mutex_);
+  if (ended_) return 0;
+  wanted_ = wanted;
+  given_.reset();
+  changed_.wait_for(lock, kPatience, [&] { return given_ || ended_; });
+  wanted_.reset();
+  return given_.value_or(0);
+}
+
+void LimitRelief::serve() {
+  std::unique_lock lock(mutex_);
+  if (!wanted_) return;
+  const Bytes wanted = *wanted_;
+  wanted_.reset();
+  lock.unlock();
+  const Bytes given = give_(wanted);
+  lock.lock();
+  given_ = given;
+  lock.unlock();
+  changed_.notify_all();
+}
+
+}  // namespace plimsoll::train

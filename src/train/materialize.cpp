@@ -1,0 +1,97 @@
+// Values for a training's packed tensors.
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+#include "train/trainer_impl.h"
+
+namespace plimsoll::train {
+namespace {
+
+/// `from` with data is copied into `to`, which takes its place; without, `fill` gives the values.
+template <typename Fill>
+Tensor moved(const Device& device, Tensor to, const Tensor& from, const Fill& fill) {
+  if (from.defined() && !from.is_symbolic()) {
+    const Tensor dense = from.contiguous();
+    if (dense.nbytes() != 0) device.copy(to.raw_mutable_data(), dense.raw_data(), dense.nbytes());
+  } else {
+    fill(to);
+  }
+  return to;
+}
+
+}  // namespace
+
+TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
+  if (!plan.target) {
+    throw InvalidArgument(
+        fmt::format("[fit] the plan is for {}, which is not opened; plan for a Device to run it",
+                    plan.device.name));
+  }
+  if (fitting) {
+    if (memory->serves(plan)) return *memory;
+    throw InvalidArgument("[Trainer] fit() is running with another plan; use that one meanwhile");
+  }
+  if (memory != nullptr && memory->serves(plan)) {
+    memory->replan(plan);
+    return *memory;
+  }
+  auto fresh = std::make_unique<TrainingMemory>(plan, *plan.target);
+  const Device& device = fresh->device();
+  std::vector<nn::Parameter*> all = model->parameters();
+  const std::vector<nn::Parameter*> buffers = model->buffers();
+  all.insert(all.end(), buffers.begin(), buffers.end());
+  std::vector<Tensor> values;
+  for (const nn::Parameter* p : all) {
+    values.push_back(moved(device, fresh->find(p->name()), p->tensor(),
+                           [&](Tensor& to) { nn::fill(to, p->init(), p->name(), options.seed); }));
+  }
+  const auto zero = [](Tensor& to) { nn::fill(to, nn::Init::zeros(), "", 0); };
+  std::vector<Tensor> states;
+  for (const optim::State& s : optimizer.state()) {
+    states.push_back(moved(device, fresh->find(kOptimizerPrefix + s.name), s.tensor, zero));
+  }
+  std::vector<Tensor> scales;
+  if (loss_scale) {
+    for (const optim::State& s : loss_scale->state()) {
+      const double initial = s.name == "scale" ? options.precision.loss_scale->initial : 0.0;
+      scales.push_back(
+          moved(device, fresh->find(kLossScalePrefix + s.name), s.tensor,
+                [&](Tensor& to) { nn::fill(to, nn::Init::constant(initial), "", 0); }));
+    }
+  }
+  for (const optim::State& s : average) {
+    const std::string name = kAveragePrefix + s.name;
+    const Tensor before = memory != nullptr ? memory->find(name) : Tensor();
+    // It begins with the initial weights.
+    const Tensor from = before.defined() ? before : fresh->find(s.name);
+    moved(device, fresh->find(name), from, zero);
+  }
+  for (const optim::State& s : gradients) {
+    Tensor sum = fresh->find(kGradientPrefix + s.name);
+    if (sum.defined()) zero(sum);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i]->set_tensor(std::move(values[i]));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    optimizer.state()[i].tensor = std::move(states[i]);
+  }
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    loss_scale->state()[i].tensor = std::move(scales[i]);
+  }
+  memory = std::move(fresh);
+  return *memory;
+}
+
+void Trainer::release() {
+  if (impl_->fitting) throw InvalidArgument("[release] fit() is running; stop it first");
+  impl_->model->release();
+  impl_->optimizer.release();
+  impl_->optimizer.set_step(0);
+  if (impl_->loss_scale) impl_->loss_scale.emplace(*impl_->options.precision.loss_scale);
+  impl_->memory.reset();
+}
+
+}  // namespace plimsoll::train

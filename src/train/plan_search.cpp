@@ -1,0 +1,247 @@
+#include "train/plan_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::train {
+namespace {
+
+constexpr Bytes kAlignment = 256;
+constexpr Bytes kInputUnit = KiB(64);
+
+StepPart part_of(std::size_t index, std::int64_t parts, std::size_t steps) {
+  if (parts == 1) return StepPart::whole;
+  if (index == 0) return StepPart::first;
+  return index + 1 == steps ? StepPart::last : StepPart::middle;
+}
+
+}  // namespace
+
+PlanSearch::PlanSearch(Trainer::Impl& trainer, const PlanRequest& request, PlanTarget target)
+    : trainer_(trainer), request_(request), target_(std::move(target)) {
+  if (request.batch < 1) {
+    throw InvalidArgument(fmt::format("[plan] a batch of {}; give 1 or more", request.batch));
+  }
+  const auto check = [](const std::vector<std::int64_t>& sizes, std::int64_t batch) {
+    for (const std::int64_t n : sizes) {
+      if (n < 1 || n >= batch) {
+        throw InvalidArgument(fmt::format(
+            "[plan] a remainder of {} for batches of {}; give 1 to {}", n, batch, batch - 1));
+      }
+    }
+  };
+  check(request.remainders, request.batch);
+  check(request.validation_remainders, request.validation_batch);
+}
+
+std::vector<PlanSearch::Wanted> PlanSearch::wanted(const PlanRequest& request,
+                                                   std::int64_t parts) const {
+  std::vector<Wanted> all = {{Phase::Kind::train, request.batch, parts}};
+  const std::int64_t micro = request.batch / parts;
+  for (const std::int64_t n : request.remainders) {
+    const std::int64_t least =
+        std::max((n + micro - 1) / micro, std::min(n, trainer_.options.accumulate));
+    all.push_back({Phase::Kind::train, n, divisor_from(n, least)});
+  }
+  if (request.validation_batch > 0) {
+    all.push_back({Phase::Kind::validation, request.validation_batch, 1});
+    for (const std::int64_t n : request.validation_remainders) {
+      all.push_back({Phase::Kind::validation, n, 1});
+    }
+  }
+  return all;
+}
+
+std::size_t PlanSearch::steps_of(const Wanted& wanted) const {
+  return static_cast<std::size_t>(std::min<std::int64_t>(wanted.parts, 3));
+}
+
+PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) {
+  const Key key{wanted.kind, wanted.batch, wanted.parts, index};
+  const auto known = traced_.find(key);
+  if (known != traced_.end()) return known->second;
+  Traced made;
+  if (wanted.kind == Phase::Kind::validation) {
+    EvaluationGraph evaluation =
+        trace_evaluation(*trainer_.model, trainer_.options.precision.compute, wanted.batch);
+    made.graph = std::move(evaluation.graph);
+    made.outputs = std::move(evaluation.outputs);
+  } else {
+    made.graph = trainer_.trace(wanted.batch / wanted.parts,
+                                part_of(index, wanted.parts, steps_of(wanted)), wanted.parts);
+    made.outputs = {"loss"};
+  }
+  return traced_.emplace(key, std::move(made)).first->second;
+}
+
+plan::Planner& PlanSearch::planner(const Wanted& wanted, std::size_t index, bool searches) {
+  Traced& found = traced(wanted, index);
+  std::unique_ptr<plan::Planner>& planner = searches ? found.searching : found.quick;
+  if (planner == nullptr) {
+    plan::PlanOptions options = trainer_.plan_options(target_.device);
+    if (wanted.kind == Phase::Kind::validation) options.keep = options.recompute = {};
+    // A figure that is named must be found again: no search that looks at a clock.
+    if (!searches) options.placement_time = std::chrono::milliseconds(0);
+    planner = std::make_unique<plan::Planner>(found.graph, options);
+  }
+  return *planner;
+}
+
+Phase PlanSearch::plan_phase(const Wanted& wanted, Bytes range) {
+  Phase phase{.kind = wanted.kind, .batch = wanted.batch, .parts = wanted.parts};
+  phase.outputs = traced(wanted, 0).outputs;
+  for (std::size_t i = 0; i < steps_of(wanted); ++i) {
+    plan::Planner& found = planner(wanted, i, true);
+    const Bytes budget = range == kUnlimited ? kUnlimited : found.fixed_bytes() + range;
+    phase.steps.push_back(std::make_shared<const plan::Plan>(found.plan(budget)));
+  }
+  return phase;
+}
+
+Bytes PlanSearch::smallest_range(const Wanted& wanted) {
+  Bytes range = 0;
+  for (std::size_t i = 0; i < steps_of(wanted); ++i) {
+    range = std::max(range, planner(wanted, i, false).smallest().range);
+  }
+  return range;
+}
+
+Bytes PlanSearch::outputs_of(const std::vector<Wanted>& all) {
+  Bytes most = 0;
+  for (const Wanted& each : all) {
+    Bytes bytes = 0;
+    const graph::Graph& graph = *traced(each, 0).graph;
+    for (const graph::ValueId v : graph.outputs()) {
+      bytes += align_up(graph.value(v).type.bytes(), kAlignment);
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Bytes PlanSearch::input_for(const PlanRequest& request) const {
+  if (!target_.input_on_device) return 0;
+  if (request.input != 0) return request.input;
+  const std::int64_t n = std::max(request.batch, request.validation_batch);
+  const Bytes batch =
+      trainer_.model->input_type(n).bytes() + trainer_.model->target_type(n).bytes();
+  // One that is trained on, one that is being filled, one ahead; and room to lie in.
+  return align_up(3 * batch + batch / 4 + request.decode + KiB(512), kInputUnit);
+}
+
+void PlanSearch::give_to_input(TrainingPlan& plan) const {
+  if (!target_.input_on_device || request_.input != 0) return;
+  if (plan.budget == kUnlimited) return;
+  const Bytes left = plan.budget - std::min(plan.budget, plan.total());
+  plan.input += align_down(std::min(left / 2, 4 * plan.input), kInputUnit);
+}
+
+std::vector<std::int64_t> PlanSearch::candidates() {
+  const std::int64_t first =
+      divisor_from(request_.batch, std::min(request_.batch, trainer_.options.accumulate));
+  std::vector<std::int64_t> all = {first};
+  if (!trainer_.options.allow_split || first == request_.batch) return all;
+  if (!trainer_.options.allow_split_batch_statistics &&
+      has_batch_statistics(*traced({Phase::Kind::train, request_.batch, first}, 0).graph)) {
+    return all;
+  }
+  for (std::int64_t parts = first + 1; parts <= request_.batch; ++parts) {
+    if (request_.batch % parts == 0 && (parts >= 2 * all.back() || parts == request_.batch)) {
+      all.push_back(parts);
+    }
+  }
+  return all;
+}
+
+std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
+  TrainingPlan plan;
+  plan.device = target_.device;
+  plan.target = target_.opened;
+  plan.budget = target_.budget;
+  plan.page_size = target_.page_size(target_.budget);
+  plan.workspace = target_.device.workspace;
+  plan.runtime = target_.device.runtime;
+  plan.others = target_.others;
+  plan.input = plan.input_least = input_for(request_);
+  plan.blocks = pack(trainer_.persistent(parts > 1));
+  const std::vector<Wanted> all = wanted(request_, parts);
+  plan.outputs = outputs_of(all);
+  Bytes limit = kUnlimited;
+  if (plan.budget != kUnlimited) {
+    const Bytes taken = plan.runtime + plan.others + plan.input;
+    if (plan.budget <= taken) return std::nullopt;
+    limit = largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size,
+                          plan.budget - taken);
+    if (limit == 0) return std::nullopt;
+  }
+  try {
+    for (const Wanted& each : all) {
+      // What trains decides on the range; the others fit into it if they can.
+      std::optional<Phase> phase;
+      if (!plan.phases.empty() && plan.range < limit) {
+        try {
+          phase = plan_phase(each, plan.range);
+        } catch (const BudgetTooSmall&) {
+          phase.reset();
+        }
+      }
+      if (!phase) phase = plan_phase(each, limit);
+      plan.range = std::max(plan.range, phase->range());
+      plan.phases.push_back(std::move(*phase));
+    }
+  } catch (const BudgetTooSmall&) {
+    return std::nullopt;
+  }
+  plan.charged =
+      pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
+  give_to_input(plan);
+  return plan;
+}
+
+TrainingPlan PlanSearch::run() {
+  for (const std::int64_t parts : candidates()) {
+    if (std::optional<TrainingPlan> plan = attempt(parts)) return std::move(*plan);
+  }
+  refuse();
+}
+
+std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes range) {
+  TrainingPlan plan = old;
+  plan.phases.clear();
+  plan.range = 0;
+  try {
+    for (const Phase& phase : old.phases) {
+      plan.phases.push_back(plan_phase({phase.kind, phase.batch, phase.parts}, range));
+      plan.range = std::max(plan.range, plan.phases.back().range());
+    }
+  } catch (const BudgetTooSmall&) {
+    return std::nullopt;
+  }
+  plan.charged =
+      pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
+  return plan;
+}
+
+std::optional<Phase> PlanSearch::one_more(const TrainingPlan& running, Phase::Kind kind,
+                                          std::int64_t batch) {
+  Wanted wanted{kind, batch, 1};
+  if (kind == Phase::Kind::train) {
+    const std::int64_t micro = running.batch() / running.parts();
+    const std::int64_t least =
+        std::max((batch + micro - 1) / micro, std::min(batch, trainer_.options.accumulate));
+    wanted.parts = divisor_from(batch, least);
+    if (wanted.parts > 1 && running.parts() == 1) return std::nullopt;  // there are no sums
+  }
+  if (outputs_of({wanted}) > running.outputs) return std::nullopt;
+  try {
+    return plan_phase(wanted, running.range);
+  } catch (const BudgetTooSmall&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,255 @@
+#include "train/run_checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/train/checkpoint.h>
+#include <plimsoll/train/safetensors.h>
+
+#include "train/atomic_file.h"
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kPrefix = "step-";
+
+[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+  throw DataError(fmt::format("[checkpoint] {}: {}", path.string(), what));
+}
+
+void write_file(const fs::path& path, const void* data, std::size_t bytes) {
+  AtomicFile file(path.string());
+  file.write(data, bytes);
+  file.commit();
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  write_file(path, text.data(), text.size());
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, "cannot be read");
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void flush_folder(const fs::path& path) {
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail(path, std::strerror(errno));
+  const int result = ::fsync(folder);
+  ::close(folder);
+  if (result != 0) fail(path, std::strerror(errno));
+}
+
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+std::optional<double> number(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+Json to_json(const RunState& state) {
+  Json json;
+  json["format"] = 1;
+  json["step"] = state.step;
+  json["epoch"] = state.epoch;
+  json["in_epoch"] = state.in_epoch;
+  json["loss_sum"] = state.loss_sum;  // null if it is not finite
+  json["loss_count"] = state.loss_count;
+  json["best"] = number(state.best);
+  json["least"] = number(state.least);
+  json["without"] = state.without;
+  json["history"] = Json::array();
+  for (const Metrics& metrics : state.history) json["history"].push_back(metrics);
+  json["identity"] = state.identity;
+  return json;
+}
+
+double finite_or_nan(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+RunState from_json(const fs::path& path) {
+  try {
+    const Json json = Json::parse(read_file(path));
+    if (json.at("format") != 1) fail(path, "is of another version of Plimsoll");
+    RunState state;
+    state.step = json.at("step").get<std::int64_t>();
+    state.epoch = json.at("epoch").get<std::int64_t>();
+    state.in_epoch = json.at("in_epoch").get<std::int64_t>();
+    state.loss_sum = finite_or_nan(json.at("loss_sum"));
+    state.loss_count = json.at("loss_count").get<std::int64_t>();
+    state.best = number(json.at("best"));
+    state.least = number(json.at("least"));
+    state.without = json.at("without").get<std::int64_t>();
+    for (const Json& each : json.at("history")) {
+      Metrics metrics;
+      for (const auto& [name, value] : each.items()) metrics[name] = finite_or_nan(value);
+      state.history.push_back(std::move(metrics));
+    }
+    state.identity = json.at("identity").get<std::map<std::string, std::string>>();
+    return state;
+  } catch (const nlohmann::json::exception& error) {
+    fail(path, fmt::format("is no state of a run: {}", error.what()));
+  }
+}
+
+std::vector<NamedTensor> averages(const Trainer::Impl& trainer) {
+  std::vector<NamedTensor> all;
+  for (const optim::State& s : trainer.average) {
+    all.push_back({s.name, trainer.memory->find(kAveragePrefix + s.name)});
+  }
+  return all;
+}
+
+CheckpointParts parts_of(Trainer::Impl& trainer) {
+  return {.module = trainer.model.get(),
+          .optimizer = &trainer.optimizer,
+          .loss_scale = trainer.loss_scale ? &*trainer.loss_scale : nullptr};
+}
+
+}  // namespace
+
+RunCheckpoints::RunCheckpoints(std::string folder, int kept)
+    : folder_(std::move(folder)), kept_(std::max(kept, 1)) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) fail(folder_, error.message());
+  const fs::path path = fs::path(folder_) / ".lock";
+  lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) fail(path, std::strerror(errno));
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw InvalidArgument(fmt::format(
+        "[checkpoint] another run is writing to {}; wait for it, or give another folder", folder_));
+  }
+}
+
+RunCheckpoints::~RunCheckpoints() { ::close(lock_); }
+
+void RunCheckpoints::write_pointer(const std::string& name, const std::string& to) const {
+  write_file(fs::path(folder_) / name, to + "\n");
+}
+
+std::string RunCheckpoints::read_pointer(const std::string& name) const {
+  std::error_code none;
+  const fs::path path = fs::path(folder_) / name;
+  if (!fs::exists(path, none)) return {};
+  std::string to = read_file(path);
+  while (!to.empty() && to.back() == '\n') to.pop_back();
+  if (!to.starts_with(kPrefix) || to.find('/') != std::string::npos) {
+    fail(path, fmt::format("names no checkpoint: '{}'", to));
+  }
+  return to;
+}
+
+std::string RunCheckpoints::latest() const {
+  const std::string name = read_pointer("latest");
+  return name.empty() ? name : (fs::path(folder_) / name).string();
+}
+
+std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, bool best) {
+  std::error_code error;
+  const std::string name = fmt::format("{}{:08}-epoch-{:04}", kPrefix, state.step, state.epoch);
+  const fs::path path = fs::path(folder_) / name;
+  if (read_pointer("latest") == name) {
+    if (best) write_pointer("best", name);
+    return path.string();
+  }
+  const fs::path temporary = fs::path(folder_) / fmt::format(".{}-{}", name, ::getpid());
+  fs::remove_all(temporary, error);
+  if (!fs::create_directory(temporary, error)) fail(temporary, error.message());
+  try {
+    save_checkpoint((temporary / "model.safetensors").string(), parts_of(trainer));
+    if (!trainer.average.empty()) {
+      save_safetensors((temporary / "average.safetensors").string(), averages(trainer));
+    }
+    write_file(temporary / "losses.f32", state.losses.data(), state.losses.size() * sizeof(float));
+    write_file(temporary / "train.position", state.train_position);
+    write_file(temporary / "validation.position", state.validation_position);
+    write_file(temporary / "state.json", to_json(state).dump(1) + "\n");
+    flush_folder(temporary);
+    // One that `latest` does not name is of a run that was killed before it could.
+    fs::remove_all(path);
+    fs::rename(temporary, path);
+  } catch (const fs::filesystem_error& problem) {
+    fs::remove_all(temporary, error);
+    fail(path, problem.code().message());
+  } catch (...) {
+    fs::remove_all(temporary, error);
+    throw;
+  }
+  flush_folder(folder_);
+  write_pointer("latest", name);
+  if (best) write_pointer("best", name);
+  prune();
+  return path.string();
+}
+
+void RunCheckpoints::prune() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kPrefix)) names.push_back(name);
+    // Of a run that was killed while it wrote.
+    if (name.starts_with(fmt::format(".{}", kPrefix))) fs::remove_all(entry.path(), error);
+  }
+  std::sort(names.begin(), names.end());
+  const std::string best = read_pointer("best");
+  const std::string latest = read_pointer("latest");
+  for (std::size_t i = 0; i + static_cast<std::size_t>(kept_) < names.size(); ++i) {
+    if (names[i] != best && names[i] != latest) fs::remove_all(fs::path(folder_) / names[i], error);
+  }
+}
+
+std::optional<RunState> RunCheckpoints::load(
+    Trainer::Impl& trainer, const std::map<std::string, std::string>& identity) const {
+  const fs::path path = latest();
+  if (path.empty()) return std::nullopt;
+  RunState state = from_json(path / "state.json");
+  for (const auto& [what, here] : identity) {
+    const auto there = state.identity.find(what);
+    const std::string was = there == state.identity.end() ? "not known" : there->second;
+    if (was != here) {
+      throw InvalidArgument(
+          fmt::format("[resume] {} was written by a run whose {} is {}; here it is {}",
+                      path.string(), what, was, here));
+    }
+  }
+  const std::string losses = read_file(path / "losses.f32");
+  if (losses.size() != static_cast<std::size_t>(state.step) * sizeof(float)) {
+    fail(path / "losses.f32", fmt::format("has not the losses of {} steps", state.step));
+  }
+  state.losses.resize(static_cast<std::size_t>(state.step));
+  std::memcpy(state.losses.data(), losses.data(), losses.size());
+  state.train_position = read_file(path / "train.position");
+  state.validation_position = read_file(path / "validation.position");
+  if (!trainer.average.empty()) {
+    const SafetensorsFile file((path / "average.safetensors").string());
+    for (const NamedTensor& each : averages(trainer)) {
+      Tensor to = each.tensor;
+      file.read_into(each.name, to);
+    }
+  }
+  load_checkpoint((path / "model.safetensors").string(), parts_of(trainer),
+                  trainer.memory->device());
+  return state;
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/trainer_impl.h"
+
+namespace plimsoll::train {
+
+/// Where a run is, besides weights and optimizer.
+struct RunState {
+  std::int64_t step = 0;
+  std::int64_t epoch = 0;     ///< finished
+  std::int64_t in_epoch = 0;  ///< steps of the one that is under way
+  double loss_sum = 0;        ///< over its elements
+  std::int64_t loss_count = 0;
+  std::vector<float> losses;
+  std::vector<Metrics> history;
+  std::optional<double> best;   ///< of the metric that decides on the best checkpoint
+  std::optional<double> least;  ///< of the one that decides on stopping early
+  std::int64_t without = 0;     ///< epochs without improvement of that
+  std::string train_position;
+  std::string validation_position;
+  /// What must be the same for the run to go on to the bit: seed, batch, parts, precision, ...
+  std::map<std::string, std::string> identity;
+};
+
+/// A folder of checkpoints, each a folder of its own that appears as a whole:
+///
+///   DIR/step-00000120-epoch-0003/  model.safetensors  average.safetensors  state.json
+///                                  losses.f32  train.position  validation.position
+///   DIR/latest, DIR/best: files with the name of one of them
+///
+/// Written under another name, flushed to the disk and renamed: a crash at any moment leaves the
+/// checkpoints from before, and `latest` names one that is complete. Throws DataError.
+class RunCheckpoints {
+ public:
+  /// Makes the folder, and locks it for as long as this is there: InvalidArgument if another
+  /// process has.
+  RunCheckpoints(std::string folder, int kept);
+  RunCheckpoints(const RunCheckpoints&) = delete;
+  RunCheckpoints& operator=(const RunCheckpoints&) = delete;
+  ~RunCheckpoints();
+
+  /// Returns the path of the checkpoint. One of this step and epoch that is the latest is left as
+  /// it is: a folder belongs to one run.
+  std::string save(Trainer::Impl& trainer, const RunState& state, bool best);
+  /// Goes to the latest; nullopt if there is none. InvalidArgument naming the difference if it is
+  /// of a run with another `identity`.
+  std::optional<RunState> load(Trainer::Impl& trainer,
+                               const std::map<std::string, std::string>& identity) const;
+  /// The path that `latest` names; empty if there is none.
+  std::string latest() const;
+
+ private:
+  void write_pointer(const std::string& name, const std::string& to) const;
+  std::string read_pointer(const std::string& name) const;
+  void prune() const;
+
+  std::string folder_;
+  int kept_;
+  int lock_ = -1;
+};
+
+}  // namespace plimsoll::train

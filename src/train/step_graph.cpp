@@ -1,0 +1,216 @@
+#include "train/step_graph.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/metrics.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/update.h>
+
+namespace plimsoll::train {
+namespace {
+
+using graph::Role;
+using graph::Tracer;
+
+/// Gives a call that was made before its results of then: a loss and the logits it is made of can
+/// be asked for one after the other.
+class CommonCalls final : public ops::Dispatcher {
+ public:
+  explicit CommonCalls(Tracer& tracer) : tracer_(tracer) {}
+
+  std::vector<Tensor> call(const ops::OpCall& call) override {
+    if (call.def.writes != 0 || call.def.random) {
+      ++made_;
+      return tracer_.call(call);
+    }
+    std::string key = fmt::format("{} {}", call.def.name, call.attributes.to_string());
+    for (const Tensor& input : call.inputs) {
+      const graph::ValueId id = tracer_.find(input);
+      key += id == graph::kNone ? fmt::format(" #{}", input.id()) : fmt::format(" {}", id);
+    }
+    const auto known = calls_.find(key);
+    if (known != calls_.end()) return known->second;
+    ++made_;
+    return calls_.emplace(std::move(key), tracer_.call(call)).first->second;
+  }
+
+  std::int64_t made() const { return made_; }
+
+ private:
+  Tracer& tracer_;
+  std::map<std::string, std::vector<Tensor>> calls_;
+  std::int64_t made_ = 0;
+};
+
+/// Evaluation mode until it goes out of scope.
+class EvaluationMode {
+ public:
+  explicit EvaluationMode(nn::Model& model) : model_(model), before_(model.training()) {
+    model.eval();
+  }
+  EvaluationMode(const EvaluationMode&) = delete;
+  EvaluationMode& operator=(const EvaluationMode&) = delete;
+  ~EvaluationMode() { model_.train(before_); }
+
+ private:
+  nn::Model& model_;
+  bool before_;
+};
+
+void bind_states(Tracer& tracer, const std::vector<optim::State>* states, Tag tag,
+                 const char* prefix) {
+  if (states == nullptr) return;
+  for (const optim::State& s : *states) {
+    tracer.bind(s.tensor, Role::state, tag, prefix + s.name);
+  }
+}
+
+std::shared_ptr<const graph::Graph> finished(const Tracer& tracer) {
+  auto graph = std::make_shared<graph::Graph>(tracer.finish());
+  graph->verify();
+  return graph;
+}
+
+void clip(std::vector<Tensor>& gradients, const StepRules& rules) {
+  if (rules.clip_value > 0) {
+    for (Tensor& g : gradients) {
+      if (g.defined()) g = ops::clip(g, -rules.clip_value, rules.clip_value);
+    }
+  }
+  if (rules.clip_norm <= 0) return;
+  Tensor squares;
+  for (const Tensor& g : gradients) {
+    if (!g.defined()) continue;
+    const Tensor sum = ops::sum(ops::square(g));
+    squares = squares.defined() ? ops::add(squares, sum) : sum;
+  }
+  if (!squares.defined()) return;
+  const Tensor norm = ops::shift(ops::sqrt(squares), 1e-6);
+  const Tensor factor = ops::clip(ops::scale(ops::reciprocal(norm), rules.clip_norm), 0, 1);
+  for (Tensor& g : gradients) {
+    if (g.defined()) g = ops::mul(g, factor);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimizer& optimizer,
+                                               LossScale* loss_scale,
+                                               const std::vector<optim::State>* average,
+                                               const std::vector<optim::State>* gradients,
+                                               const StepRules& rules, std::int64_t n,
+                                               StepPart part, std::int64_t parts) {
+  Tracer tracer;
+  const Tensor input = tracer.input("input", model.input_type(n));
+  const Tensor target = tracer.input("target", model.target_type(n));
+  bind(tracer, model);
+  bind(tracer, optimizer);
+  if (loss_scale != nullptr) bind(tracer, *loss_scale);
+  bind_states(tracer, average, Tag::parameters, kAveragePrefix);
+  bind_states(tracer, gradients, Tag::gradients, kGradientPrefix);
+
+  const ops::DispatchScope dispatch(tracer);
+  const ops::RandomScope random({});
+  std::vector<Tensor> parameters;
+  for (const nn::Parameter* p : optimizer.parameters()) parameters.push_back(p->tensor());
+  ops::GradientTape tape;
+  tape.watch(parameters);
+  Tensor loss;
+  Tensor minimised;
+  {
+    const ops::PrecisionScope precision(rules.compute);
+    loss = model.loss(input, target);
+    minimised = loss_scale != nullptr ? loss_scale->scaled(loss) : loss;
+    if (parts > 1) minimised = ops::scale(minimised, 1.0 / static_cast<double>(parts));
+  }
+  std::vector<Tensor> found = tape.gradient(minimised, parameters);
+  tracer.output(loss);
+
+  if (part != StepPart::whole) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!found[i].defined()) continue;
+      const Tensor& sum = gradients->at(i).tensor;
+      const Tensor both = part == StepPart::first ? found[i] : ops::add(sum, found[i]);
+      if (part == StepPart::last) {
+        found[i] = both;
+      } else {
+        ops::assign(sum, both);
+      }
+    }
+    if (part != StepPart::last) return finished(tracer);
+  }
+  Tensor enable;
+  if (loss_scale != nullptr) {
+    LossScale::Result result = loss_scale->update(found);
+    found = std::move(result.gradients);
+    enable = result.finite;
+  }
+  clip(found, rules);
+  optimizer.apply(found, enable);
+  if (average != nullptr) {
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Tensor& mean = average->at(i).tensor;
+      ops::assign(mean, ops::add(ops::scale(mean, rules.average_decay),
+                                 ops::scale(parameters[i], 1 - rules.average_decay)));
+    }
+  }
+  return finished(tracer);
+}
+
+EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n) {
+  const EvaluationMode mode(model);
+  Tracer tracer;
+  CommonCalls calls(tracer);
+  const Tensor input = tracer.input("input", model.input_type(n));
+  const Tensor target = tracer.input("target", model.target_type(n));
+  bind(tracer, model);
+  EvaluationGraph result;
+  {
+    const ops::DispatchScope dispatch(calls);
+    const ops::RandomScope random({});
+    const ops::PrecisionScope precision(compute);
+    tracer.output(model.loss(input, target));
+    result.outputs = {"loss"};
+    const std::int64_t before = calls.made();
+    const Tensor logits = model(input);
+    // A loss that is not made of whole logits has none to spare.
+    const bool shared = calls.made() == before;
+    const int rank = target.rank();
+    bool rows = shared && logits.rank() == rank + 1 && !is_floating(target.dtype());
+    for (int d = 0; rows && d < rank; ++d) rows = logits.dim(d) == target.dim(d);
+    if (rows) {
+      tracer.output(nn::accuracy(logits, target));
+      result.outputs.emplace_back("accuracy");
+    }
+  }
+  result.graph = finished(tracer);
+  return result;
+}
+
+std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType compute,
+                                                     const TensorType& type) {
+  const EvaluationMode mode(model);
+  Tracer tracer;
+  const Tensor input = tracer.input("input", type);
+  bind(tracer, model);
+  {
+    const ops::DispatchScope dispatch(tracer);
+    const ops::RandomScope random({});
+    const ops::PrecisionScope precision(compute);
+    tracer.output(model(input));
+  }
+  return finished(tracer);
+}
+
+bool has_batch_statistics(const graph::Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const graph::Node& node) { return node.op->name == "batch_norm"; });
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,157 @@
+#include "train/step_runner.h"
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::train {
+namespace {
+
+PlanTarget target_of(const TrainingPlan& plan) {
+  PlanTarget target;
+  target.device = plan.device;
+  target.opened = plan.target;
+  target.budget = plan.budget;
+  target.others = plan.others;
+  target.input_on_device = plan.input != 0;
+  target.page_size = [page = plan.page_size](Bytes) { return page; };
+  return target;
+}
+
+}  // namespace
+
+StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
+    : trainer_(trainer),
+      memory_(memory),
+      search_(trainer, {.batch = memory.plan().batch()}, target_of(memory.plan())) {}
+
+std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) const {
+  if (element.size() != 2 || element[0].is_scalar() || element[1].is_scalar() ||
+      element[0].tensor().rank() < 1) {
+    throw InvalidArgument(fmt::format(
+        "[fit] elements are {}; a training needs batches of (input, target)", element.to_string()));
+  }
+  const Tensor& x = element[0].tensor();
+  const Tensor& y = element[1].tensor();
+  const TensorType input = trainer_.model->input_type(x.dim(0));
+  const TensorType target = trainer_.model->target_type(x.dim(0));
+  if (x.type() != input || y.type() != target) {
+    throw InvalidArgument(fmt::format("[fit] a batch is ({}, {}), but the model wants ({}, {})",
+                                      x.type().to_string(), y.type().to_string(), input.to_string(),
+                                      target.to_string()));
+  }
+  return {x, y};
+}
+
+StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
+  const auto known = running_.find({kind, batch});
+  if (known != running_.end()) return known->second;
+  if (memory_.plan().find(kind, batch) == nullptr) {
+    std::optional<Phase> phase = search_.one_more(memory_.plan(), kind, batch);
+    if (!phase) {
+      throw InvalidArgument(
+          fmt::format("[fit] a batch of {} came, which the plan for {} does not have room for; "
+                      "name its size to plan()",
+                      batch, memory_.plan().batch()));
+    }
+    memory_.add(std::move(*phase));
+  }
+  const Phase& phase =
+      *phases_.emplace_back(std::make_unique<Phase>(*memory_.plan().find(kind, batch)));
+  Running made{.phase = &phase};
+  const bool average = kind == Phase::Kind::validation;
+  for (const auto& step : phase.steps) made.steps.push_back(memory_.executor(*step, average));
+  return running_.emplace(std::pair{kind, batch}, std::move(made)).first->second;
+}
+
+float StepRunner::train(const data::Element& element, std::uint64_t step) {
+  const auto [x, y] = parts_of(element);
+  Running& now = running(Phase::Kind::train, x.dim(0));
+  const std::int64_t parts = now.phase->parts;
+  const std::int64_t micro = now.phase->batch / parts;
+  double sum = 0;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::size_t which = part == 0 ? 0 : part + 1 == parts ? now.steps.size() - 1 : 1;
+    const std::array feeds = {x.slice(0, part * micro, (part + 1) * micro),
+                              y.slice(0, part * micro, (part + 1) * micro)};
+    plan::Executor& executor = *now.steps[which];
+    executor.run(feeds, {.seed = trainer_.options.seed,
+                         .step = step,
+                         .micro_batch = static_cast<std::uint32_t>(part)});
+    sum += static_cast<double>(executor.outputs().front().item<float>());
+  }
+  return static_cast<float>(sum / static_cast<double>(parts));
+}
+
+std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
+  const auto [x, y] = parts_of(element);
+  Running& now = running(Phase::Kind::validation, x.dim(0));
+  const std::array feeds = {x, y};
+  plan::Executor& executor = *now.steps.front();
+  executor.run(feeds, {.seed = trainer_.options.seed});
+  for (std::size_t i = 0; i < now.phase->outputs.size(); ++i) {
+    sums[now.phase->outputs[i]] +=
+        static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(x.dim(0));
+  }
+  return x.dim(0);
+}
+
+std::optional<TrainingPlan> StepRunner::replanned(Bytes range) {
+  return search_.shrink(memory_.plan(), range);
+}
+
+void StepRunner::use(const TrainingPlan& plan) {
+  running_.clear();
+  phases_.clear();
+  memory_.replan(plan);
+}
+
+Metrics means(const Metrics& sums, std::int64_t count) {
+  Metrics all;
+  for (const auto& [name, sum] : sums) all[name] = sum / static_cast<double>(count);
+  return all;
+}
+
+Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {
+  const Device device = host ? *host : *plan.target;
+  if (device.kind() != DeviceKind::cpu) {
+    throw InvalidArgument(
+        fmt::format("[fit] input pipelines do not run on {}; give a host device: .host = "
+                    "Device::open(\"cpu:0\")",
+                    device.name()));
+  }
+  const bool shared = !host || *host == *plan.target;
+  return device.session("input", shared && plan.input != 0 ? Limit(plan.input) : Limit());
+}
+
+Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
+                          const data::PipelineOptions& options) {
+  TrainingMemory& memory = impl_->memory_for(plan);
+  StepRunner runner(*impl_, memory);
+  const Session session = input_session(plan, std::nullopt);
+  data::PipelineOptions with = options;
+  with.name = "evaluate";
+  data::Pipeline pipeline(dataset, session.device(), with);
+  Metrics sums;
+  std::int64_t count = 0;
+  while (const auto element = pipeline.next()) count += runner.evaluate(*element, sums);
+  if (count == 0) throw InvalidArgument("[evaluate] the dataset has no elements");
+  return means(sums, count);
+}
+
+Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
+  TrainingMemory& memory = impl_->memory_for(plan);
+  plan::PlanOptions options = impl_->plan_options(plan.device);
+  options.keep = options.recompute = {};
+  plan::Planner planner(
+      trace_prediction(*impl_->model, impl_->options.precision.compute, input.type()), options);
+  const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
+  const graph::Graph& graph = *step.graph;
+  const TensorType& type = graph.value(graph.outputs().front()).type;
+  auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
+  const auto executor = memory.executor(step, true, std::move(storage));
+  executor->run({&input, 1}, {.seed = impl_->options.seed});
+  return executor->outputs().front();
+}
+
+}  // namespace plimsoll::train

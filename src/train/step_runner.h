@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "train/plan_search.h"
+#include "train/trainer_impl.h"
+
+namespace plimsoll::train {
+
+/// Runs batches through the phases of a training that has its memory. A batch of another size is
+/// planned when it comes, in the range that is there.
+class StepRunner {
+ public:
+  StepRunner(Trainer::Impl& trainer, TrainingMemory& memory);
+
+  /// One step; the loss is the mean over the batch. Throws InvalidArgument for a batch that is not
+  /// as the model wants it.
+  float train(const data::Element& element, std::uint64_t step);
+  /// Adds the outputs of an evaluation, times the batch's size, to `sums`. Returns that size.
+  std::int64_t evaluate(const data::Element& element, Metrics& sums);
+
+  /// Whether a new plan with this range is at hand, and the plan.
+  std::optional<TrainingPlan> replanned(Bytes range);
+  void use(const TrainingPlan& plan);
+
+ private:
+  struct Running {
+    const Phase* phase = nullptr;
+    std::vector<std::unique_ptr<plan::Executor>> steps;
+  };
+  Running& running(Phase::Kind kind, std::int64_t batch);
+  std::pair<Tensor, Tensor> parts_of(const data::Element& element) const;
+
+  Trainer::Impl& trainer_;
+  TrainingMemory& memory_;
+  PlanSearch search_;
+  std::map<std::pair<Phase::Kind, std::int64_t>, Running> running_;
+  std::vector<std::unique_ptr<Phase>> phases_;
+};
+
+/// Sums over elements as means.
+Metrics means(const Metrics& sums, std::int64_t count);
+
+/// The session in which input pipelines of a training run.
+Session input_session(const TrainingPlan& plan, const std::optional<Device>& host);
+
+}  // namespace plimsoll::train

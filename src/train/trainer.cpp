@@ -1,0 +1,195 @@
+#include <plimsoll/train/trainer.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+#include "train/fit_loop.h"
+#include "train/plan_search.h"
+#include "train/trainer_impl.h"
+
+namespace plimsoll::train {
+namespace {
+
+struct Declared final : Symbol {
+  explicit Declared(std::string n) : name(std::move(n)) {}
+  std::string describe() const override { return name; }
+  std::string name;
+};
+
+std::vector<optim::State> declare(const std::vector<const nn::Parameter*>& parameters,
+                                  const std::string& what) {
+  std::vector<optim::State> states;
+  for (const nn::Parameter* p : parameters) {
+    states.push_back({p->name(), Tensor::symbolic({DType::f32, p->type().shape},
+                                                  std::make_shared<Declared>(
+                                                      fmt::format("{} of {}", what, p->name())))});
+  }
+  return states;
+}
+
+void check(const TrainerOptions& o) {
+  if (!(o.clip_norm >= 0) || !(o.clip_value >= 0) || o.accumulate < 1 ||
+      !(o.moving_average >= 0 && o.moving_average < 1)) {
+    throw InvalidArgument(
+        fmt::format("[Trainer] clip_norm {}, clip_value {}, accumulate {}, moving_average {}: "
+                    "bounds must not be negative, accumulate at least 1, the decay below 1",
+                    o.clip_norm, o.clip_value, o.accumulate, o.moving_average));
+  }
+}
+
+PlanTarget target_of(const Device& device, Bytes wanted) {
+  PlanTarget target;
+  target.device = plan::describe_device(device);
+  target.opened = device;
+  target.input_on_device = device.kind() == DeviceKind::cpu;
+  const Budget budget = device.budget();
+  const Bytes used = budget.used();
+  target.others = used - std::min(used, target.device.runtime);
+  const Bytes available = budget.available();
+  target.budget = available > kUnlimited - used ? kUnlimited : used + available;
+  if (wanted != 0) target.budget = std::min(target.budget, wanted);
+  const Bytes page = device.arena().source()->page_size();
+  const Bytes limit = target.budget;
+  const bool host = device.kind() == DeviceKind::cpu;
+  target.page_size = [page, limit, host](Bytes for_limit) {
+    if (!host || for_limit == limit) return page;
+    try {
+      return Device::open("cpu:0", {.limit = Limit(for_limit)}).arena().source()->page_size();
+    } catch (const InvalidArgument&) {
+      return page;  // more than the machine has
+    }
+  };
+  return target;
+}
+
+PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
+  PlanTarget target;
+  target.device = device;
+  target.budget = wanted != 0 ? wanted : device.memory;
+  target.input_on_device = device.kind == DeviceKind::cpu;
+  target.page_size = [page = device.page_size](Bytes) { return std::max<Bytes>(page, 4096); };
+  return target;
+}
+
+}  // namespace
+
+std::int64_t divisor_from(std::int64_t n, std::int64_t least) {
+  std::int64_t parts = std::max<std::int64_t>(least, 1);
+  while (n % parts != 0) ++parts;
+  return parts;
+}
+
+Trainer::Impl::Impl(std::unique_ptr<nn::Model> m, optim::Optimizer o, const TrainerOptions& given)
+    : model(std::move(m)), optimizer(std::move(o)), options(given) {
+  check(options);
+  if (model == nullptr) throw InvalidArgument("[Trainer] there is no model");
+  optimizer.attach(*model);
+  if (options.precision.loss_scale) loss_scale.emplace(*options.precision.loss_scale);
+  gradients = declare(optimizer.parameters(), "the gradient sum");
+  if (options.moving_average > 0) average = declare(optimizer.parameters(), "the moving average");
+}
+
+PersistentState Trainer::Impl::persistent(bool split) const {
+  return {.model = *model,
+          .optimizer = optimizer,
+          .loss_scale = loss_scale ? &*loss_scale : nullptr,
+          .average = average.empty() ? nullptr : &average,
+          .gradients = split ? &gradients : nullptr};
+}
+
+StepRules Trainer::Impl::rules() const {
+  return {.compute = options.precision.compute,
+          .clip_norm = options.clip_norm,
+          .clip_value = options.clip_value,
+          .average_decay = options.moving_average};
+}
+
+std::shared_ptr<const graph::Graph> Trainer::Impl::trace(std::int64_t n, StepPart part,
+                                                         std::int64_t parts) {
+  return trace_step(*model, optimizer, loss_scale ? &*loss_scale : nullptr,
+                    average.empty() ? nullptr : &average,
+                    part == StepPart::whole ? nullptr : &gradients, rules(), n, part, parts);
+}
+
+plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& device) const {
+  plan::PlanOptions all;
+  all.device = device;
+  all.device.page_size = 1;  // pages are counted for all blocks together
+  all.keep = options.keep;
+  all.recompute = options.recompute;
+  return all;
+}
+
+Trainer::Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
+                 const TrainerOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(model), std::move(optimizer), options)) {}
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+nn::Model& Trainer::model() { return *impl_->model; }
+optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
+const TrainerOptions& Trainer::options() const { return impl_->options; }
+
+TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
+  return PlanSearch(*impl_, request, target_of(device, request.budget)).run();
+}
+
+TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) const {
+  if (!spec.known || spec.components.size() != 2 || !spec.components[0].dims ||
+      spec.components[0].dims->empty() || spec.components[0].dims->front() < 1) {
+    throw InvalidArgument(
+        fmt::format("[plan] {} does not tell the size of a batch; use "
+                    ".batch(n, {{.drop_remainder = true}}), or plan({{.batch = n}}, device)",
+                    spec.to_string()));
+  }
+  const std::int64_t n = spec.components[0].dims->front();
+  return plan(PlanRequest{.batch = n, .validation_batch = n}, device);
+}
+
+TrainingPlan Trainer::plan(const PlanRequest& request,
+                           const plan::DeviceDescription& device) const {
+  return PlanSearch(*impl_, request, target_of(device, request.budget)).run();
+}
+
+std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
+                                             const plan::DeviceDescription& device,
+                                             int points) const {
+  const std::int64_t parts =
+      divisor_from(request.batch, std::min(request.batch, impl_->options.accumulate));
+  // The last part is the one with the update.
+  const StepPart part = parts == 1 ? StepPart::whole : StepPart::last;
+  plan::Planner planner(impl_->trace(request.batch / parts, part, parts),
+                        impl_->plan_options(device));
+  std::vector<plan::CurvePoint> curve = planner.curve(points);
+  const Bytes fixed = planner.fixed_bytes();
+  const std::vector<PackedBlock> blocks = pack(impl_->persistent(parts > 1));
+  for (plan::CurvePoint& point : curve) {
+    const Bytes range = point.budget - fixed;
+    point.budget = pages_for(allocations(blocks, 256, device.workspace, range),
+                             std::max<Bytes>(device.page_size, 4096)) +
+                   device.runtime;
+    point.seconds *= static_cast<double>(parts);
+  }
+  return curve;
+}
+
+FitResult Trainer::fit(const TrainingPlan& plan, const data::Dataset& train,
+                       const std::optional<data::Dataset>& validation, const FitOptions& options) {
+  if (impl_->fitting) throw InvalidArgument("[fit] it is running already");
+  FitLoop loop(*this, *impl_, plan, train, validation, options);
+  struct Fitting {
+    explicit Fitting(bool& flag) : on(flag) { on = true; }
+    ~Fitting() { on = false; }
+    bool& on;
+  } const fitting(impl_->fitting);
+  return loop.run();
+}
+
+void Trainer::materialize(const TrainingPlan& plan) { impl_->memory_for(plan); }
+
+}  // namespace plimsoll::train

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <plimsoll/train/trainer.h>
+
+#include "train/step_graph.h"
+#include "train/training_memory.h"
+
+namespace plimsoll::train {
+
+/// What a trainer is made of, for the files that do its work.
+class Trainer::Impl {
+ public:
+  Impl(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer, const TrainerOptions& options);
+
+  PersistentState persistent(bool split) const;
+  StepRules rules() const;
+  std::shared_ptr<const graph::Graph> trace(std::int64_t n, StepPart part, std::int64_t parts);
+  plan::PlanOptions plan_options(const plan::DeviceDescription& device) const;
+
+  /// Memory for the plan, with values in it; while fit() runs, the memory it runs in.
+  TrainingMemory& memory_for(const TrainingPlan& plan);
+
+  std::unique_ptr<nn::Model> model;
+  optim::Optimizer optimizer;
+  TrainerOptions options;
+  std::optional<LossScale> loss_scale;
+  std::vector<optim::State> average;    ///< empty: none
+  std::vector<optim::State> gradients;  ///< sums over micro-batches, used if a plan splits
+  std::unique_ptr<TrainingMemory> memory;
+  bool fitting = false;
+};
+
+/// The smallest divisor of `n` that is at least `least`.
+std::int64_t divisor_from(std::int64_t n, std::int64_t least);
+
+}  // namespace plimsoll::train

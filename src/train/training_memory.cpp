@@ -1,0 +1,83 @@
+#include "train/training_memory.h"
+
+#include <utility>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "train/layout.h"
+
+namespace plimsoll::train {
+
+TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
+    : plan_(plan), parent_(device), session_(device.session("training")) {
+  for (const PackedBlock& block : plan.blocks) {
+    const auto storage = Storage::allocate(session_.device(), block.bytes, block.tag, block.label);
+    for (const PackedTensor& tensor : block.tensors) {
+      tensors_.emplace(tensor.name, Tensor::from_storage(storage, tensor.type.dtype,
+                                                         tensor.type.shape, {}, tensor.offset));
+    }
+  }
+  outputs_ = Storage::allocate(session_.device(), plan.outputs, Tag::user, "outputs");
+  workspace_ = Storage::allocate(session_.device(), plan.workspace, Tag::workspace, "plan");
+  take_range(plan.range);
+}
+
+TrainingMemory::~TrainingMemory() = default;
+
+void TrainingMemory::take_range(Bytes bytes) {
+  range_ = Storage::allocate(session_.device(), bytes, Tag::activations, "plan");
+}
+
+Tensor TrainingMemory::find(const std::string& name) const {
+  const auto it = tensors_.find(name);
+  return it == tensors_.end() ? Tensor() : it->second;
+}
+
+bool TrainingMemory::serves(const TrainingPlan& plan) const {
+  if (!plan.target || *plan.target != parent_ || plan.outputs != plan_.outputs ||
+      plan.workspace != plan_.workspace || plan.blocks.size() != plan_.blocks.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
+    if (plan.blocks[i].tag != plan_.blocks[i].tag ||
+        plan.blocks[i].bytes != plan_.blocks[i].bytes) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void TrainingMemory::replan(const TrainingPlan& plan) {
+  if (plan.range == range_->size()) {
+    plan_ = plan;
+    return;
+  }
+  range_.reset();
+  session_.arena().trim();
+  try {
+    take_range(plan.range);
+  } catch (const OutOfMemory&) {
+    take_range(plan_.range);
+    throw;
+  }
+  plan_ = plan;
+}
+
+std::unique_ptr<plan::Executor> TrainingMemory::executor(const plan::Plan& step, bool average,
+                                                         std::shared_ptr<Storage> outputs) const {
+  plan::ExecutorOptions options;
+  options.range = range_;
+  options.workspace = workspace_;
+  options.outputs = outputs != nullptr ? std::move(outputs) : outputs_;
+  options.bind = [this, average](const graph::Value& value) {
+    if (average) {
+      const Tensor mean = find(kAveragePrefix + value.name);
+      if (mean.defined()) return mean;
+    }
+    return find(value.name);
+  };
+  return std::make_unique<plan::Executor>(step, session_.device(), options);
+}
+
+}  // namespace plimsoll::train

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <plimsoll/plan/executor.h>
+#include <plimsoll/train/training_plan.h>
+
+namespace plimsoll::train {
+
+/// The memory of a training, all of it, in a session of its own: persistent tensors, outputs,
+/// workspace, and the range in which every phase computes.
+class TrainingMemory {
+ public:
+  /// Takes everything the plan says. Throws OutOfMemory and has taken nothing.
+  TrainingMemory(const TrainingPlan& plan, const Device& device);
+  TrainingMemory(const TrainingMemory&) = delete;
+  TrainingMemory& operator=(const TrainingMemory&) = delete;
+  ~TrainingMemory();
+
+  const TrainingPlan& plan() const { return plan_; }
+  /// The session's.
+  const Device& device() const { return session_.device(); }
+  /// The one it lies on.
+  const Device& parent() const { return parent_; }
+  ArenaStats stats() const { return session_.arena().stats(); }
+  /// A persistent tensor; undefined if there is none of that name.
+  Tensor find(const std::string& name) const;
+  /// True if this memory serves `plan` as it is, or with another range.
+  bool serves(const TrainingPlan& plan) const;
+
+  /// Lets the range go and takes that of `plan`, which is like the one before but for its phases.
+  /// Executors made before must be gone. Throws OutOfMemory; then the old range is taken again.
+  void replan(const TrainingPlan& plan);
+  /// Adds a phase that fits.
+  void add(Phase phase) { plan_.phases.push_back(std::move(phase)); }
+
+  /// Runs `step` in the range. With `average`, parameters are their moving averages. Outputs go to
+  /// the plan's place for them, or to `outputs`.
+  std::unique_ptr<plan::Executor> executor(const plan::Plan& step, bool average,
+                                           std::shared_ptr<Storage> outputs = nullptr) const;
+
+ private:
+  void take_range(Bytes bytes);
+
+  TrainingPlan plan_;
+  Device parent_;
+  Session session_;
+  std::map<std::string, Tensor> tensors_;
+  std::shared_ptr<Storage> outputs_;
+  std::shared_ptr<Storage> workspace_;
+  std::shared_ptr<Storage> range_;
+};
+
+}  // namespace plimsoll::train

@@ -1,0 +1,137 @@
+#include <plimsoll/train/training_plan.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace plimsoll::train {
+namespace {
+
+constexpr Bytes kAlignment = 256;
+
+/// The plan that a phase's peak is in.
+const plan::Plan& largest(const Phase& phase) {
+  return **std::max_element(phase.steps.begin(), phase.steps.end(),
+                            [](const auto& a, const auto& b) { return a->range < b->range; });
+}
+
+const char* kind_name(Phase::Kind kind) {
+  return kind == Phase::Kind::train ? "training" : "validation";
+}
+
+}  // namespace
+
+Bytes Phase::range() const {
+  Bytes most = 0;
+  for (const auto& step : steps) most = std::max(most, step->range);
+  return most;
+}
+
+double Phase::seconds() const {
+  double sum = 0;
+  for (std::int64_t part = 0; part < parts; ++part) sum += step(part).seconds;
+  return sum;
+}
+
+const plan::Plan& Phase::step(std::int64_t part) const {
+  if (part == 0) return *steps.front();
+  return part + 1 == parts ? *steps.back() : *steps[1];
+}
+
+Bytes TrainingPlan::planned_peak() const {
+  Bytes bytes =
+      align_up(outputs, kAlignment) + align_up(workspace, kAlignment) + align_up(range, kAlignment);
+  for (const PackedBlock& block : blocks) bytes += align_up(block.bytes, kAlignment);
+  return bytes;
+}
+
+const Phase* TrainingPlan::find(Phase::Kind kind, std::int64_t batch) const {
+  const auto it = std::find_if(phases.begin(), phases.end(), [&](const Phase& phase) {
+    return phase.kind == kind && phase.batch == batch;
+  });
+  return it == phases.end() ? nullptr : &*it;
+}
+
+std::map<Tag, Bytes> TrainingPlan::at_peak() const {
+  std::map<Tag, Bytes> all = largest(phases.front()).at_peak;
+  all[Tag::parameters] = all[Tag::optimizer] = 0;
+  for (const PackedBlock& block : blocks) {
+    if (block.tag != Tag::gradients) all[block.tag] += block.bytes;
+  }
+  all[Tag::user] = outputs;
+  all[Tag::runtime] = runtime;
+  std::erase_if(all, [](const auto& each) { return each.second == 0; });
+  return all;
+}
+
+std::string TrainingPlan::explain() const {
+  std::string text = budget == kUnlimited ? fmt::format("takes {}\n", format_bytes(total()))
+                                          : fmt::format("fits: {} of {}\n", format_bytes(total()),
+                                                        format_bytes(budget));
+  text += " ";
+  for (const auto& [tag, bytes] : at_peak()) {
+    text += fmt::format(" {} {}", tag_name(tag), format_bytes(bytes));
+  }
+  if (input != 0) text += fmt::format(" pipeline {}", format_bytes(input));
+  if (others != 0) text += fmt::format(" others {}", format_bytes(others));
+  text += "\n";
+  for (const Phase& phase : phases) {
+    const plan::Plan& step = largest(phase);
+    text += fmt::format("  {} with {}: {} beside what persists, {:.3g} ms predicted{}\n",
+                        kind_name(phase.kind), phase.batch, format_bytes(phase.range()),
+                        phase.seconds() * 1e3,
+                        phase.parts == 1 ? ""
+                                         : fmt::format("; split into {} x {}, equal up to rounding",
+                                                       phase.parts, phase.batch / phase.parts));
+    for (const plan::Measure& measure : step.measures) {
+      text += fmt::format("    {} (saves {}, +{:.1f}% time)\n", measure.what,
+                          format_bytes(measure.saved),
+                          step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0);
+    }
+  }
+  text += fmt::format("  planned peak {} bytes in the arena, {} in pages of {}\n", planned_peak(),
+                      format_bytes(charged), format_bytes(page_size));
+  return text;
+}
+
+std::string TrainingPlan::to_json() const {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["device"] = device.name;
+  json["budget"] = budget == kUnlimited ? Json() : Json(budget);
+  json["total"] = total();
+  json["planned_peak"] = planned_peak();
+  json["charged"] = charged;
+  json["range"] = range;
+  json["outputs"] = outputs;
+  json["workspace"] = workspace;
+  json["runtime"] = runtime;
+  json["input"] = input;
+  json["others"] = others;
+  json["batch"] = batch();
+  json["parts"] = parts();
+  json["seconds"] = phases.front().seconds();
+  for (const PackedBlock& block : blocks) {
+    json["persistent"][std::string(tag_name(block.tag))] = block.bytes;
+  }
+  for (const auto& [tag, bytes] : at_peak()) json["at_peak"][std::string(tag_name(tag))] = bytes;
+  json["phases"] = Json::array();
+  for (const Phase& phase : phases) {
+    Json each = {{"kind", kind_name(phase.kind)},
+                 {"batch", phase.batch},
+                 {"parts", phase.parts},
+                 {"range", phase.range()},
+                 {"lower_bound", largest(phase).lower_bound},
+                 {"seconds", phase.seconds()},
+                 {"measures", Json::array()}};
+    for (const plan::Measure& measure : largest(phase).measures) {
+      each["measures"].push_back(
+          {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
+    }
+    json["phases"].push_back(std::move(each));
+  }
+  return json.dump();
+}
+
+}  // namespace plimsoll::train

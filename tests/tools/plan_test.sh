@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# `plimsoll plan`: fits or not, for this machine and for others, curves, JSON.
+set -euo pipefail
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+text=$("$PLIMSOLL" plan --budget 8MiB)
+[[ $text == "fits: "*"parameters "*"optimizer "*"training with 32"*"validation with 32"* ]] ||
+  fail "not a plan: $text"
+
+# What a plan says is what a run takes.
+planned=$("$PLIMSOLL" plan --budget 8MiB --json | sed -E 's/.*"planned_peak":([0-9]+).*/\1/')
+measured=$("$PLIMSOLL" train --budget 8MiB --steps 2 --json --quiet |
+  sed -E 's/.*"measured_peak":([0-9]+).*/\1/')
+[[ $planned == "$measured" ]] || fail "planned $planned, measured $measured"
+
+# For hardware that is not here, by name and by file.
+text=$("$PLIMSOLL" plan --model resnet18 --size 32 --classes 4 --batch 16 --device h200 --budget 2GiB)
+[[ $text == "fits: "*"runtime "* ]] || fail "h200: $text"
+file=$(mktemp)
+trap 'rm -f "$file"' EXIT
+echo '{"name": "mine", "memory": "4GiB", "bytes_per_second": 1e11, "flops_f32": 1e12,
+       "flops_16": 2e12, "runtime": "100MiB", "workspace": "4MiB"}' >"$file"
+"$PLIMSOLL" plan --device "$file" --json | grep -q '"device":"mine"' || fail "a device of a file"
+status=0
+message=$("$PLIMSOLL" plan --device h2000 2>&1) || status=$?
+[[ $status == 2 && $message == *h2000* ]] || fail "an unknown device: $status $message"
+
+# A curve: less memory, more time.
+"$PLIMSOLL" plan --batch 64 --curve | awk '
+  NR > 1 && ($NF + 0) < last { exit 1 } NR > 1 { last = $NF + 0 } END { exit NR < 4 }' ||
+  fail "the curve falls"
+"$PLIMSOLL" plan --batch 64 --curve --json | grep -q '"curve":\[{"budget":' || fail "curve as JSON"
+
+# Too small: exit 3 with both figures.
+status=0
+message=$("$PLIMSOLL" plan --batch 512 --budget 1MiB --no-split 2>&1) || status=$?
+[[ $status == 3 ]] || fail "exits $status, expected 3"
+[[ $message == *"smallest budget for this batch: "*"largest batch for this budget: "* ]] ||
+  fail "no figures in: $message"

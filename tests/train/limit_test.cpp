@@ -1,0 +1,138 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <plimsoll/nn/models.h>
+#include <plimsoll/train/control.h>
+#include <plimsoll/train/trainer.h>
+
+#include "support/toy_training.h"
+
+namespace plimsoll {
+namespace {
+
+using test::toy_data;
+using ::testing::HasSubstr;
+
+constexpr Bytes kAmple = MiB(16);
+
+class MovingLimit : public testing::Test {
+ protected:
+  train::FitResult fit(const Device& device, const train::Callback& callback = {},
+                       std::int64_t epochs = 2) {
+    train::Trainer trainer(
+        nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),
+        optim::adam(), {.allow_split = false});
+    const auto plan = trainer.plan({.batch = 512, .validation_batch = 64}, device);
+    return trainer.fit(plan, toy_data(512 * 5).batch(512).prefetch(), toy_data(64).batch(64),
+                       {.epochs = epochs, .callbacks = {callback}});
+  }
+  /// The smallest budget for that training.
+  static Bytes least() {
+    train::Trainer trainer(
+        nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),
+        optim::adam(), {.allow_split = false});
+    const Device tiny = Device::open("cpu:0", {.limit = MiB(1)});
+    try {
+      trainer.plan({.batch = 512, .validation_batch = 64}, tiny);
+    } catch (const BudgetTooSmall& error) {
+      return test::parse_refusal(error.what()).budget;
+    }
+    return 0;
+  }
+};
+
+TEST_F(MovingLimit, LoweredByACallbackHoldsAndChangesNoNumber) {
+  const auto expected = fit(Device::open("cpu:0", {.limit = kAmple}));
+  ASSERT_EQ(expected.replans, 0);
+  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Bytes lower = least() + MiB(1) / 4;
+  ASSERT_LT(lower, expected.charged_peak);
+  Bytes most = 0;
+  const auto result = fit(device, {.on_step = [&](train::Run& run) {
+                            if (run.step() == 2) run.device().budget().set_limit(lower);
+                            if (run.step() > 2) most = std::max(most, run.device().budget().used());
+                          }});
+  EXPECT_EQ(device.budget().limit(), lower);
+  EXPECT_LE(most, lower);
+  EXPECT_EQ(result.replans, 1);
+  EXPECT_EQ(result.losses, expected.losses);
+  EXPECT_EQ(result.history, expected.history);
+}
+
+TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectAtTheNextStep) {
+  const auto expected = fit(Device::open("cpu:0", {.limit = kAmple}));
+  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Bytes lower = least() + MiB(1) / 4;
+  std::thread other;
+  std::atomic<bool> lowered{false};
+  const auto begin = [&](train::Run& run) {
+    if (lowered && run.step() >= 10) run.stop("enough");
+    if (run.step() != 2) return;
+    other = std::thread([&] {
+      device.budget().set_limit(lower);
+      lowered = true;
+    });
+  };
+  auto result = fit(device, {.on_step = begin}, 10'000);
+  other.join();
+  EXPECT_TRUE(lowered);
+  EXPECT_EQ(device.budget().limit(), lower);
+  EXPECT_EQ(result.replans, 1);
+  result.losses.resize(10);
+  EXPECT_EQ(result.losses, expected.losses);
+}
+
+TEST_F(MovingLimit, TooLowAOneIsRefusedAndTheOldOneStays) {
+  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const auto result = fit(device, {.on_step = [&](train::Run& run) {
+                            if (run.step() != 2) return;
+                            try {
+                              run.device().budget().set_limit(least() / 2);
+                              ADD_FAILURE() << "it was taken";
+                            } catch (const Error& error) {
+                              EXPECT_THAT(error.what(), HasSubstr("parameters"));
+                            }
+                          }});
+  EXPECT_EQ(device.budget().limit(), kAmple);
+  EXPECT_EQ(result.steps, 10);
+}
+
+TEST_F(MovingLimit, RaisedAllowsAFasterPlanWithTheSameNumbers) {
+  const auto expected = fit(Device::open("cpu:0", {.limit = kAmple}));
+  const Device device = Device::open("cpu:0", {.limit = least()});
+  const auto result = fit(device, {.on_step = [&](train::Run& run) {
+                            if (run.step() == 2) run.device().budget().set_limit(kAmple);
+                          }});
+  EXPECT_EQ(result.replans, 1);
+  EXPECT_EQ(result.losses, expected.losses);
+}
+
+TEST_F(MovingLimit, MovesOverASocketThatOnlyItsOwnerCanOpen) {
+  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const train::ControlServer server(device);
+  ASSERT_FALSE(server.path().empty());
+  struct stat is = {};
+  ASSERT_EQ(::stat(server.path().c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 0777U, 0600U);
+  EXPECT_EQ(train::control_status(::getpid()).limit, kAmple);
+  EXPECT_EQ(train::control_set_limit(::getpid(), MiB(4)).limit, MiB(4));
+  EXPECT_EQ(device.budget().limit(), MiB(4));
+  const Block held = device.allocate(MiB(2), Tag::user, "held");
+  try {
+    train::control_set_limit(::getpid(), MiB(1));
+    FAIL();
+  } catch (const BudgetTooSmall& error) {
+    EXPECT_THAT(error.what(), HasSubstr("held"));
+  }
+  EXPECT_EQ(device.budget().limit(), MiB(4));
+  EXPECT_THROW(train::control_status(1), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace plimsoll

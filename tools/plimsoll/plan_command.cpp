@@ -1,0 +1,81 @@
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/plan/device_description.h>
+
+#include "commands.h"
+#include "train_options.h"
+
+namespace plimsoll::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  plimsoll plan --model resnet18 --size 64 --batch 32 --budget 300MiB\n"
+    "  plimsoll plan --model gpt2_tiny --batch 8 --device h200 --curve\n"
+    "\n"
+    "--device also takes the name of hardware that is not here, or a JSON file.\n"
+    "A plan that does not fit exits 3 and names a budget and a batch that do.\n";
+
+struct PlanCommand : TrainOptions {
+  bool curve = false;
+};
+
+void plan_now(PlanCommand& o) {
+  complete(o);
+  Prepared prepared = prepare(o);
+  const Bytes budget = budget_of(o);
+  prepared.request.budget = budget;
+  std::optional<Device> device;
+  plan::DeviceDescription description;
+  if (o.device.starts_with("cpu")) {
+    device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
+    description = plan::describe_device(*device);
+  } else {
+    description = plan::describe_device(o.device);
+  }
+  const Charge held =
+      device ? device->budget().charge(Tag::input, o.data, prepared.data.held) : Charge();
+  if (!o.curve) {
+    const train::TrainingPlan plan = device ? prepared.trainer->plan(prepared.request, *device)
+                                            : prepared.trainer->plan(prepared.request, description);
+    fmt::print("{}{}", o.json ? plan.to_json() : plan.explain(), o.json ? "\n" : "");
+    return;
+  }
+  const auto curve = prepared.trainer->curve(prepared.request, description);
+  if (o.json) {
+    Json list = Json::array();
+    for (const plan::CurvePoint& point : curve) {
+      list.push_back({{"budget", point.budget}, {"seconds", point.seconds}});
+    }
+    fmt::print("{}\n", Json{{"curve", list}}.dump());
+    return;
+  }
+  fmt::print("{:>12}  {:>12}  {}\n", "budget", "predicted", "time");
+  const double fastest = curve.front().seconds;
+  for (const plan::CurvePoint& point : curve) {
+    fmt::print("{:>12}  {:>9.3f} ms  {:.2f}x\n", format_bytes(point.budget), point.seconds * 1e3,
+               fastest > 0 ? point.seconds / fastest : 1.0);
+  }
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  CLI::App* const plan =
+      app.add_subcommand("plan", "Say what training takes, without taking it")->footer(kFooter);
+  const auto options = std::make_shared<PlanCommand>();
+  add_options(*plan, *options);
+  plan->add_flag("--curve", options->curve, "Time against budget");
+  plan->callback([options] { plan_now(*options); });
+}
+
+}  // namespace plimsoll::tools

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <plimsoll/train/trainer.h>
+
+#include "training_data.h"
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::tools {
+
+/// What `train` and `plan` have in common.
+struct TrainOptions {
+  std::string model = "lenet";
+  std::string data;  ///< empty: digits where the model reads them, else synthetic
+  std::int64_t batch = 32;
+  std::int64_t validation_batch = 0;  ///< 0: as `batch`
+  std::string budget;
+  std::string host_budget;
+  std::string precision = "f32";
+  std::string optimizer = "adam";
+  double lr = 0;  ///< 0: the optimizer's own
+  double momentum = 0.9;
+  double weight_decay = -1;
+  std::string schedule = "constant";
+  std::int64_t warm_up = 0;
+  std::int64_t epochs = 0;
+  std::int64_t steps = 0;
+  std::uint64_t seed = 0;
+  std::string device = "cpu:0";
+  std::int64_t size = 0;
+  std::int64_t classes = 0;
+  std::int64_t elements = 0;  ///< of synthetic data; 0: eight batches
+  std::int64_t accumulate = 1;
+  double clip_norm = 0;
+  double clip_value = 0;
+  double average = 0;
+  std::vector<std::string> keep;
+  std::vector<std::string> recompute;
+  bool no_split = false;
+  bool split_statistics = false;
+  bool no_validation = false;
+  bool json = false;
+};
+
+void add_options(CLI::App& command, TrainOptions& options);
+
+/// A trainer for the options, and the data it is for. Throws InvalidArgument naming an option.
+struct Prepared {
+  std::unique_ptr<train::Trainer> trainer;
+  TrainingData data;
+  train::PlanRequest request;
+};
+/// Fills in what was left open: data, epochs, budget.
+void complete(TrainOptions& options);
+Prepared prepare(const TrainOptions& options);
+
+/// 0 if none was given.
+Bytes budget_of(const TrainOptions& options);
+
+}  // namespace plimsoll::tools

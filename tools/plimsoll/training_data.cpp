@@ -1,0 +1,238 @@
+#include "training_data.h"
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/data/digits.h>
+#include <plimsoll/data/map_function.h>
+#include <plimsoll/graph/trace.h>
+
+namespace plimsoll::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Dataset;
+
+constexpr std::int64_t kDigits = 1797;
+/// Every so many-th is for validation: the digits lie in the order of who wrote them.
+constexpr std::int64_t kHeldOut = 5;
+constexpr std::int64_t kDigitSize = 8;
+constexpr Bytes kDecode = MiB(16);
+
+Shape row(const TensorType& batch) {
+  const std::vector<std::int64_t> dims(batch.shape.begin() + 1, batch.shape.end());
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+data::ElementSpec spec_of(const nn::Model& model) {
+  const TensorType x = model.input_type(1);
+  const TensorType y = model.target_type(1);
+  return {true,
+          {data::TensorSpec::of(x.dtype, row(x)), data::TensorSpec::of(y.dtype, row(y))},
+          {"input", "target"}};
+}
+
+/// Classes that the model tells apart: the extent that its output has and its target has not.
+std::int64_t classes_of(const nn::Model& model) {
+  graph::Tracer tracer;
+  const TensorType target = model.target_type(1);
+  const Tensor input = tracer.input("input", model.input_type(1));
+  bind(tracer, model);
+  const ops::DispatchScope dispatch(tracer);
+  const ops::RandomScope random({});
+  const Shape out = model(input).shape();
+  bool last = true;
+  for (int d = 0; d < target.shape.rank() && d < out.rank(); ++d) {
+    last = last && out.dim(d) == target.shape.dim(d);
+  }
+  return out.rank() == 0 ? 1 : out.dim(last ? out.rank() - 1 : 1);
+}
+
+float noise(std::uint64_t bits) {
+  return static_cast<float>(bits >> 40) / static_cast<float>(1 << 24) - 0.5F;
+}
+
+/// Random elements, each a function of the seed and its index; a target can be told from its input.
+data::MapFunction synthetic(const nn::Model& model, std::uint64_t seed) {
+  data::MapFunction make;
+  make.name = fmt::format("synthetic(seed={})", seed);
+  make.output = spec_of(model);
+  const bool ids = !is_floating(model.input_type(1).dtype);
+  const bool scalar = model.target_type(1).shape.rank() == 1;
+  const auto classes = static_cast<std::uint64_t>(classes_of(model));
+  make.run = [=](const data::Element& element, data::MapContext& context) {
+    const std::uint64_t key =
+        data::mix_ids(seed, static_cast<std::uint64_t>(element[0].as<std::int64_t>()));
+    const std::uint64_t label = key % classes;
+    Tensor x = context.output(0);
+    if (ids) {
+      // Tokens that follow each other by a rule.
+      auto* const values = x.mutable_data<std::int64_t>();
+      for (std::int64_t i = 0; i < x.elements(); ++i) {
+        values[i] = static_cast<std::int64_t>((label + static_cast<std::uint64_t>(i)) % classes);
+      }
+      Tensor y = context.output(1);
+      auto* const next = y.mutable_data<std::int64_t>();
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        next[i] = static_cast<std::int64_t>((label + static_cast<std::uint64_t>(i) + 1) % classes);
+      }
+      return data::Element{x, y};
+    }
+    auto* const values = x.mutable_data<float>();
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      const auto at = static_cast<std::uint64_t>(i);
+      values[i] = noise(data::mix_ids(key, at)) + noise(data::mix_ids(label, at));
+    }
+    if (scalar) return data::Element{x, static_cast<std::int64_t>(label)};
+    Tensor y = context.output(1);
+    auto* const labels = y.mutable_data<std::int64_t>();
+    for (std::int64_t i = 0; i < y.elements(); ++i) labels[i] = static_cast<std::int64_t>(label);
+    return data::Element{x, y};
+  };
+  return make;
+}
+
+struct DigitBytes {
+  std::vector<std::uint8_t> images;
+  std::vector<std::int64_t> labels;
+};
+
+/// Digits for validation, or the others, as floats of the size the model wants.
+data::MapFunction digit(const nn::Model& model, std::shared_ptr<const DigitBytes> digits,
+                        bool validation) {
+  data::MapFunction make;
+  make.name = validation ? "digit(validation)" : "digit(train)";
+  make.output = spec_of(model);
+  const std::int64_t elements = model.input_type(1).elements();
+  std::int64_t size = kDigitSize;
+  while (size * size < elements) ++size;
+  if (size * size != elements) {
+    throw InvalidArgument(
+        fmt::format("--data digits: the model wants {} and digits are one channel of a square; use "
+                    "--size and a model with one channel",
+                    model.input_type(1).to_string()));
+  }
+  make.run = [=](const data::Element& element, data::MapContext& context) {
+    const auto number = element[0].as<std::int64_t>();
+    const std::int64_t index = validation
+                                   ? number * kHeldOut + kHeldOut - 1
+                                   : number / (kHeldOut - 1) * kHeldOut + number % (kHeldOut - 1);
+    Tensor x = context.output(0);
+    auto* const values = x.mutable_data<float>();
+    for (std::int64_t r = 0; r < size; ++r) {
+      for (std::int64_t c = 0; c < size; ++c) {
+        const std::int64_t from = index * kDigitSize * kDigitSize +
+                                  r * kDigitSize / size * kDigitSize + c * kDigitSize / size;
+        values[r * size + c] =
+            static_cast<float>(digits->images[static_cast<std::size_t>(from)]) / 16.0F;
+      }
+    }
+    return data::Element{x, digits->labels[static_cast<std::size_t>(index)]};
+  };
+  return make;
+}
+
+TrainingData digits(const nn::Model& model) {
+  const Device device = Device::open("cpu:0", {.limit = MiB(4)});
+  const data::Digits loaded = data::load_digits(device);
+  auto bytes = std::make_shared<DigitBytes>();
+  bytes->images = loaded.images.to_vector<std::uint8_t>();
+  bytes->labels = loaded.labels.to_vector<std::int64_t>();
+  TrainingData all;
+  all.validation_count = kDigits / kHeldOut;
+  all.train_count = kDigits - all.validation_count;
+  all.train = Dataset::range(all.train_count)
+                  .shuffle({.elements = data::kWholeSet})
+                  .map(digit(model, bytes, false));
+  all.validation = Dataset::range(all.validation_count).map(digit(model, bytes, true));
+  all.held = bytes->images.size() + bytes->labels.size() * sizeof(std::int64_t);
+  return all;
+}
+
+TrainingData made_up(const nn::Model& model, std::int64_t elements, std::uint64_t seed) {
+  TrainingData all;
+  all.train_count = elements;
+  const data::MapFunction make = synthetic(model, seed);
+  all.train = Dataset::range(elements)
+                  .shuffle({.elements = data::kWholeSet})
+                  .map(make, {.parallel = data::kAutotune});
+  return all;
+}
+
+fs::path first_of(const fs::path& folder, std::initializer_list<const char*> names) {
+  std::error_code error;
+  for (const char* name : names) {
+    if (fs::is_directory(folder / name, error)) return folder / name;
+  }
+  return {};
+}
+
+TrainingData folder(const std::string& path, const nn::Model& model) {
+  const fs::path inner = first_of(path, {"train"});
+  const fs::path validation =
+      inner.empty() ? fs::path() : first_of(path, {"val", "validation", "test"});
+  const Shape shape = row(model.input_type(1));
+  if (shape.rank() != 3) {
+    throw InvalidArgument(fmt::format("--data {}: the model wants {}, which is no picture", path,
+                                      model.input_type(1).to_string()));
+  }
+  image::LoadOptions load;
+  load.channels = static_cast<int>(shape.dim(0));
+  load.height = static_cast<int>(shape.dim(1));
+  load.width = static_cast<int>(shape.dim(2));
+  load.layout = image::Layout::chw;
+  const data::MapOptions parallel{.parallel = data::kAutotune};
+  TrainingData all;
+  const Dataset files = Dataset::image_folder(inner.empty() ? path : inner.string());
+  all.train_count = files.cardinality();
+  all.train =
+      files.shuffle({.elements = data::kWholeSet}).map(data::load_images(load, true), parallel);
+  if (!validation.empty()) {
+    const Dataset others = Dataset::image_folder(validation.string());
+    all.validation_count = others.cardinality();
+    all.validation = others.map(data::load_images(load, true), parallel);
+  }
+  all.decode = kDecode;
+  return all;
+}
+
+std::int64_t folders_in(const fs::path& path) {
+  std::int64_t count = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) count += entry.is_directory();
+  if (error) {
+    throw InvalidArgument(
+        fmt::format("--data {}: {}; give digits, synthetic, or a folder with a folder per class",
+                    path.string(), error.message()));
+  }
+  return count;
+}
+
+}  // namespace
+
+nn::ModelOptions model_options_for(const std::string& data, const std::string& model,
+                                   nn::ModelOptions given) {
+  if (data == "digits") {
+    if (given.classes == 0) given.classes = 10;
+    if (given.channels == 0) given.channels = 1;
+    if (given.size == 0) given.size = model == "mlp" || model == "lenet" ? kDigitSize : 32;
+  } else if (data != "synthetic") {
+    const fs::path inner = first_of(data, {"train"});
+    if (given.classes == 0) given.classes = folders_in(inner.empty() ? fs::path(data) : inner);
+    if (given.channels == 0) given.channels = 3;
+  }
+  return given;
+}
+
+TrainingData training_data(const std::string& name, const nn::Model& model, std::int64_t elements,
+                           std::uint64_t seed) {
+  if (name == "digits") return digits(model);
+  if (name == "synthetic") return made_up(model, elements, seed);
+  return folder(name, model);
+}
+
+}  // namespace plimsoll::tools
