@@ -20,8 +20,8 @@ ValueId Graph::add_value(Value value) {
 NodeId Graph::add_node(Node node, std::span<const TensorType> outputs) {
   const auto id = static_cast<NodeId>(nodes_.size());
   std::vector<ValueId> written;
-  for (std::size_t i = 0; i < node.inputs.size() && i < 32; ++i) {
-    if ((node.op->writes >> i & 1U) != 0) written.push_back(node.inputs[i]);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.op->overwrites(i)) written.push_back(node.inputs[i]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Value value{.type = outputs[i], .producer = id, .output = static_cast<int>(i)};

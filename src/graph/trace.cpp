@@ -80,11 +80,13 @@ ValueId Tracer::value_of(const Tensor& tensor, const ops::OpCall& call) {
 }
 
 std::vector<Tensor> Tracer::call(const ops::OpCall& call) {
-  Node node{.op = &call.def, .attributes = call.attributes, .scope = ops::NameScope::current(),
+  Node node{.op = &call.def,
+            .attributes = call.attributes,
+            .scope = ops::NameScope::current(),
             .backward = ops::BackwardScope::current()};
   for (const Tensor& input : call.inputs) node.inputs.push_back(value_of(input, call));
 
-  const auto writes = [&](std::size_t i) { return i < 32 && (call.def.writes >> i & 1U) != 0; };
+  const auto writes = [&](std::size_t i) { return call.def.overwrites(i); };
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (!writes(i)) continue;
     const Value& target = graph_.value(node.inputs[i]);

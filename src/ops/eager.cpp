@@ -78,7 +78,7 @@ class EagerDispatcher final : public Dispatcher {
     std::vector<Tensor> dense;
     std::vector<TensorView> in;
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      const bool written = (call.def.writes >> i & 1U) != 0;
+      const bool written = call.def.overwrites(i);
       if (written && !call.inputs[i].is_contiguous()) {
         throw InvalidArgument(
             fmt::format("[{}] cannot write into a view with gaps; input {}", call.def.name, i));
@@ -115,7 +115,7 @@ class EagerDispatcher final : public Dispatcher {
     results.reserve(call.outputs.size());
     if (call.def.writes != 0) {
       for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-        if ((call.def.writes >> i & 1U) != 0) results.push_back(call.inputs[i]);
+        if (call.def.overwrites(i)) results.push_back(call.inputs[i]);
       }
       return results;
     }

@@ -198,7 +198,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
  private:
   void refuse_write(const OpCall& call) const {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-      if ((call.def.writes >> i & 1U) != 0 && kept_.contains(call.inputs[i].id())) {
+      if (call.def.overwrites(i) && kept_.contains(call.inputs[i].id())) {
         throw InvalidArgument(
             fmt::format("[{}] a gradient tape still needs the old value of this {} tensor; take "
                         "the gradient first",

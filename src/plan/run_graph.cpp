@@ -62,7 +62,7 @@ void run_node(const Graph& graph, const Node& node, std::vector<Tensor>& values,
     const TensorType& type = graph.value(output).type;
     Tensor& tensor = values[static_cast<std::size_t>(output)];
     if (node.op->writes != 0) {
-      while ((node.op->writes >> next_written & 1U) == 0) ++next_written;
+      while (!node.op->overwrites(next_written)) ++next_written;
       tensor = values[static_cast<std::size_t>(node.inputs[next_written++])];
     } else if (node.op->view) {
       tensor = values[static_cast<std::size_t>(node.inputs.front())].reshape(type.shape);

@@ -154,7 +154,7 @@ void check_traced(const OpDef& def, const OpCase& c) {
   std::map<std::string, Tensor> feeds;
   std::vector<Tensor> inputs = cloned(c.inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if ((def.writes >> i & 1U) != 0) {
+    if (def.overwrites(i)) {
       tracer.bind(inputs[i], graph::Role::state, Tag::user, "s");
       continue;
     }

@@ -23,8 +23,9 @@ std::string_view interned(const std::string& name) {
 }
 
 ops::Attribute attribute_from(const nlohmann::json& json) {
-  const std::string& kind = json.begin().key();
-  const nlohmann::json& value = json.begin().value();
+  const auto entry = json.begin();
+  const std::string kind = entry.key();
+  const auto& value = *entry;
   if (kind == "flag") return value.get<bool>();
   if (kind == "integer") return value.get<std::int64_t>();
   if (kind == "number") return value.get<double>();

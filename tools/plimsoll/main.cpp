@@ -16,9 +16,9 @@ constexpr int kUserError = 2;
 constexpr const char* kDescription =
     "Keeps training inside a stated memory budget.\n"
     "\n"
-    "`plimsoll train` trains within a budget, `plimsoll plan` says beforehand what that\n"
-    "takes. The other commands look at memory from outside. Programs state their\n"
-    "budget through the library: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
+    "`plimsoll train` trains within a budget, `plimsoll plan` says beforehand what\n"
+    "that takes. The other commands look at memory from outside. Programs state\n"
+    "their budget through the library: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
 
 constexpr const char* kFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"

@@ -152,6 +152,8 @@ struct OpDef {
   std::uint32_t writes = 0;
   Precision precision = Precision::follow;
 
+  /// Whether it overwrites input `i`.
+  bool overwrites(std::size_t i) const { return i < 32 && (writes >> i & 1U) != 0; }
   Cost cost_of(const OpInputs& in, std::span<const TensorType> outputs) const;
 };
 
