@@ -1,7 +1,7 @@
 """tf.data's side of `./dev bench data`: one JSON object with rates by the clock and by CPU time.
 
     data_tf.py images FOLDER fast|accurate EPOCHS
-    data_tf.py small ELEMENTS
+    data_tf.py small ELEMENTS parallel|sequential
 """
 
 import json
@@ -41,9 +41,10 @@ def images(folder, dct):
     return files.map(load, num_parallel_calls=AUTOTUNE).batch(128).prefetch(AUTOTUNE)
 
 
-def small(elements):
+def small(elements, parallel):
     numbers = tf.data.Dataset.range(elements).shuffle(100_000)
-    return numbers.map(lambda x: x + 1, num_parallel_calls=AUTOTUNE).batch(256).prefetch(AUTOTUNE)
+    calls = AUTOTUNE if parallel == "parallel" else None
+    return numbers.map(lambda x: x + 1, num_parallel_calls=calls).batch(256).prefetch(AUTOTUNE)
 
 
 def main():
@@ -51,7 +52,7 @@ def main():
     if sys.argv[1] == "images":
         dataset, rounds = images(sys.argv[2], sys.argv[3]), int(sys.argv[4])
     else:
-        dataset, rounds = small(int(sys.argv[2])), 1
+        dataset, rounds = small(int(sys.argv[2]), sys.argv[3]), 1
     rates = [run(dataset) for _ in range(rounds)]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(

@@ -268,7 +268,7 @@ class BatchNode final : public Node {
     return std::make_unique<BatchStage>(builder.input(*this), builder.engine(), title(), size_,
                                         drop_, inputs()[0]->spec());
   }
-  Bytes minimum() const override {
+  Bytes minimum(int /*threads*/) const override {
     return inputs()[0]->spec().nbytes().value_or(0) * static_cast<Bytes>(size_);
   }
 

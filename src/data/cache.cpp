@@ -14,7 +14,9 @@ namespace {
 class CacheStage final : public Stage {
  public:
   CacheStage(StagePtr input, Engine& engine)
-      : inbox_(std::move(input)), options_(engine.tensor_options(Tag::cache, "cache")) {}
+      : inbox_(std::move(input)),
+        engine_(engine),
+        options_(engine.tensor_options(Tag::cache, "cache")) {}
 
   void start(std::uint64_t epoch) override {
     at_ = 0;
@@ -24,7 +26,10 @@ class CacheStage final : public Stage {
     return make_state({epoch_, at_, std::max(seen_, inbox_.taken())});
   }
   void restore(const State& state) override {
-    if (!started_ || epoch_ != state.words.at(0)) {
+    // Where nothing else is left to give, what was kept ahead of the consumer goes, too: with all
+    // of it, as positions within the input are not kept.
+    const bool ahead = !complete_ && kept_.size() > state.words.at(1);
+    if (!started_ || epoch_ != state.words.at(0) || (ahead && engine_.last_resort())) {
       begin(state.words.at(0));
     } else {
       inbox_.restore(*inbox_.position(), inbox_.taken());  // what was made ahead goes
@@ -78,6 +83,7 @@ class CacheStage final : public Stage {
   }
 
   Inbox inbox_;
+  Engine& engine_;
   TensorOptions options_;
   bool started_ = false;
   bool complete_ = false;
@@ -94,7 +100,7 @@ class CacheNode final : public Node {
   StagePtr make(Builder& builder) const override {
     return std::make_unique<CacheStage>(builder.input(*this), builder.engine());
   }
-  Bytes minimum() const override {
+  Bytes minimum(int /*threads*/) const override {
     const std::int64_t all = std::max<std::int64_t>(0, cardinality());
     return static_cast<Bytes>(all) * (spec().nbytes().value_or(0) + sizeof(Element));
   }

@@ -234,8 +234,8 @@ Engine::Result Engine::poll_alone() {
   Result result = poll();
   if (refused_here(result.error) && relieve(refusal) > 0) result = poll();
   if (refused_here(result.error)) {
-    root_->restore(*root_->save());
     runtime_.last_resort = true;
+    root_->restore(*root_->save());
     result = poll();
     runtime_.last_resort = false;
     // With a full file, that is what to raise.

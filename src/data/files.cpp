@@ -58,7 +58,7 @@ class FilesNode final : public IndexedNode {
     return element;
   }
   StagePtr make(Builder& builder) const override;
-  Bytes minimum() const override { return list_.nbytes(); }
+  Bytes minimum(int /*threads*/) const override { return list_.nbytes(); }
 
  private:
   FileList list_;

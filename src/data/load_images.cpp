@@ -6,6 +6,9 @@
 namespace plimsoll::data {
 namespace {
 
+/// The file of a small photograph, and rows of it.
+constexpr Bytes kScratch = KiB(320);
+
 ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
   const std::int64_t height = options.height;
   const std::int64_t width = options.width;
@@ -27,6 +30,7 @@ ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
 MapFunction load_images(const image::LoadOptions& options, bool with_label) {
   MapFunction function;
   function.output = image_spec(options, with_label);
+  function.scratch = kScratch;
   function.name = fmt::format(
       "load_images 1: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
       options.height, options.width, options.channels, static_cast<int>(options.layout),

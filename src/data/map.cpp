@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,9 @@
 
 namespace plimsoll::data {
 namespace {
+
+/// A budget need not have room for more calls at a time than this.
+constexpr int kThreadsCounted = 16;
 
 /// In the thread that drives the pipeline.
 class MapStage final : public OneInputStage {
@@ -80,6 +84,11 @@ class MapNode final : public Node {
       return std::make_unique<MapStage>(std::move(input), builder.engine(), function_, number);
     }
     return make_parallel_map(std::move(input), builder.engine(), function_, options_, number);
+  }
+  Bytes minimum(int threads) const override {
+    const int most =
+        options_.parallel == kAutotune ? threads : std::min(options_.parallel, threads);
+    return function_.scratch * static_cast<Bytes>(std::clamp(most, 1, kThreadsCounted));
   }
   bool may_fail() const override { return true; }
   std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }

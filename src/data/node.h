@@ -51,8 +51,9 @@ class Node {
   virtual std::string settings() const { return {}; }
 
   virtual StagePtr make(Builder& builder) const = 0;
-  /// Bytes the stage holds at least, as the specs say.
-  virtual Bytes minimum() const { return 0; }
+  /// Bytes the stage holds at least, as the specs say, so that `threads` need not wait for one
+  /// another.
+  virtual Bytes minimum(int /*threads*/) const { return 0; }
   /// This as a source by index; null if it is none.
   virtual const IndexedSource* indexed() const { return nullptr; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.

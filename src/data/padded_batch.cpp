@@ -97,7 +97,7 @@ class PaddedBatchNode final : public Node {
         Collator("padded_batch", options_),
         engine.budget().charge(Tag::input, title(), slots() * GatherStage::kSlotBytes));
   }
-  Bytes minimum() const override {
+  Bytes minimum(int /*threads*/) const override {
     const Bytes row = padded(inputs()[0]->spec(), options_).nbytes().value_or(0);
     return slots() * (GatherStage::slot_bytes(inputs()[0]->spec()) + row);
   }

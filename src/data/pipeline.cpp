@@ -17,21 +17,22 @@ namespace {
 /// What every pipeline needs on top of its specs: a file, a little scratch, a few scalars.
 constexpr Bytes kSmallest = KiB(256);
 
-Bytes minimum_of(const Node& node) {
-  Bytes total = node.minimum();
-  for (const NodePtr& input : node.inputs()) total += minimum_of(*input);
+Bytes minimum_of(const Node& node, int threads) {
+  Bytes total = node.minimum(threads);
+  for (const NodePtr& input : node.inputs()) total += minimum_of(*input, threads);
   return total;
 }
 
 /// Before stages are made: those charge what they hold. Returns the bytes.
-Bytes require_minimum(const Node& node, const Budget& budget, const Device& device) {
-  const Bytes needed = minimum_of(node) + kSmallest;
-  const Bytes there = room_in(budget, device);
+Bytes require_minimum(const Node& node, const Runtime& runtime) {
+  const Bytes needed = minimum_of(node, runtime.threads) + kSmallest;
+  const Bytes there = room_in(runtime.budget, runtime.device);
   if (needed <= there) return needed;
   throw BudgetTooSmall(fmt::format(
       "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
       "smaller batches or windows",
-      node.title(), format_bytes(needed), needed, budget.path(), format_bytes(there), needed));
+      node.title(), format_bytes(needed), needed, runtime.budget.path(), format_bytes(there),
+      needed));
 }
 
 const Node* unsaveable(const Node& node) {
@@ -85,8 +86,8 @@ struct Pipeline::State {
   State(const Dataset& described, const Device& device, const PipelineOptions& options)
       : dataset(described), runtime(device, options), engine(runtime) {
     // A quarter is for those that run ahead.
-    runtime.reserve = require_minimum(*dataset.node(), runtime.budget, device) +
-                      room_in(runtime.budget, device) / 4;
+    runtime.reserve =
+        require_minimum(*dataset.node(), runtime) + room_in(runtime.budget, runtime.device) / 4;
     Builder builder(engine);
     root = builder.build(dataset.node());
     stages = builder.stages();
@@ -195,7 +196,8 @@ std::optional<Bottleneck> Pipeline::bottleneck() const {
   // Longer than a stage of average length works: memory is what keeps the others from working.
   if (starved->wait_memory_s * static_cast<double>(all.size()) > total) {
     const Bytes now = state_->engine.budget().used() + state_->engine.budget().available();
-    const Bytes more = now + minimum_of(*state_->dataset.node()) + kSmallest;
+    const Bytes more =
+        now + minimum_of(*state_->dataset.node(), state_->runtime.threads) + kSmallest;
     return Bottleneck{starved->stage,
                       fmt::format("it waits for memory: raise the budget to {}, or use smaller "
                                   "batches or fewer threads",

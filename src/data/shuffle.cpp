@@ -85,7 +85,7 @@ class ShuffleNode final : public Node {
   std::string settings() const override {
     return options_.spill_limit > 0 || whole_set(options_) ? "" : "no spill";
   }
-  Bytes minimum() const override {
+  Bytes minimum(int /*threads*/) const override {
     if (whole_set(options_)) return 0;
     if (options_.bytes > 0) return 0;  // the elements' sizes say how many there will be
     Bytes each = 0;

@@ -119,7 +119,7 @@ class TextNode final : public Node {
     return std::make_unique<TextStage>(paths_, builder.engine());
   }
   bool may_fail() const override { return true; }
-  Bytes minimum() const override { return kBuffer; }
+  Bytes minimum(int /*threads*/) const override { return kBuffer; }
 
  private:
   std::vector<std::string> paths_;

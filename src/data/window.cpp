@@ -49,7 +49,7 @@ class WindowNode final : public Node {
         builder.input(*this), engine, title(), gathering_, Collator("window"),
         engine.budget().charge(Tag::input, title(), slots() * GatherStage::kSlotBytes));
   }
-  Bytes minimum() const override {
+  Bytes minimum(int /*threads*/) const override {
     const ElementSpec& row = inputs()[0]->spec();
     const Bytes rows = std::min(slots(), static_cast<Bytes>(gathering_.size));
     return slots() * GatherStage::slot_bytes(row) + rows * row.nbytes().value_or(0);

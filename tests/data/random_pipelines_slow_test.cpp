@@ -30,10 +30,11 @@ TEST(RandomPipelines, ErrorsThatWereThrownAreNotSeenAgain) {
 }
 
 TEST(RandomPipelines, AThousandEpochsLeaveNoGrowth) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
-    expect_no_growth(RandomRun(seed), 1'000, 1);
-    expect_no_growth(RandomRun(seed), 1'000, 3);
-  }
+  for (unsigned seed = 0; seed < 20; ++seed) expect_no_growth(RandomRun(seed), 1'000, 1);
+}
+
+TEST(RandomPipelines, AThousandEpochsWithThreadsLeaveNoGrowth) {
+  for (unsigned seed = 0; seed < 5; ++seed) expect_no_growth(RandomRun(seed), 1'000, 3);
 }
 
 }  // namespace

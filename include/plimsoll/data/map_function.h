@@ -61,6 +61,9 @@ struct MapFunction {
   std::function<Element(const Element& element, MapContext& context)> run;
   /// What it returns, if that is known.
   std::optional<ElementSpec> output = std::nullopt;
+  /// About what a call takes besides its result. A budget with less than that for each thread is
+  /// refused at once; 0: nothing worth naming.
+  Bytes scratch = 0;
   /// Name and version; part of the pipeline's signature, so that a checkpoint made with another
   /// function is refused.
   std::string name = "function";
