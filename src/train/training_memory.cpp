@@ -72,7 +72,7 @@ std::unique_ptr<plan::Executor> TrainingMemory::executor(
   options.outputs = outputs != nullptr ? outputs : outputs_;
   options.bind = [this, average](const graph::Value& value) {
     if (average) {
-      const Tensor mean = find(kAveragePrefix + value.name);
+      Tensor mean = find(kAveragePrefix + value.name);
       if (mean.defined()) return mean;
     }
     return find(value.name);
