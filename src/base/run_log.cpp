@@ -49,8 +49,8 @@ void RunLog::write(std::string_view event, Fields fields) {
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - state_->begin;
   json["time"] = time.count();
   json["event"] = std::string(event);
-  for (const auto& [name, field] : fields) {
-    std::visit([&](const auto& value) { json[std::string(name)] = value; }, field);
+  for (const auto& field : fields) {
+    std::visit([&](const auto& value) { json[std::string(field.first)] = value; }, field.second);
   }
   const std::string line =
       json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

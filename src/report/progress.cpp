@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr int kBar = 24;
 
 std::string duration(double seconds) {
-  const auto s = static_cast<std::int64_t>(seconds + 0.5);
+  const auto s = std::llround(seconds);
   if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
   return s >= 60 ? fmt::format("{}m{:02}s", s / 60, s % 60) : fmt::format("{}s", s);
 }

@@ -76,7 +76,7 @@ void LeakGate::mark(Lines& lines, int most, const char* what, std::int64_t index
       if (options_.action == LeakGateOptions::Action::stop) throw Error(message);
       log_warning(message);
     }
-    now.emplace(key, std::move(line));
+    now.emplace(key, line);
   }
   lines = std::move(now);
 }

@@ -148,8 +148,8 @@ Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
   const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
   const graph::Graph& graph = *step.graph;
   const TensorType& type = graph.value(graph.outputs().front()).type;
-  auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
-  const auto executor = memory.executor(step, true, std::move(storage));
+  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
+  const auto executor = memory.executor(step, true, storage);
   executor->run({&input, 1}, {.seed = impl_->options.seed});
   return executor->outputs().front();
 }

@@ -64,15 +64,15 @@ void TrainingMemory::replan(const TrainingPlan& plan) {
   plan_ = plan;
 }
 
-std::unique_ptr<plan::Executor> TrainingMemory::executor(const plan::Plan& step, bool average,
-                                                         std::shared_ptr<Storage> outputs) const {
+std::unique_ptr<plan::Executor> TrainingMemory::executor(
+    const plan::Plan& step, bool average, const std::shared_ptr<Storage>& outputs) const {
   plan::ExecutorOptions options;
   options.range = range_;
   options.workspace = workspace_;
-  options.outputs = outputs != nullptr ? std::move(outputs) : outputs_;
+  options.outputs = outputs != nullptr ? outputs : outputs_;
   options.bind = [this, average](const graph::Value& value) {
     if (average) {
-      const Tensor mean = find(kAveragePrefix + value.name);
+      Tensor mean = find(kAveragePrefix + value.name);
       if (mean.defined()) return mean;
     }
     return find(value.name);

@@ -40,7 +40,7 @@ class TrainingMemory {
   /// Runs `step` in the range. With `average`, parameters are their moving averages. Outputs go to
   /// the plan's place for them, or to `outputs`.
   std::unique_ptr<plan::Executor> executor(const plan::Plan& step, bool average,
-                                           std::shared_ptr<Storage> outputs = nullptr) const;
+                                           const std::shared_ptr<Storage>& outputs = nullptr) const;
 
  private:
   void take_range(Bytes bytes);
