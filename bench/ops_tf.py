@@ -18,7 +18,8 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 tf.config.threading.set_intra_op_parallelism_threads(threads)
-tf.config.threading.set_inter_op_parallelism_threads(1)
+# As TensorFlow chooses by itself on a machine of so many cores.
+tf.config.threading.set_inter_op_parallelism_threads(threads)
 layers = tf.keras.layers
 
 
