@@ -6,7 +6,9 @@ one works the others wait for their input. Times are of a step after the first t
 up. The bar is the clock's, on cores that nobody else uses: a turn counts for it only if other
 processes left all but a little of the cores that the threads need, and without such turns the bar
 is UNSETTLED, which is no pass. The processor's time is that of all threads of the process; it
-stands beside, for busy machines, and does not see work that waits for another thread. Memory is counted from before a model is made to the most there was: for
+stands beside, for busy machines, does not see work that waits for another thread, and of single
+steps of a few milliseconds is coarse. With --wait-policy active the side that waits for its turn
+spins and takes a core from the others, so that nothing can be settled. Memory is counted from before a model is made to the most there was: for
 Plimsoll and TensorFlow as the system counts it (RSS), for Plimsoll also what its arena had mapped.
 """
 
