@@ -31,9 +31,9 @@ Tensor BatchNorm2D::forward(const Tensor& x) const {
   const ops::BatchNormResult result =
       ops::batch_norm(x, weight_, bias_, options_.epsilon, options_.layout);
   const double share = options_.momentum;
-  const auto count =
-      static_cast<double>(x.elements() / std::max<std::int64_t>(weight_.type().elements(), 1));
-  const double unbiased = count > 1 ? count / (count - 1) : 1;
+  const std::int64_t count = x.elements() / std::max<std::int64_t>(weight_.type().elements(), 1);
+  const double unbiased =
+      count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1) : 1;
   move_towards(mean_, ops::scale(ops::stop_gradient(result.mean), share), share);
   move_towards(variance_, ops::scale(ops::stop_gradient(result.variance), share * unbiased), share);
   return result.y;

@@ -39,9 +39,11 @@ Schedule Schedule::step(double rate, std::int64_t every, double factor) {
   checked(rate);
   checked(every);
   checked(factor);
-  return {
-      [=](std::int64_t step) { return rate * std::pow(factor, static_cast<double>(step / every)); },
-      fmt::format("{} times {} every {} steps", rate, factor, every)};
+  return {[=](std::int64_t step) {
+            const std::int64_t times = step / every;
+            return rate * std::pow(factor, static_cast<double>(times));
+          },
+          fmt::format("{} times {} every {} steps", rate, factor, every)};
 }
 
 Schedule Schedule::cosine(double rate, std::int64_t steps, double last) {

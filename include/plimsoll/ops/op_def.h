@@ -55,7 +55,7 @@ class OpInputs {
   std::span<const TensorType> types() const { return types_; }
   const Attributes& attributes() const { return *attributes_; }
 
-  /// Throws InvalidArgument: "[matmul] MESSAGE (f32 [2,3], f32 [4,5])".
+  /// Throws InvalidArgument: "[matmul] MESSAGE (f32 [2,3], f32 [4,5]) in encoder/block3".
   [[noreturn]] void fail(const std::string& message) const;
   /// fail() unless all inputs from `first` on have the same dtype.
   void require_same_dtype(int first = 0) const;
