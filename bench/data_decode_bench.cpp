@@ -8,14 +8,13 @@
 #include <string>
 #include <vector>
 
-#include <jpeglib.h>
-
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <plimsoll/data/image/load.h>
 
 #include "data/image_files.h"
+#include "decode_alone.h"
 
 namespace {
 
@@ -24,35 +23,8 @@ using image::testing::File;
 using image::testing::JpegKind;
 using image::testing::Pixels;
 using image::testing::Scene;
-
-void decode_alone(std::span<const std::byte> file, std::vector<unsigned char>& row) {
-  jpeg_decompress_struct cinfo;
-  jpeg_error_mgr errors;
-  cinfo.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&cinfo);
-  jpeg_mem_src(&cinfo, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-  jpeg_read_header(&cinfo, TRUE);
-  cinfo.out_color_space = JCS_RGB;
-  cinfo.dct_method = JDCT_IFAST;
-  jpeg_start_decompress(&cinfo);
-  row.resize(static_cast<std::size_t>(cinfo.output_width) * 3);
-  JSAMPROW target = row.data();
-  while (cinfo.output_scanline < cinfo.output_height) jpeg_read_scanlines(&cinfo, &target, 1);
-  jpeg_finish_decompress(&cinfo);
-  jpeg_destroy_decompress(&cinfo);
-}
-
-class ReusedScratch final : public image::Scratch {
- public:
-  void* allocate(plimsoll::Bytes bytes) override {
-    if (block_.size() < bytes) block_.resize(bytes);
-    return block_.data();
-  }
-  void free(void*) noexcept override {}
-
- private:
-  std::vector<std::byte> block_;
-};
+using plimsoll::bench::decode_alone;
+using plimsoll::bench::ReusedScratch;
 
 /// Processor time of this thread: what other programs take does not count.
 double thread_seconds() {
@@ -87,7 +59,7 @@ Rates measure(const std::vector<File>& files, int target, int rounds) {
   double full = 1e9;
   double scaled = 1e9;
   for (int i = 0; i < rounds; ++i) {
-    alone = std::min(alone, seconds([&](const auto& f) { decode_alone(f, row); }));
+    alone = std::min(alone, seconds([&](const auto& f) { decode_alone(f, JDCT_IFAST, row); }));
     full = std::min(full, seconds([&](const auto& f) { load(f, false); }));
     scaled = std::min(scaled, seconds([&](const auto& f) { load(f, true); }));
   }

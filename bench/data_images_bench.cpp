@@ -17,12 +17,13 @@
 
 #include <stdlib.h>
 
-#include <jpeglib.h>
-
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <plimsoll/data/pipeline.h>
+
+#include "data/image_files.h"
+#include "decode_alone.h"
 
 namespace {
 
@@ -30,7 +31,9 @@ namespace fs = std::filesystem;
 namespace image = plimsoll::image;
 namespace pd = plimsoll::data;
 using Clock = std::chrono::steady_clock;
-using File = std::vector<std::byte>;
+using image::testing::File;
+using plimsoll::bench::decode_alone;
+using plimsoll::bench::ReusedScratch;
 
 constexpr int kWidth = 500;
 constexpr int kHeight = 375;
@@ -70,61 +73,9 @@ std::vector<unsigned char> draw(unsigned seed) {
 }
 
 File encode(unsigned seed) {
-  std::vector<unsigned char> pixels = draw(seed);
-  jpeg_compress_struct cinfo;
-  jpeg_error_mgr errors;
-  cinfo.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&cinfo);
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&cinfo, &buffer, &size);
-  cinfo.image_width = kWidth;
-  cinfo.image_height = kHeight;
-  cinfo.input_components = 3;
-  cinfo.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&cinfo);
-  jpeg_set_quality(&cinfo, 90, TRUE);
-  jpeg_start_compress(&cinfo, TRUE);
-  while (cinfo.next_scanline < cinfo.image_height) {
-    JSAMPROW row = &pixels[std::size_t{cinfo.next_scanline} * kWidth * 3];
-    jpeg_write_scanlines(&cinfo, &row, 1);
-  }
-  jpeg_finish_compress(&cinfo);
-  jpeg_destroy_compress(&cinfo);
-  const auto* bytes = reinterpret_cast<const std::byte*>(buffer);
-  File file(bytes, bytes + size);
-  std::free(buffer);
-  return file;
+  return image::testing::encode_jpeg({.width = kWidth, .height = kHeight, .quality = 90},
+                                     draw(seed));
 }
-
-void decode_alone(const File& file, J_DCT_METHOD dct, std::vector<unsigned char>& row) {
-  jpeg_decompress_struct cinfo;
-  jpeg_error_mgr errors;
-  cinfo.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&cinfo);
-  jpeg_mem_src(&cinfo, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-  jpeg_read_header(&cinfo, TRUE);
-  cinfo.out_color_space = JCS_RGB;
-  cinfo.dct_method = dct;
-  jpeg_start_decompress(&cinfo);
-  row.resize(std::size_t{cinfo.output_width} * 3);
-  JSAMPROW target = row.data();
-  while (cinfo.output_scanline < cinfo.output_height) jpeg_read_scanlines(&cinfo, &target, 1);
-  jpeg_finish_decompress(&cinfo);
-  jpeg_destroy_decompress(&cinfo);
-}
-
-class ReusedScratch final : public image::Scratch {
- public:
-  void* allocate(plimsoll::Bytes bytes) override {
-    if (block_.size() < bytes) block_.resize(bytes);
-    return block_.data();
-  }
-  void free(void*) noexcept override {}
-
- private:
-  std::vector<std::byte> block_;
-};
 
 /// Has `threads` threads do all files, each taking the next one.
 template <typename PerThread>

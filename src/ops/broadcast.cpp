@@ -6,30 +6,30 @@
 
 namespace plimsoll::ops {
 
-namespace {
-
-Shape joined(const OpInputs& inputs, const Shape& left, const Shape& right) {
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   std::array<std::int64_t, kMaxRank> dims{};
-  const int rank = std::max(left.rank(), right.rank());
+  const int rank = std::max(a.rank(), b.rank());
   for (int i = 0; i < rank; ++i) {
-    const int l = i - (rank - left.rank());
-    const int r = i - (rank - right.rank());
-    const std::int64_t x = l < 0 ? 1 : left[l];
-    const std::int64_t y = r < 0 ? 1 : right[r];
-    if (x != y && x != 1 && y != 1) {
-      inputs.fail(
-          fmt::format("shapes {} and {} do not broadcast", left.to_string(), right.to_string()));
-    }
+    const int l = i - (rank - a.rank());
+    const int r = i - (rank - b.rank());
+    const std::int64_t x = l < 0 ? 1 : a[l];
+    const std::int64_t y = r < 0 ? 1 : b[r];
+    if (x != y && x != 1 && y != 1) return std::nullopt;
     dims[static_cast<std::size_t>(i)] = x == 1 ? y : x;
   }
   return Shape(std::span<const std::int64_t>(dims.data(), static_cast<std::size_t>(rank)));
 }
 
-}  // namespace
-
 Shape broadcast_shape(const OpInputs& inputs) {
   Shape shape = inputs.shape(0);
-  for (int i = 1; i < inputs.count(); ++i) shape = joined(inputs, shape, inputs.shape(i));
+  for (int i = 1; i < inputs.count(); ++i) {
+    const std::optional<Shape> joined = broadcast(shape, inputs.shape(i));
+    if (!joined) {
+      inputs.fail(fmt::format("shapes {} and {} do not broadcast", shape.to_string(),
+                              inputs.shape(i).to_string()));
+    }
+    shape = *joined;
+  }
   return shape;
 }
 

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <optional>
+
 #include <plimsoll/ops/op_def.h>
 
 namespace plimsoll::ops {
+
+/// The shape that both broadcast to, as NumPy has it; nullopt if they do not.
+std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 
 /// The shape that all inputs broadcast to; fails naming two that do not.
 Shape broadcast_shape(const OpInputs& inputs);

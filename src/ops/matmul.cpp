@@ -9,6 +9,7 @@
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "ops/broadcast.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
@@ -25,16 +26,10 @@ std::vector<TensorType> matmul_types(const OpInputs& inputs) {
   if (inner != b.dim(tb ? -1 : -2)) {
     inputs.fail(fmt::format("inner extents {} and {} differ", inner, b.dim(tb ? -1 : -2)));
   }
-  std::vector<std::int64_t> dims;
-  const int rank = std::max(a.rank(), b.rank());
-  for (int i = 0; i < rank - 2; ++i) {
-    const int l = i - (rank - a.rank());
-    const int r = i - (rank - b.rank());
-    const std::int64_t x = l < 0 ? 1 : a[l];
-    const std::int64_t y = r < 0 ? 1 : b[r];
-    if (x != y && x != 1 && y != 1) inputs.fail("batch dimensions do not broadcast");
-    dims.push_back(x == 1 ? y : x);
-  }
+  const std::optional<Shape> batch = broadcast(Shape(a.dims().first(a.dims().size() - 2)),
+                                               Shape(b.dims().first(b.dims().size() - 2)));
+  if (!batch) inputs.fail("batch dimensions do not broadcast");
+  std::vector<std::int64_t> dims(batch->begin(), batch->end());
   dims.push_back(a.dim(ta ? -1 : -2));
   dims.push_back(b.dim(tb ? -2 : -1));
   return {{inputs.dtype(0), Shape(std::span<const std::int64_t>(dims))}};

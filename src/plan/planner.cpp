@@ -83,7 +83,6 @@ Plan Planner::largest() { return state_->build(state_->search.keep_all(), kUnlim
 
 Plan Planner::smallest() {
   Plan best = state_->build(state_->search.smallest(), kUnlimited);
-  // A placement may be higher than the live bytes: aim lower, or keep what costs nothing.
   best.budget = best.total();
   return best;
 }

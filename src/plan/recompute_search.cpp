@@ -27,13 +27,13 @@ bool better(const Choice& a, const Choice& b, Bytes target) {
 RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned)
     : model_(model), scheduler_(model) {
   // What gradients wait for is made before the first of them; later values are used up at once.
-  std::vector<char> keep(model.roots.size(), 1);
+  std::vector<char> keep(model.roots.size(), kKept);
   for (std::size_t r = 0; r < model.roots.size(); ++r) {
     const Root& root = model.roots[r];
     if (!root.droppable || root.output || root.producer >= model.first_backward) continue;
     if (!pinned.empty() && pinned[r] > 0) continue;
     if (!pinned.empty() && pinned[r] < 0) {
-      keep[r] = 0;
+      keep[r] = kDropped;
       continue;
     }
     candidates_.push_back(static_cast<int>(r));
@@ -133,7 +133,7 @@ Choice RecomputeSearch::improve(Choice from, Bytes target) {
     length = std::min(length, dropped.size() - first);
     std::vector<char> keep = best.keep;
     for (std::size_t i = first; i < first + length; ++i) {
-      keep[static_cast<std::size_t>(dropped[i])] = 1;
+      keep[static_cast<std::size_t>(dropped[i])] = kKept;
     }
     Choice choice = evaluate(keep);
     if (choice.peak <= target && choice.seconds <= best.seconds) {
@@ -193,7 +193,7 @@ const std::vector<Choice>& RecomputeSearch::segmented() {
       const bool crosses = std::any_of(cuts.begin(), cuts.end(), [&](int cut) {
         return root.producer <= cut && cut < root.drop_after;
       });
-      keep[static_cast<std::size_t>(r)] = crosses ? 1 : 0;
+      keep[static_cast<std::size_t>(r)] = crosses ? kKept : kDropped;
     }
     segmented_.push_back(evaluate(keep));
   }
@@ -206,7 +206,7 @@ Choice RecomputeSearch::exhaustive(Bytes target) {
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << count); ++bits) {
     std::vector<char> keep = all_.keep;
     for (std::size_t i = 0; i < count; ++i) {
-      if ((bits >> i & 1U) != 0) keep[static_cast<std::size_t>(candidates_[i])] = 0;
+      if ((bits >> i & 1U) != 0) keep[static_cast<std::size_t>(candidates_[i])] = kDropped;
     }
     Choice choice = evaluate(keep);
     if (better(choice, best, target)) best = std::move(choice);

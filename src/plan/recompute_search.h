@@ -9,7 +9,7 @@ namespace plimsoll::plan {
 
 /// What to keep and what to compute again, with what that gives.
 struct Choice {
-  std::vector<char> keep;  ///< by root
+  std::vector<char> keep;  ///< a Keeping by root
   Bytes peak = 0;
   double seconds = 0;
 };

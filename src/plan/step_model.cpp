@@ -45,10 +45,7 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   expense.seconds = std::max(cost.flops / device.flops(arithmetic_dtype(in)),
                              cost.bytes / device.bytes_per_second) +
                     device.launch_seconds;
-  if (device.kind != DeviceKind::cpu) {
-    expense.workspace = 0;  // the slot stands apart
-    return expense;
-  }
+  if (device.kind != DeviceKind::cpu) return expense;  // the workspace's slot stands apart
   const ops::Kernel* kernel = ops::cpu_kernels().find(*node.op);
   if (kernel != nullptr && kernel->prepare != nullptr) {
     const auto state = kernel->prepare(inputs, out);

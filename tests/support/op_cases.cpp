@@ -12,6 +12,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "backend/cpu/dtype_switch.h"
+
 namespace plimsoll::test {
 namespace {
 
@@ -110,38 +112,6 @@ void narrow(const std::vector<double>& values, Tensor& tensor) {
   }
 }
 
-/// Calls body<T>() for the C++ type of a dtype.
-template <typename Body>
-auto with_type(DType dtype, Body body) {
-  switch (dtype) {
-    case DType::f64:
-      return body.template operator()<double>();
-    case DType::f32:
-      return body.template operator()<float>();
-    case DType::f16:
-      return body.template operator()<Float16>();
-    case DType::bf16:
-      return body.template operator()<BFloat16>();
-    case DType::i64:
-      return body.template operator()<std::int64_t>();
-    case DType::i32:
-      return body.template operator()<std::int32_t>();
-    case DType::i16:
-      return body.template operator()<std::int16_t>();
-    case DType::i8:
-      return body.template operator()<std::int8_t>();
-    case DType::u16:
-      return body.template operator()<std::uint16_t>();
-    case DType::u8:
-      return body.template operator()<std::uint8_t>();
-    case DType::boolean:
-      return body.template operator()<bool>();
-    case DType::bytes:
-      break;
-  }
-  throw InvalidArgument("no numbers in bytes");
-}
-
 }  // namespace
 
 const Device& op_cases_device() {
@@ -166,12 +136,14 @@ const std::vector<OpCase>& op_cases() {
 }
 
 std::vector<double> as_doubles(const Tensor& tensor) {
-  return with_type(tensor.dtype(), [&]<typename T>() { return widened<T>(tensor); });
+  std::vector<double> values;
+  cpu::with_any(tensor.dtype(), [&]<typename T>() { values = widened<T>(tensor); });
+  return values;
 }
 
 Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType dtype) {
   Tensor tensor = Tensor::empty(shape, dtype, op_cases_device());
-  with_type(dtype, [&]<typename T>() { narrow<T>(values, tensor); });
+  cpu::with_any(dtype, [&]<typename T>() { narrow<T>(values, tensor); });
   return tensor;
 }
 

@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # The command's own options, and what it says to a mistyped one.
 set -euo pipefail
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 [[ $("$PLIMSOLL" --version) =~ ^plimsoll\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "--version"
 "$PLIMSOLL" --help | grep -q "Exit codes" || fail "--help does not list the exit codes"

@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
 # `plimsoll ctl` moves the limit of a running training, which goes on with the same numbers.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Threads that wait do not spin: many of these runs are short, and tests run beside one another.
 export OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'kill "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
 export XDG_RUNTIME_DIR=$work
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
 
 "$PLIMSOLL" train --batch 256 --epochs 100000 --budget 32MiB --no-split --quiet --json \
   --log "$work/log" >"$work/out" &

@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # `plimsoll data`: the same stream under any threads and budget, refusals with their numbers.
 set -euo pipefail
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(mktemp -d)

@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # `plimsoll devices`: what people read, what programs read, what it says to a mistake.
 set -euo pipefail
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 text=$("$PLIMSOLL" devices) || fail "devices exits $?"
 for word in cpu:0 total free limit GiB; do

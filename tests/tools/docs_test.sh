@@ -8,6 +8,7 @@
 #
 # `<!-- not run -->` on the line before a block leaves it out.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 root=$PWD
 
@@ -16,11 +17,6 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bin" "$folder/cpp"
 ln -s "$PLIMSOLL" "$folder/bin/plimsoll"
 export PATH="$folder/bin:$PATH"
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
 
 pages=(README.md docs/*.md)
 examples=$(dirname "$PLIMSOLL")/../examples

@@ -1,15 +1,11 @@
 # For tests that kill a training: check_kills COUNT kills it at COUNT random moments, resumes it, and
 # compares losses and weights with those of a run that was left alone.
 
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # Threads that wait do not spin: many of these runs are short, and tests run beside one another.
 export OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
 
 training=(train --data digits --epochs 3 --checkpoint-steps 5 --average 0.99 --budget 6MiB
   --json --quiet --resume)

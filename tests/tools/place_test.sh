@@ -1,30 +1,14 @@
 #!/usr/bin/env bash
 # `plimsoll place`: its figures, its solution, its exit codes, and a message for every mistake.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
-
-# figure JSON KEY: the first number called KEY.
-figure() {
-  sed -n "s/^ *\"$2\": \([0-9.e+-]*\),*$/\1/p" <<<"$1" | head -n 1
-}
-
 # refuses STATUS WORD ARGUMENT...: place exits STATUS, names WORD on stderr, prints nothing.
-refuses() {
-  local expected=$1 word=$2 status=0
-  shift 2
-  "$PLIMSOLL" place "$@" >out 2>err || status=$?
-  [[ $status == "$expected" ]] || fail "'place $*' exits $status, expected $expected: $(cat err)"
-  grep -qF -- "$word" err || fail "'place $*' does not name '$word': $(cat err)"
-  [[ ! -s out ]] || fail "'place $*' prints on stdout: $(cat out)"
-}
+refuses() { refuses_command place "$@"; }
 
 cat >list.csv <<'END'
 id,lower,upper,size

@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # `plimsoll plan`: fits or not, for this machine and for others, curves, JSON.
 set -euo pipefail
-
-fail() {
-  echo "FAILED: $*" >&2
-  exit 1
-}
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 text=$("$PLIMSOLL" plan --budget 8MiB)
 [[ $text == "fits: "*"parameters "*"optimizer "*"training with 32"*"validation with 32"* ]] ||

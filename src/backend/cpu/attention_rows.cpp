@@ -1,27 +1,26 @@
+#pragma GCC optimize("O3")
+
 #include "backend/cpu/attention_rows.h"
 
 #include <algorithm>
 
-#include "backend/cpu/clones.h"
-#include "backend/cpu/vector_exp.h"
+#include "backend/cpu/row_math.h"
 
 namespace plimsoll::cpu {
 namespace {
 
-#define PLIMSOLL_INLINE __attribute__((always_inline)) inline
-
 /// Partial results of a row, put together at the end.
-constexpr std::int64_t kLanes = 32;
+constexpr std::int64_t kPartials = 32;
 
 template <typename T>
-PLIMSOLL_INLINE T max_of(const T* __restrict row, std::int64_t count) {
+PLIMSOLL_INLINE T max_row(const T* __restrict row, std::int64_t count) {
   T best = row[0];
   std::int64_t i = 0;
-  if (count >= kLanes) {
-    T lanes[kLanes];
-    for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] = row[l];
-    for (i = kLanes; i + kLanes <= count; i += kLanes) {
-      for (std::int64_t l = 0; l < kLanes; ++l) {
+  if (count >= kPartials) {
+    T lanes[kPartials];
+    for (std::int64_t l = 0; l < kPartials; ++l) lanes[l] = row[l];
+    for (i = kPartials; i + kPartials <= count; i += kPartials) {
+      for (std::int64_t l = 0; l < kPartials; ++l) {
         lanes[l] = row[i + l] > lanes[l] ? row[i + l] : lanes[l];
       }
     }
@@ -32,59 +31,61 @@ PLIMSOLL_INLINE T max_of(const T* __restrict row, std::int64_t count) {
 }
 
 template <typename T>
-PLIMSOLL_INLINE T total_of(const T* lanes) {
-  T total = 0;
-  for (std::int64_t l = 0; l < kLanes; ++l) total += lanes[l];
-  return total;
+PLIMSOLL_INLINE T total(const T* lanes) {
+  T sum = 0;
+  for (std::int64_t l = 0; l < kPartials; ++l) sum += lanes[l];
+  return sum;
 }
 
 template <typename T>
-PLIMSOLL_INLINE T exp_of(T* __restrict row, std::int64_t count, T scale, T shift) {
-  T lanes[kLanes] = {};
+PLIMSOLL_INLINE T exp_row(T* __restrict row, std::int64_t count, T scale, T shift) {
+  T lanes[kPartials] = {};
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t l = 0; l < kLanes; ++l) {
-      const T e = fast_exp(row[i + l] * scale - shift);
+  for (; i + kPartials <= count; i += kPartials) {
+    for (std::int64_t l = 0; l < kPartials; ++l) {
+      const T e = exp_of(row[i + l] * scale - shift);
       row[i + l] = e;
       lanes[l] += e;
     }
   }
-  T total = total_of(lanes);
+  T sum = total(lanes);
   for (; i < count; ++i) {
-    row[i] = fast_exp(row[i] * scale - shift);
-    total += row[i];
+    row[i] = exp_of(row[i] * scale - shift);
+    sum += row[i];
   }
-  return total;
+  return sum;
 }
 
 template <typename T>
-PLIMSOLL_INLINE T dot_of(const T* __restrict a, const T* __restrict b, std::int64_t count) {
-  T lanes[kLanes] = {};
+PLIMSOLL_INLINE T dot_row(const T* __restrict a, const T* __restrict b, std::int64_t count) {
+  T lanes[kPartials] = {};
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
+  for (; i + kPartials <= count; i += kPartials) {
+    for (std::int64_t l = 0; l < kPartials; ++l) lanes[l] += a[i + l] * b[i + l];
   }
-  T total = total_of(lanes);
-  for (; i < count; ++i) total += a[i] * b[i];
-  return total;
+  T sum = total(lanes);
+  for (; i < count; ++i) sum += a[i] * b[i];
+  return sum;
 }
 
 }  // namespace
 
-PLIMSOLL_CLONES float row_max(const float* row, std::int64_t count) { return max_of(row, count); }
-double row_max(const double* row, std::int64_t count) { return max_of(row, count); }
+PLIMSOLL_CLONES float row_max(const float* row, std::int64_t count) { return max_row(row, count); }
+double row_max(const double* row, std::int64_t count) { return max_row(row, count); }
 
 PLIMSOLL_CLONES float row_exp(float* row, std::int64_t count, float scale, float shift) {
-  return exp_of(row, count, scale, shift);
+  return exp_row(row, count, scale, shift);
 }
 double row_exp(double* row, std::int64_t count, double scale, double shift) {
-  return exp_of(row, count, scale, shift);
+  return exp_row(row, count, scale, shift);
 }
 
 PLIMSOLL_CLONES float row_dot(const float* a, const float* b, std::int64_t count) {
-  return dot_of(a, b, count);
+  return dot_row(a, b, count);
 }
-double row_dot(const double* a, const double* b, std::int64_t count) { return dot_of(a, b, count); }
+double row_dot(const double* a, const double* b, std::int64_t count) {
+  return dot_row(a, b, count);
+}
 
 PLIMSOLL_CLONES void row_scale(float* row, std::int64_t count, float factor) {
   for (std::int64_t i = 0; i < count; ++i) row[i] *= factor;

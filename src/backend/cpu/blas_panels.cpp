@@ -1,4 +1,6 @@
 // Products of 16-bit matrices through f32 panels.
+#pragma GCC optimize("O3")
+
 #include <algorithm>
 
 #include <plimsoll/base/parallel.h>

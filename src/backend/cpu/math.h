@@ -7,6 +7,8 @@
 
 #include <plimsoll/base/half.h>
 
+#include "backend/cpu/clones.h"
+
 // Mathematics of f32 for loops that the compiler turns into vectors: every function is without
 // branches and calls, so that it costs about what its additions and multiplications cost. Within 2
 // units in the last place of the true value unless it says otherwise; NaN, infinities and zeros as
@@ -19,16 +21,6 @@
 // elements of a loop whose length is not a constant on how the compiler treats its tail. Where bits
 // must not depend on where an element lies, a loop has a constant length and tails are padded: see
 // chunks.h.
-
-/// Compiles a function for several instruction sets; the loader picks one when the program starts.
-/// For functions of namespaces and templates of such. Sanitizers cannot bear the loader's choice.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define PLIMSOLL_CLONES \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define PLIMSOLL_CLONES
-#endif
 
 /// For what is called in the inner loop of such a function: it must become part of it, or it would
 /// be compiled for the default instruction set.

@@ -1,5 +1,7 @@
 // max_pool2d and avg_pool2d. The inner loops run over a strip of windows that lie beside each other
 // and have the same pixels inside the picture: channels in NHWC, columns in NCHW.
+#pragma GCC optimize("O3")
+
 #include "backend/cpu/pooling.h"
 
 #include <algorithm>
