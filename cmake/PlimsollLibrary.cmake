@@ -71,6 +71,10 @@ if(PLIMSOLL_HAS_CUDA)
     if(plimsoll_cuda_kernels)
       target_link_libraries(plimsoll_cuda PRIVATE CUDA::cudart_static)
       set_target_properties(plimsoll_cuda PROPERTIES CUDA_STANDARD 20 CUDA_RUNTIME_LIBRARY Static)
+      # By hand as well: CMake 3.25 leaves the standard out for this compiler. Contractions are for
+      # the compiler alone to choose, and never differ between two runs of one binary.
+      target_compile_options(
+        plimsoll_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--std=c++20;--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra>")
     endif()
     set_target_properties(plimsoll_cuda PROPERTIES INSTALL_RPATH "$ORIGIN")
   endif()

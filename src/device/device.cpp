@@ -153,6 +153,17 @@ void Device::copy(void* to, const void* from, Bytes bytes, StreamId stream) cons
 StreamId Device::make_stream() const { return state_->backend->make_stream(); }
 void Device::synchronize(StreamId stream) const { state_->backend->synchronize(stream); }
 void Device::synchronize() const { state_->backend->synchronize(); }
+void* Device::queue(StreamId stream) const { return state_->backend->queue(stream); }
+
+std::unique_ptr<Recording> Device::record(StreamId stream,
+                                          const std::function<void()>& work) const {
+  return state_->backend->record(stream, work);
+}
+
+DeviceScope::DeviceScope(const Device& device) : device_(device) {
+  device_.state_->backend->enter();
+}
+DeviceScope::~DeviceScope() { device_.state_->backend->leave(); }
 
 std::unique_ptr<Arena> Device::make_pinned_arena(const Budget& budget) const {
   return std::make_unique<Arena>(

@@ -72,6 +72,7 @@ class EagerDispatcher final : public Dispatcher {
     std::vector<TensorType> types;
     for (const Tensor& input : call.inputs) types.push_back(input.type());
     const OpInputs signature(call.def, types, call.attributes);
+    const DeviceScope current(device);
     const auto state = prepared_.get(*kernel, signature, call.outputs);
 
     // Everything is allocated before anything is computed.
@@ -103,7 +104,10 @@ class EagerDispatcher final : public Dispatcher {
                    .attributes = call.attributes,
                    .state = state.get(),
                    .workspace = workspace.data(),
+                   .queue = device.queue(kHostStream),
                    .random = RandomScope::key()});
+      // Whoever frees these tensors next need not know that a device was at work.
+      device.synchronize(kHostStream);
     }
     if (CheckFiniteScope::current()) check_outputs_finite(call, results);
     return results;

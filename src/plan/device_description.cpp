@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
 #include <plimsoll/base/system.h>
+#include <plimsoll/ops/kernel.h>
 
 namespace plimsoll::plan {
 namespace {
@@ -62,7 +63,7 @@ DeviceDescription gpu_description(const Known& known) {
   gpu.launch_seconds = 2e-6;
   gpu.host_bytes_per_second = known.host * 1e9;
   gpu.runtime = MiB(640);
-  gpu.workspace = MiB(32);
+  gpu.workspace = ops::kWorkspaceSlot;
   return gpu;
 }
 
@@ -90,7 +91,7 @@ DeviceDescription from_file(const std::string& path) {
     d.launch_seconds = json.value("launch_seconds", 2e-6);
     d.host_bytes_per_second = json.value("host_bytes_per_second", 1e10);
     d.runtime = json.contains("runtime") ? size("runtime") : MiB(640);
-    d.workspace = json.contains("workspace") ? size("workspace") : MiB(32);
+    d.workspace = json.contains("workspace") ? size("workspace") : ops::kWorkspaceSlot;
     d.page_size = json.contains("page_size") ? size("page_size") : MiB(2);
     if (!(d.bytes_per_second > 0 && d.flops_f32 > 0 && d.flops_16 > 0)) {
       throw InvalidArgument(fmt::format("[device] rates in {} must be above 0", path));

@@ -27,7 +27,7 @@ struct Executor::State {
   };
 
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
-      : plan(p), device(d), bind(o.bind) {
+      : plan(p), device(d), stream(o.stream ? *o.stream : d.make_stream()), bind(o.bind) {
     range = given(o.range, plan.range, Tag::activations, "plan");
     slot = given(o.workspace, plan.workspace, Tag::workspace, "plan");
   }
@@ -62,8 +62,39 @@ struct Executor::State {
     return {const_cast<void*>(tensor.raw_data()), value.type};
   }
 
+  /// Gives every task and the copies of the outputs to the device.
+  void submit(const ops::RandomKey& random) {
+    for (std::size_t t = 0; t < launches.size(); ++t) {
+      const Launch& launch = launches[t];
+      bool work = launch.node->op->writes != 0;
+      for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
+      if (check != nullptr) check->before(t);
+      if (work) {
+        launch.kernel->run({.outputs = launch.outputs,
+                            .inputs = launch.inputs,
+                            .attributes = launch.node->attributes,
+                            .state = launch.prepared.get(),
+                            .workspace = launch.workspace,
+                            .queue = queue,
+                            .random = random,
+                            .random_at = key});
+      }
+      if (check != nullptr) {
+        device.synchronize(stream);
+        check->after(t);
+      }
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (outputs[i].elements() == 0) continue;
+      device.copy(outputs[i].raw_mutable_data(), results[i].data, outputs[i].nbytes(), stream);
+    }
+  }
+
   Plan plan;
   Device device;
+  StreamId stream;
+  void* queue = nullptr;
+  const ops::RandomKey* key = nullptr;  ///< where the device reads the step's; null on the CPU
   std::function<Tensor(const Value&)> bind;
   std::shared_ptr<Storage> range;
   std::shared_ptr<Storage> slot;  ///< workspace that stands apart
@@ -72,11 +103,20 @@ struct Executor::State {
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
   std::unique_ptr<RangeCheck> check;
+  std::vector<Tensor> feeding;           ///< host tensors that copies may still read
+  std::unique_ptr<Recording> recording;  ///< the step; goes before the memory it touches
+  std::int64_t runs = 0;
 };
 
 Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions& options)
     : state_(std::make_unique<State>(plan, device, options)) {
   State& s = *state_;
+  const DeviceScope current(device);
+  s.queue = device.queue(s.stream);
+  if (device.kind() != DeviceKind::cpu && s.slot->size() >= ops::kWorkspaceSlot) {
+    s.key = reinterpret_cast<const ops::RandomKey*>(static_cast<const std::byte*>(s.slot->data()) +
+                                                    s.slot->size() - ops::kWorkspaceReserve);
+  }
   const ops::KernelTable& kernels = ops::kernels_of(device.kind());
   // A node that runs again is prepared once.
   std::vector<std::shared_ptr<const ops::KernelState>> prepared(plan.graph->nodes().size());
@@ -135,7 +175,12 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
   if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range->data());
 }
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  try {
+    state_->device.synchronize(state_->stream);
+  } catch (const Error&) {  // a device that has failed has nothing running
+  }
+}
 
 void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) {
   State& s = *state_;
@@ -150,34 +195,35 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
                                         s.inputs[i].type.to_string(), feeds[i].type().to_string()));
     }
   }
+  const DeviceScope current(s.device);
   if (s.check != nullptr) s.check->begin();
+  s.feeding.clear();
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (s.inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
-    const Tensor dense = feeds[i].contiguous();
-    s.device.copy(s.inputs[i].data, dense.raw_data(), dense.nbytes());
+    s.feeding.push_back(feeds[i].contiguous());
+    s.device.copy(s.inputs[i].data, s.feeding.back().raw_data(), s.feeding.back().nbytes(),
+                  s.stream);
   }
-  for (std::size_t t = 0; t < s.launches.size(); ++t) {
-    const State::Launch& launch = s.launches[t];
-    bool work = launch.node->op->writes != 0;
-    for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
-    if (s.check != nullptr) s.check->before(t);
-    if (work) {
-      launch.kernel->run({.outputs = launch.outputs,
-                          .inputs = launch.inputs,
-                          .attributes = launch.node->attributes,
-                          .state = launch.prepared.get(),
-                          .workspace = launch.workspace,
-                          .random = random});
-    }
-    if (s.check != nullptr) s.check->after(t);
+  if (s.key != nullptr) {
+    s.device.copy(const_cast<ops::RandomKey*>(s.key), &random, sizeof(random), s.stream);
   }
-  for (std::size_t i = 0; i < s.results.size(); ++i) {
-    if (s.outputs[i].elements() == 0) continue;
-    s.device.copy(s.outputs[i].raw_mutable_data(), s.results[i].data, s.outputs[i].nbytes());
+  // The first step runs as it is, so that libraries load what they need; then it is recorded.
+  if (++s.runs == 2 && s.check == nullptr) {
+    s.recording = s.device.record(s.stream, [&] { s.submit(random); });
+  }
+  if (s.recording != nullptr) {
+    s.recording->replay();
+  } else {
+    s.submit(random);
   }
 }
 
-const std::vector<Tensor>& Executor::outputs() const { return state_->outputs; }
+void Executor::wait() const { state_->device.synchronize(state_->stream); }
+
+const std::vector<Tensor>& Executor::outputs() const {
+  wait();
+  return state_->outputs;
+}
 const Plan& Executor::plan() const { return state_->plan; }
 
 }  // namespace plimsoll::plan

@@ -90,7 +90,9 @@ void run_node(const Graph& graph, const Node& node, std::vector<Tensor>& values,
                .attributes = node.attributes,
                .state = state.get(),
                .workspace = workspace.data(),
+               .queue = device.queue(kHostStream),
                .random = random});
+  device.synchronize(kHostStream);
 }
 
 }  // namespace
@@ -102,6 +104,7 @@ std::vector<Tensor> run_graph(const Graph& graph, const std::map<std::string, Te
     order.resize(graph.nodes().size());
     std::iota(order.begin(), order.end(), 0);
   }
+  const DeviceScope current(device);
   std::vector<Tensor> values = initial_values(graph, feeds);
   std::vector<int> readers(values.size(), 0);
   for (const Node& node : graph.nodes()) {

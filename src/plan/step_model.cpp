@@ -45,7 +45,12 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   expense.seconds = std::max(cost.flops / device.flops(arithmetic_dtype(in)),
                              cost.bytes / device.bytes_per_second) +
                     device.launch_seconds;
-  if (device.kind != DeviceKind::cpu) return expense;  // the workspace's slot stands apart
+  if (device.kind != DeviceKind::cpu) {
+    // The slot stands apart; only what does not fit it has a place of its own.
+    const Bytes wanted = node.op->workspace == nullptr ? 0 : node.op->workspace(inputs, out);
+    if (wanted > ops::kWorkspaceSlot - ops::kWorkspaceReserve) expense.workspace = aligned(wanted);
+    return expense;
+  }
   const ops::Kernel* kernel = ops::cpu_kernels().find(*node.op);
   if (kernel != nullptr && kernel->prepare != nullptr) {
     const auto state = kernel->prepare(inputs, out);

@@ -10,7 +10,10 @@
 namespace plimsoll::train {
 
 TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
-    : plan_(plan), parent_(device), session_(device.session("training")) {
+    : plan_(plan),
+      parent_(device),
+      session_(device.session("training")),
+      stream_(device.make_stream()) {
   for (const PackedBlock& block : plan.blocks) {
     const auto storage = Storage::allocate(session_.device(), block.bytes, block.tag, block.label);
     for (const PackedTensor& tensor : block.tensors) {
@@ -70,6 +73,7 @@ std::unique_ptr<plan::Executor> TrainingMemory::executor(
   options.range = range_;
   options.workspace = workspace_;
   options.outputs = outputs != nullptr ? outputs : outputs_;
+  options.stream = stream_;
   options.bind = [this, average](const graph::Value& value) {
     if (average) {
       Tensor mean = find(kAveragePrefix + value.name);

@@ -48,6 +48,7 @@ class TrainingMemory {
   TrainingPlan plan_;
   Device parent_;
   Session session_;
+  StreamId stream_;
   std::map<std::string, Tensor> tensors_;
   std::shared_ptr<Storage> outputs_;
   std::shared_ptr<Storage> workspace_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,19 @@ class DeviceBackend {
   virtual void synchronize(StreamId stream) = 0;
   virtual void synchronize() = 0;
   virtual void copy(void* to, const void* from, Bytes bytes, StreamId stream) = 0;
+
+  /// See Device::queue, DeviceScope and Device::record.
+  virtual void* queue(StreamId stream) {
+    (void)stream;
+    return nullptr;
+  }
+  virtual void enter() {}
+  virtual void leave() noexcept {}
+  virtual std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) {
+    (void)stream;
+    (void)work;
+    return nullptr;
+  }
 };
 
 /// The CUDA side of the product: a shared library of its own that is loaded when first needed.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,15 @@ struct DeviceInfo {
 /// `why_no_cuda`, if given, says why.
 std::vector<DeviceInfo> list_devices(std::string* why_no_cuda = nullptr);
 
+/// Work of a stream that was recorded once and is given to the device again as a whole. The memory
+/// it touches must stay where it is. Destroyed before the device closes.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Submits it to the stream it was recorded on. Throws DeviceError.
+  virtual void replay() = 0;
+};
+
 /// A device, or a logical one: pages, an arena, a budget.
 ///
 /// A Device is a handle; copies are the same device. It closes with its last handle. Thread-safe.
@@ -114,6 +124,12 @@ class Device {
   void synchronize(StreamId stream) const;
   void synchronize() const;
 
+  /// The driver's own handle of a stream, for kernels and libraries; null on the CPU.
+  void* queue(StreamId stream) const;
+  /// Records what `work` submits to `stream` instead of running it; null where the device cannot
+  /// record, and then `work` is not called. `work` may neither wait nor use other streams.
+  std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) const;
+
   /// Host memory that the device's copy engines can reach directly, in an arena of its own under
   /// `budget` (of a host device). On the CPU plain pages. The caller keeps the device open.
   std::unique_ptr<Arena> make_pinned_arena(const Budget& budget) const;
@@ -124,8 +140,21 @@ class Device {
 
  private:
   friend class Session;
+  friend class DeviceScope;
   explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
+};
+
+/// While it lives, kernels and libraries that this thread calls run on the device. Scopes nest.
+class DeviceScope {
+ public:
+  explicit DeviceScope(const Device& device);
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope();
+
+ private:
+  Device device_;
 };
 
 /// A scope on a device: a budget and an arena that belong to it alone. Closing it returns every

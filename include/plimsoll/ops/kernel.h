@@ -11,6 +11,12 @@
 
 namespace plimsoll::ops {
 
+/// Scratch that a kernel of a GPU may count on without asking: a slot of this size per stream,
+/// which no budget changes. Ops that need more say so in OpDef::workspace.
+inline constexpr Bytes kWorkspaceSlot = MiB(32);
+/// The end of the slot, which belongs to the executor: the key of random ops is there.
+inline constexpr Bytes kWorkspaceReserve = KiB(4);
+
 /// A dense, row-major array somewhere on the device. Owns nothing.
 struct TensorView {
   void* data = nullptr;
@@ -40,8 +46,11 @@ struct KernelContext {
   const Attributes& attributes;
   const KernelState* state = nullptr;
   void* workspace = nullptr;  ///< of state->workspace bytes, aligned to 256
-  StreamId stream = kHostStream;
+  void* queue = nullptr;      ///< the driver's stream that the work goes to; null on the CPU
   RandomKey random = {};
+  /// Where the device reads the key when the work runs, for work that is recorded once and run
+  /// with many keys; null: `random` it is.
+  const RandomKey* random_at = nullptr;
 
   const TensorView& in(int i) const { return inputs[static_cast<std::size_t>(i)]; }
   const TensorView& out(int i) const { return outputs[static_cast<std::size_t>(i)]; }

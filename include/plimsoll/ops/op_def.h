@@ -138,6 +138,10 @@ struct OpDef {
   /// Null: one operation per output element, every input and output moved once.
   Cost (*cost)(const OpInputs& inputs, std::span<const TensorType> outputs) = nullptr;
 
+  /// Scratch bytes on a GPU, where kWorkspaceSlot may not do: the same on every GPU and known
+  /// without one, as plans are. Null: the slot does.
+  Bytes (*workspace)(const OpInputs& inputs, std::span<const TensorType> outputs) = nullptr;
+
   std::span<const InPlace> in_place = {};
   /// Output 0 is input 0 under another shape: the same bytes.
   bool view = false;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ExecutorOptions {
   std::shared_ptr<Storage> range = nullptr;
   std::shared_ptr<Storage> workspace = nullptr;
   std::shared_ptr<Storage> outputs = nullptr;
+  /// The stream that steps run on; a new one if there is none.
+  std::optional<StreamId> stream = std::nullopt;
   /// The tensor that stands for a parameter or a state now, for graphs that were traced before it
   /// had data; an undefined one means the graph's own.
   std::function<Tensor(const graph::Value& value)> bind = nullptr;
@@ -37,10 +40,14 @@ class Executor {
   ~Executor();
 
   /// One step. `feeds` has a tensor for each of the graph's inputs, in their order, on any device
-  /// that can be copied from.
+  /// that can be copied from. On a GPU it returns when the work is submitted; the second step is
+  /// recorded, and later ones replay it.
   void run(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
-  /// The graph's outputs as the last step left them; the next one overwrites them.
+  /// Until the last step is done.
+  void wait() const;
+  /// The graph's outputs as the last step left them, which it waits for; the next one overwrites
+  /// them.
   const std::vector<Tensor>& outputs() const;
   const Plan& plan() const;
 

@@ -10,6 +10,7 @@
 #include "backend/cuda/cuda_pages.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/pinned_pages.h"
+#include "backend/cuda/recording.h"
 #include "backend/cuda/streams.h"
 
 namespace plimsoll::cuda {
@@ -81,6 +82,13 @@ class CudaBackend final : public DeviceBackend {
     if (stream == kHostStream) {
       context_->check(driver.cuStreamSynchronize(queue), "cuStreamSynchronize");
     }
+  }
+
+  void* queue(StreamId stream) override { return streams_->get(stream); }
+  void enter() override { context_->push(); }
+  void leave() noexcept override { context_->pop(); }
+  std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) override {
+    return make_recording(context_, streams_->get(stream), work);
   }
 
  private:

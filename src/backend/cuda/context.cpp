@@ -12,6 +12,13 @@ Context::Context(const Driver& driver, int ordinal) : driver_(driver), ordinal_(
 
 Context::~Context() { (void)driver_.cuDevicePrimaryCtxRelease(device_); }
 
+void Context::push() const { check(driver_.cuCtxPushCurrent(context_), "cuCtxPushCurrent"); }
+
+void Context::pop() const noexcept {
+  CUcontext before = nullptr;
+  (void)driver_.cuCtxPopCurrent(&before);
+}
+
 Context::Scope::Scope(const Context& context) : driver_(context.driver_) {
   CUcontext current = nullptr;
   context.check(driver_.cuCtxGetCurrent(&current), "cuCtxGetCurrent");

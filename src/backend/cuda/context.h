@@ -37,6 +37,10 @@ class Context {
     bool pushed_ = false;
   };
 
+  /// The same by hand: the context is the thread's until pop().
+  void push() const;
+  void pop() const noexcept;
+
   /// Throws DeviceError naming the call and what the driver said, unless `result` is success.
   void check(CUresult result, const char* call) const {
     if (result != CUDA_SUCCESS) fail(result, call);

@@ -44,7 +44,14 @@ namespace plimsoll::cuda {
   X(cuEventDestroy)                   \
   X(cuEventRecord)                    \
   X(cuEventQuery)                     \
-  X(cuEventSynchronize)
+  X(cuEventSynchronize)               \
+  X(cuStreamBeginCapture)             \
+  X(cuStreamEndCapture)               \
+  X(cuGraphInstantiateWithFlags)      \
+  X(cuGraphUpload)                    \
+  X(cuGraphLaunch)                    \
+  X(cuGraphDestroy)                   \
+  X(cuGraphExecDestroy)
 
 /// The driver's calls, looked up at run time so that nothing links against libcuda: the same
 /// binary runs where there is no driver.

@@ -8,6 +8,7 @@
 
 #include "backend/cuda/backend.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/kernels.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -24,6 +25,8 @@ class Module final : public CudaModule {
     }
     return count;
   }
+
+  const ops::KernelTable* kernels() override { return &cuda_kernels(); }
 
   DeviceInfo describe(int ordinal) override { return describe_device(driver_, ordinal); }
 

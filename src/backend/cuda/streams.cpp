@@ -130,7 +130,6 @@ CUstream StreamTable::get(StreamId stream) const {
 }
 
 void StreamTable::synchronize(StreamId stream) const {
-  if (stream == kHostStream) return;
   const Context::Scope scope(*context_);
   context_->check(context_->driver().cuStreamSynchronize(get(stream)), "cuStreamSynchronize");
 }

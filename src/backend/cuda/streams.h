@@ -25,7 +25,7 @@ class StreamTable final : public FenceSource {
   /// what it has submitted before it returns. Throws InvalidArgument for a number that is none.
   CUstream get(StreamId stream) const;
 
-  /// Waits for the work submitted to `stream`; on kHostStream there is never any.
+  /// Waits for the work submitted to `stream`.
   void synchronize(StreamId stream) const;
 
   std::shared_ptr<Fence> record(StreamId stream) override;

@@ -1,0 +1,14 @@
+#include "backend/cuda/kernels.h"
+
+namespace plimsoll::cuda {
+
+const KernelTable& cuda_kernels() {
+  static const KernelTable table = [] {
+    KernelTable t;
+    add_update_kernels(t);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <plimsoll/ops/kernel.h>
+
+// The kernels of the CUDA backend, a list per family, as in backend/cpu/kernels.h. All of them run
+// asynchronously on KernelContext::queue, read nothing on the host, allocate nothing, use no
+// atomics on floating-point numbers, and give the same bits for the same inputs every time.
+
+namespace plimsoll::cuda {
+
+using ops::KernelContext;
+using ops::KernelTable;
+using ops::TensorView;
+
+void add_update_kernels(KernelTable& table);
+
+/// All of them.
+const KernelTable& cuda_kernels();
+
+}  // namespace plimsoll::cuda

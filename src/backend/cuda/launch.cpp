@@ -1,0 +1,15 @@
+#include "backend/cuda/launch.h"
+
+#include <string>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::cuda {
+
+void check(cudaError_t result, const char* who) {
+  if (result == cudaSuccess) return;
+  throw DeviceError("[" + std::string(who) + "] " + cudaGetErrorName(result) + ": " +
+                    cudaGetErrorString(result));
+}
+
+}  // namespace plimsoll::cuda
