@@ -13,6 +13,10 @@ using ops::KernelTable;
 using ops::TensorView;
 
 void add_update_kernels(KernelTable& table);
+void add_elementwise_kernels(KernelTable& table);
+void add_elementwise_activation_kernels(KernelTable& table);
+void add_elementwise_math_kernels(KernelTable& table);
+void add_compare_kernels(KernelTable& table);
 
 /// All of them.
 const KernelTable& cuda_kernels();
