@@ -12,11 +12,27 @@ if(NOT PLIMSOLL_CUDA STREQUAL "OFF")
     find_file(PLIMSOLL_CUDA_H cuda.h PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH)
     mark_as_advanced(PLIMSOLL_CUDA_H)
   endif()
-  if(PLIMSOLL_CUDA_H)
+  if(PLIMSOLL_CUDA_H AND TARGET CUDA::cublasLt)
     set(PLIMSOLL_HAS_CUDA ON)
   elseif(PLIMSOLL_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "PLIMSOLL_CUDA=ON needs nvcc and cuda.h; set CUDAToolkit_ROOT to the "
-                        "toolkit, or PLIMSOLL_CUDA=OFF")
+    message(FATAL_ERROR "PLIMSOLL_CUDA=ON needs nvcc, cuda.h and cuBLASLt; set CUDAToolkit_ROOT to "
+                        "the toolkit, or PLIMSOLL_CUDA=OFF")
+  endif()
+endif()
+
+# cuDNN and its C++ interface, which is headers alone (`./dev deps` brings them): both or neither.
+# Without them our own plain kernels do the work. PLIMSOLL_HAS_CUDNN is 0 or 1 in every source of
+# the CUDA module.
+option(PLIMSOLL_CUDNN "Use cuDNN where it and its frontend are found" ON)
+set(PLIMSOLL_HAS_CUDNN 0)
+if(PLIMSOLL_HAS_CUDA AND PLIMSOLL_CUDNN)
+  find_path(CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(CUDNN_LIBRARY cudnn HINTS "${CUDAToolkit_LIBRARY_DIR}")
+  find_path(CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
+            HINTS "${PROJECT_SOURCE_DIR}/.deps/cudnn-frontend/include")
+  mark_as_advanced(CUDNN_INCLUDE CUDNN_LIBRARY CUDNN_FRONTEND_INCLUDE)
+  if(CUDNN_INCLUDE AND CUDNN_LIBRARY AND CUDNN_FRONTEND_INCLUDE)
+    set(PLIMSOLL_HAS_CUDNN 1)
   endif()
 endif()
 
@@ -40,7 +56,7 @@ if(PLIMSOLL_HAS_CUDA)
     endif()
     enable_language(CUDA)
   endif()
-  message(STATUS "CUDA backend: toolkit ${CUDAToolkit_VERSION}")
+  message(STATUS "CUDA backend: toolkit ${CUDAToolkit_VERSION}, cuDNN: ${PLIMSOLL_HAS_CUDNN}")
 else()
   message(STATUS "CUDA backend: not built (PLIMSOLL_CUDA=${PLIMSOLL_CUDA})")
 endif()

@@ -8,6 +8,7 @@
 
 #include "backend/cuda/context.h"
 #include "backend/cuda/cuda_pages.h"
+#include "backend/cuda/libraries.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/pinned_pages.h"
 #include "backend/cuda/recording.h"
@@ -41,6 +42,7 @@ class CudaBackend final : public DeviceBackend {
     pages_ = make_cuda_pages(context_);
     pinned_ = make_pinned_pages(context_);
     streams_ = std::make_shared<StreamTable>(context_);
+    libraries_ = Libraries::open(context_);
     touch();
     runtime_ = measure(used_before, free_before);
   }
@@ -144,6 +146,7 @@ class CudaBackend final : public DeviceBackend {
     std::array<char, 4096> pageable{};
     copy(reinterpret_cast<void*>(device.begin), pageable.data(), pageable.size(), kHostStream);
     synchronize();
+    libraries_->touch(reinterpret_cast<void*>(device.begin), page, queue);
 
     context_->check(driver.cuStreamDestroy(queue), "cuStreamDestroy");
     pinned_->unmap(host);
@@ -170,6 +173,7 @@ class CudaBackend final : public DeviceBackend {
   std::shared_ptr<PageSource> pages_;
   std::shared_ptr<PinnedPages> pinned_;
   std::shared_ptr<StreamTable> streams_;
+  std::shared_ptr<Libraries> libraries_;
   Bytes runtime_ = 0;
 };
 

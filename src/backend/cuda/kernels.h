@@ -12,7 +12,12 @@ using ops::KernelContext;
 using ops::KernelTable;
 using ops::TensorView;
 
+void add_matmul_kernels(KernelTable& table);
 void add_update_kernels(KernelTable& table);
+void add_elementwise_kernels(KernelTable& table);
+void add_elementwise_activation_kernels(KernelTable& table);
+void add_elementwise_math_kernels(KernelTable& table);
+void add_compare_kernels(KernelTable& table);
 
 /// All of them.
 const KernelTable& cuda_kernels();

@@ -8,6 +8,7 @@ namespace plimsoll {
 namespace {
 
 constexpr const char* kLibrary = "libplimsoll_cuda.so";
+constexpr const char* kDriver = "libcuda.so.1";
 
 struct Loaded {
   CudaModule* module = nullptr;
@@ -24,6 +25,12 @@ std::string own_folder() {
 
 Loaded load() {
   Loaded loaded;
+  // The module brings libraries of half a gigabyte along, which nobody needs without a driver.
+  if (::dlopen(kDriver, RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    const char* error = ::dlerror();
+    loaded.why = std::string("no NVIDIA driver: ") + (error != nullptr ? error : kDriver);
+    return loaded;
+  }
   // Beside this library first: that one belongs to it. Never closed, as devices may live until the
   // program ends.
   constexpr int kFlags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;

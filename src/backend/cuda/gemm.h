@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/base/dtype.h>
+
+// Products of matrices by cuBLASLt, in rows as all of Plimsoll has them. f32 is computed in f32
+// proper (no TF32), 16 bits are summed in f32 and rounded once, f64 is computed in f64.
+
+namespace plimsoll::cuda {
+
+/// A matrix or one of several. Element (i, j) is `i * stride + j` elements in; transposed:
+/// `j * stride + i`.
+struct GemmOperand {
+  DType dtype = DType::f32;
+  std::int64_t stride = 0;
+  bool transposed = false;
+  std::int64_t step = 0;  ///< elements from one batch's matrix to the next; 0: the same for all
+  /// What its address is a multiple of, in bytes, whenever it runs.
+  Bytes alignment = 256;
+};
+
+/// c [m,n] = a [m,k] times b [k,n], `batches` times. All extents are above 0.
+struct GemmSpec {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t batches = 1;
+  GemmOperand a;
+  GemmOperand b;
+  GemmOperand c;      ///< never transposed
+  bool bias = false;  ///< a row [n] of c's dtype is added to every row
+};
+
+/// A product prepared for a device's kind: an algorithm within `limit` bytes of scratch, the same
+/// for the same spec. Does not change.
+class Gemm {
+ public:
+  /// Throws DeviceError if the library knows no way.
+  Gemm(cublasLtHandle_t blas, const GemmSpec& spec, Bytes limit);
+
+  /// Scratch bytes of a run.
+  Bytes workspace() const { return workspace_; }
+  /// `accumulate`: c is added to. `bias` is read where the spec has one, which does not go together
+  /// with `accumulate`.
+  void run(cublasLtHandle_t blas, cudaStream_t stream, const void* a, const void* b, void* c,
+           const void* bias, void* workspace, bool accumulate = false) const;
+
+ private:
+  /// False if there is no algorithm.
+  bool choose(cublasLtHandle_t blas, Bytes limit, bool bias);
+
+  GemmSpec spec_;
+  bool fused_bias_ = false;  ///< else c is filled with the bias first and added to
+  cublasLtMatmulDescOpaque_t desc_{};
+  // In the library's order: columns follow each other, so that c is computed as its transpose.
+  cublasLtMatrixLayoutOpaque_t left_{};
+  cublasLtMatrixLayoutOpaque_t right_{};
+  cublasLtMatrixLayoutOpaque_t result_{};
+  cublasLtMatmulAlgo_t algorithm_{};
+  Bytes workspace_ = 0;
+};
+
+/// Fills rows of a matrix: element (i, j) = row[j], or zeros where `row` is null. `stride` in
+/// elements of `dtype`.
+void fill_rows(void* to, const void* row, std::int64_t rows, std::int64_t columns,
+               std::int64_t stride, DType dtype, cudaStream_t stream);
+
+}  // namespace plimsoll::cuda
