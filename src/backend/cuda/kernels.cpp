@@ -11,6 +11,9 @@ const KernelTable& cuda_kernels() {
     add_elementwise_activation_kernels(t);
     add_elementwise_math_kernels(t);
     add_compare_kernels(t);
+    add_cast_kernels(t);
+    add_shape_kernels(t);
+    add_random_kernels(t);
     return t;
   }();
   return table;

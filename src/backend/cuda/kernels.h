@@ -18,6 +18,11 @@ void add_elementwise_kernels(KernelTable& table);
 void add_elementwise_activation_kernels(KernelTable& table);
 void add_elementwise_math_kernels(KernelTable& table);
 void add_compare_kernels(KernelTable& table);
+void add_cast_kernels(KernelTable& table);
+void add_shape_kernels(KernelTable& table);
+void add_random_kernels(KernelTable& table);
+void add_reduce_kernels(KernelTable& table);
+void add_reduce_index_kernels(KernelTable& table);
 
 /// All of them.
 const KernelTable& cuda_kernels();
