@@ -5,6 +5,8 @@ namespace plimsoll::cuda {
 const KernelTable& cuda_kernels() {
   static const KernelTable table = [] {
     KernelTable t;
+    add_normalize_kernels(t);
+    add_optimizer_update_kernels(t);
     add_update_kernels(t);
     return t;
   }();

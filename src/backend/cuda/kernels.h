@@ -12,6 +12,8 @@ using ops::KernelContext;
 using ops::KernelTable;
 using ops::TensorView;
 
+void add_normalize_kernels(KernelTable& table);
+void add_optimizer_update_kernels(KernelTable& table);
 void add_update_kernels(KernelTable& table);
 
 /// All of them.
