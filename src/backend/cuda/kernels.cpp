@@ -6,6 +6,8 @@ const KernelTable& cuda_kernels() {
   static const KernelTable table = [] {
     KernelTable t;
     add_matmul_kernels(t);
+    add_normalize_kernels(t);
+    add_optimizer_update_kernels(t);
     add_update_kernels(t);
     add_elementwise_kernels(t);
     add_elementwise_activation_kernels(t);

@@ -13,6 +13,8 @@ using ops::KernelTable;
 using ops::TensorView;
 
 void add_matmul_kernels(KernelTable& table);
+void add_normalize_kernels(KernelTable& table);
+void add_optimizer_update_kernels(KernelTable& table);
 void add_update_kernels(KernelTable& table);
 void add_elementwise_kernels(KernelTable& table);
 void add_elementwise_activation_kernels(KernelTable& table);
