@@ -16,6 +16,8 @@ const KernelTable& cuda_kernels() {
     add_cast_kernels(t);
     add_shape_kernels(t);
     add_random_kernels(t);
+    add_reduce_kernels(t);
+    add_reduce_index_kernels(t);
     return t;
   }();
   return table;
