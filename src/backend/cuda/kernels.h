@@ -13,8 +13,13 @@ using ops::KernelTable;
 using ops::TensorView;
 
 void add_matmul_kernels(KernelTable& table);
+void add_batch_norm_kernels(KernelTable& table);
+void add_cross_entropy_kernels(KernelTable& table);
+void add_gather_kernels(KernelTable& table);
 void add_normalize_kernels(KernelTable& table);
 void add_optimizer_update_kernels(KernelTable& table);
+void add_pooling_kernels(KernelTable& table);
+void add_softmax_kernels(KernelTable& table);
 void add_update_kernels(KernelTable& table);
 void add_elementwise_kernels(KernelTable& table);
 void add_elementwise_activation_kernels(KernelTable& table);

@@ -176,9 +176,8 @@ void run_softmax(const KernelContext& k, bool log_of) {
                 to, from, lines.outer, lines.extent, log_of, all_aligned({to, from}));
       });
     } else {
-      softmax_lines<T>
-          <<<blocks_for_lines(lines), dim3(kColumns, kLanes), 0, queue_of(k)>>>(to, from, lines,
-                                                                               log_of);
+      softmax_lines<T><<<blocks_for_lines(lines), dim3(kColumns, kLanes), 0, queue_of(k)>>>(
+          to, from, lines, log_of);
     }
   });
   check_launch(log_of ? "log_softmax" : "softmax");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <math_constants.h>
+
 #include "backend/cuda/rows.cuh"
 
 namespace plimsoll::cuda {
