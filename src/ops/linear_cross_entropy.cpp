@@ -14,6 +14,7 @@
 #include <plimsoll/ops/softmax.h>
 
 #include "ops/families.h"
+#include "ops/linear_cross_entropy_chunks.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -105,6 +106,12 @@ const OpDef kLinearCrossEntropy = {
           return Kept{.outputs = 2U | (needed & 1U ? 4U : 0U) | (needed & 2U ? 8U : 0U)};
         },
     .cost = cost,
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return linear_cross_entropy_chunks(in.shape(0)[0], in.shape(0)[1], in.shape(1)[0],
+                                             in.dtype(0))
+              .total();
+        },
     .precision = Precision::compute,
 };
 

@@ -1,5 +1,6 @@
 #include "backend/cuda/gemm.h"
 
+#include <algorithm>
 #include <array>
 
 #include <plimsoll/base/error.h>
@@ -49,10 +50,7 @@ void set(cublasLtMatmulDescOpaque_t& desc, cublasLtMatmulDescAttributes_t name, 
 
 /// What the addresses of all batches are multiples of.
 std::uint32_t alignment_of(const GemmOperand& x) {
-  Bytes alignment = x.alignment;
-  const Bytes step = static_cast<Bytes>(x.step) * dtype_size(x.dtype);
-  while (alignment > 1 && step % alignment != 0) alignment /= 2;
-  return static_cast<std::uint32_t>(alignment);
+  return static_cast<std::uint32_t>(std::min(x.alignment, alignment_of_step(x.step, x.dtype)));
 }
 
 class Preference {

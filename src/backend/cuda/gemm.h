@@ -64,6 +64,15 @@ class Gemm {
   Bytes workspace_ = 0;
 };
 
+/// The alignment of matrices that start `elements` apart, the first one at a multiple of 256: a
+/// power of two up to 256.
+inline Bytes alignment_of_step(std::int64_t elements, DType dtype) {
+  const Bytes bytes = static_cast<Bytes>(elements) * dtype_size(dtype);
+  Bytes alignment = 256;
+  while (bytes % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
 /// Fills rows of a matrix: element (i, j) = row[j], or zeros where `row` is null. `stride` in
 /// elements of `dtype`.
 void fill_rows(void* to, const void* row, std::int64_t rows, std::int64_t columns,

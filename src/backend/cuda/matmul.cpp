@@ -66,14 +66,6 @@ struct ProductState final : KernelState {
   std::optional<Gemm> rest;  ///< takes what is left of `inner`
 };
 
-/// The largest power of two, up to 256, that matrices of `elements` start at multiples of.
-Bytes alignment_of(std::int64_t elements, DType dtype) {
-  const Bytes bytes = static_cast<Bytes>(elements) * dtype_size(dtype);
-  Bytes alignment = 256;
-  while (bytes % alignment != 0) alignment /= 2;
-  return alignment;
-}
-
 void choose(ProductState& state) {
   GemmSpec& s = state.spec;
   if (s.m == 0 || s.n == 0 || state.inner.extent == 0) return;
@@ -84,9 +76,9 @@ void choose(ProductState& state) {
   s.c.step = s.m * s.n;
   s.batches = std::min(state.inner.extent, kMostBatches);
   if (!state.outer.empty() || state.inner.extent > kMostBatches) {
-    s.a.alignment = alignment_of(s.m * s.k, s.a.dtype);
-    s.b.alignment = alignment_of(s.k * s.n, s.b.dtype);
-    s.c.alignment = alignment_of(s.m * s.n, s.c.dtype);
+    s.a.alignment = alignment_of_step(s.m * s.k, s.a.dtype);
+    s.b.alignment = alignment_of_step(s.k * s.n, s.b.dtype);
+    s.c.alignment = alignment_of_step(s.m * s.n, s.c.dtype);
   }
   const auto libraries = Libraries::current();
   state.main.emplace(libraries->blas(), s, kScratch);
