@@ -4,7 +4,6 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/normalize.h>
-#include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 
 namespace plimsoll::nn {
@@ -42,18 +41,7 @@ MultiHeadAttention::MultiHeadAttention(const TransformerOptions& options)
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& x) const {
-  const std::int64_t n = x.dim(0);
-  const std::int64_t tokens = x.dim(1);
-  const std::int64_t features = x.dim(2);
-  const std::int64_t size = features / heads_;
-  // [3, n, heads, tokens, size]: one copy brings all three into the order of attention.
-  const Tensor together =
-      ops::transpose(ops::reshape(qkv_(x), Shape{n, tokens, 3, heads_, size}), {2, 0, 3, 1, 4});
-  const std::vector<Tensor> parts = ops::split(together, {1, 1, 1}, 0);
-  const Shape one = {n, heads_, tokens, size};
-  const Tensor mixed = ops::attention(ops::reshape(parts[0], one), ops::reshape(parts[1], one),
-                                      ops::reshape(parts[2], one), {.causal = causal_});
-  const Tensor rows = ops::reshape(ops::transpose(mixed, {0, 2, 1, 3}), Shape{n, tokens, features});
+  const Tensor rows = ops::self_attention(qkv_(x), {.heads = heads_, .causal = causal_});
   const Tensor y = projection_(rows);
   return training() && dropout_ > 0 ? ops::dropout(y, dropout_) : y;
 }

@@ -7,6 +7,7 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/softmax.h>
 
+#include "ops/attention_shape.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
@@ -100,6 +101,10 @@ const OpDef kAttentionGrad = {
           // Scores again, then the gradients of q and k; those of the weights and of v.
           return Cost{product_flops(in, 3 * in.shape(1).dim(-1) + 2 * in.shape(2).dim(-1)),
                       bytes_of(in, out)};
+        },
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return attention_grad_workspace(attention_shape(in), in.dtype(0));
         },
     .precision = Precision::keep,
 };

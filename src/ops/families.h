@@ -34,6 +34,7 @@ Family softmax_ops();
 Family cross_entropy_ops();
 Family linear_cross_entropy_ops();
 Family attention_ops();
+Family self_attention_ops();
 Family gather_ops();
 Family optimizer_update_ops();
 

@@ -32,6 +32,7 @@ std::vector<const OpDef*> collect() {
                               cross_entropy_ops(),
                               linear_cross_entropy_ops(),
                               attention_ops(),
+                              self_attention_ops(),
                               gather_ops(),
                               optimizer_update_ops()}) {
     ops.insert(ops.end(), family.begin(), family.end());

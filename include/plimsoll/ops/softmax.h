@@ -33,4 +33,14 @@ struct AttentionOptions {
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 
+/// The same among tokens, on q, k and v as one product gives them: qkv [n, tokens, 3 * heads *
+/// size] has all heads' queries, then their keys, then their values in each token's row. The result
+/// is [n, tokens, heads * size]. Nothing is brought into another order on the way.
+struct SelfAttentionOptions {
+  std::int64_t heads = 1;
+  bool causal = false;
+  double scale = 0;
+};
+Tensor self_attention(const Tensor& qkv, const SelfAttentionOptions& options);
+
 }  // namespace plimsoll::ops

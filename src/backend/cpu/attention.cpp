@@ -12,10 +12,13 @@
 #include "backend/cpu/blas.h"
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
+#include "ops/attention_shape.h"
 
 namespace plimsoll::cpu {
 namespace {
 
+using ops::AttentionLayout;
+using ops::AttentionShape;
 using ops::KernelState;
 using ops::OpInputs;
 
@@ -24,21 +27,26 @@ constexpr std::int64_t kQueries = 128;
 constexpr std::int64_t kKeys = 256;
 constexpr std::int64_t kCausal = 64;
 
-struct AttentionShape {
-  std::int64_t heads = 1;  ///< all leading dimensions
-  std::int64_t queries = 0;
-  std::int64_t keys = 0;
-  std::int64_t size = 0;        ///< of q and k
-  std::int64_t value_size = 0;  ///< of v
-  bool causal = false;
-  double scale = 1;
+/// A block's extents.
+std::int64_t query_block(const AttentionShape& s) {
+  return std::min(s.queries, s.causal ? kCausal : kQueries);
+}
+std::int64_t key_block(const AttentionShape& s) {
+  return std::min(s.keys, s.causal ? kCausal : kKeys);
+}
 
-  std::int64_t query_block() const { return std::min(queries, causal ? kCausal : kQueries); }
-  std::int64_t key_block() const { return std::min(keys, causal ? kCausal : kKeys); }
-  /// Keys that query `i` sees: those before this one.
-  std::int64_t seen(std::int64_t i) const {
-    return causal ? std::clamp<std::int64_t>(i + 1 + keys - queries, 0, keys) : keys;
-  }
+/// The arrays that the layouts of the shape are in; what an op does not have is null.
+struct Arrays {
+  const void* q = nullptr;
+  const void* k = nullptr;
+  const void* v = nullptr;
+  void* y = nullptr;
+  void* log_sums = nullptr;
+  const void* dy = nullptr;
+  const void* d_log_sums = nullptr;
+  void* dq = nullptr;
+  void* dk = nullptr;
+  void* dv = nullptr;
 };
 
 struct AttentionState final : KernelState {
@@ -49,29 +57,16 @@ struct AttentionState final : KernelState {
   int threads = 1;
 };
 
-AttentionShape shape_of(const OpInputs& in) {
-  const Shape& q = in.shape(0);
-  AttentionShape s;
-  for (int i = 0; i < q.rank() - 2; ++i) s.heads *= q[i];
-  s.queries = q.dim(-2);
-  s.keys = in.shape(1).dim(-2);
-  s.size = q.dim(-1);
-  s.value_size = in.shape(2).dim(-1);
-  s.causal = in.attributes().flag("causal");
-  s.scale = in.attributes().number("scale");
-  return s;
-}
-
 /// With fewer units than threads, units follow each other and each product uses all threads.
-std::shared_ptr<const KernelState> prepared(const OpInputs& in, std::int64_t units,
-                                            std::int64_t slot_elements) {
+std::shared_ptr<const KernelState> prepared(const AttentionShape& shape, DType dtype,
+                                            std::int64_t units, std::int64_t slot_elements) {
   auto state = std::make_shared<AttentionState>();
-  state->shape = shape_of(in);
+  state->shape = shape;
   state->threads = compute_threads();
   state->units = units;
   state->slots = units >= state->threads ? std::max(1, state->threads) : 1;
   state->slot_elements = slot_elements;
-  const Bytes size = in.dtype(0) == DType::f64 ? sizeof(double) : sizeof(float);
+  const Bytes size = dtype == DType::f64 ? sizeof(double) : sizeof(float);
   state->workspace = static_cast<Bytes>(state->slots * slot_elements) * size;
   return state;
 }
@@ -94,21 +89,61 @@ void each_unit(const KernelContext& k, Body body) {
   });
 }
 
+/// Rows of `width` elements, `stride` apart.
+template <typename T>
+struct Rows {
+  T* data;
+  std::int64_t stride;
+};
+
 /// Rows in what T is computed in: themselves, or a copy in `space`.
 template <typename T>
-const Acc<T>* wide_rows(const T* from, std::int64_t elements, Acc<T>* space) {
+Matrix<const Acc<T>> wide_rows(Rows<const T> from, std::int64_t rows, std::int64_t width,
+                               Acc<T>* space, bool transposed = false) {
   if constexpr (std::is_same_v<T, Acc<T>>) {
-    return from;
+    return {from.data, from.stride, transposed};
   } else {
-    to_f32(from, std::is_same_v<T, BFloat16> ? DType::bf16 : DType::f16, elements, space);
-    return space;
+    const DType dtype = std::is_same_v<T, BFloat16> ? DType::bf16 : DType::f16;
+    if (from.stride == width) {
+      to_f32(from.data, dtype, rows * width, space);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        to_f32(from.data + i * from.stride, dtype, width, space + i * width);
+      }
+    }
+    return {space, width, transposed};
   }
 }
+/// Where sums of rows go: to the rows themselves, or to `space`, to be narrowed later.
 template <typename T>
-void narrow_rows(const Acc<T>* from, std::int64_t elements, T* to) {
+Rows<Acc<T>> sum_rows(Rows<T> to, std::int64_t rows, std::int64_t width, Acc<T>* space) {
+  Rows<Acc<T>> sums{space, width};
+  if constexpr (std::is_same_v<T, Acc<T>>) sums = to;
+  for (std::int64_t i = 0; i < rows; ++i)
+    std::fill_n(sums.data + i * sums.stride, width, Acc<T>(0));
+  return sums;
+}
+template <typename T>
+void narrow_rows(const Acc<T>* from, std::int64_t rows, std::int64_t width, Rows<T> to) {
   if constexpr (!std::is_same_v<T, Acc<T>>) {
-    from_f32(from, elements, to, std::is_same_v<T, BFloat16> ? DType::bf16 : DType::f16);
+    const DType dtype = std::is_same_v<T, BFloat16> ? DType::bf16 : DType::f16;
+    if (to.stride == width) return from_f32(from, rows * width, to.data, dtype);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      from_f32(from + i * width, width, to.data + i * to.stride, dtype);
+    }
   }
+}
+
+/// The rows of a unit from row `first` on.
+template <typename T>
+Rows<T> rows_at(void* array, const AttentionShape& s, const AttentionLayout& layout,
+                std::int64_t unit, std::int64_t first = 0) {
+  return {static_cast<T*>(array) + s.at(layout, unit) + first * layout.row, layout.row};
+}
+template <typename T>
+Rows<const T> rows_at(const void* array, const AttentionShape& s, const AttentionLayout& layout,
+                      std::int64_t unit, std::int64_t first = 0) {
+  return {static_cast<const T*>(array) + s.at(layout, unit) + first * layout.row, layout.row};
 }
 
 std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
@@ -116,48 +151,46 @@ std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
 }
 
 std::int64_t forward_elements(const AttentionShape& s, DType dtype) {
-  const std::int64_t rows = s.query_block();
-  std::int64_t elements = rows * s.key_block() + 2 * rows;
+  const std::int64_t rows = query_block(s);
+  std::int64_t elements = rows * key_block(s) + 2 * rows;
   if (narrow(dtype)) {
-    elements += rows * (s.size + s.value_size) + s.key_block() * (s.size + s.value_size);
+    elements += rows * (s.size + s.value_size) + key_block(s) * (s.size + s.value_size);
   }
   return elements;
 }
 
 template <typename T>
-void forward_block(const KernelContext& k, const AttentionShape& s, std::int64_t unit,
+void forward_block(const Arrays& arrays, const AttentionShape& s, std::int64_t unit,
                    Acc<T>* space) {
   using A = Acc<T>;
-  const std::int64_t blocks = blocks_of(s.queries, s.query_block());
+  const std::int64_t blocks = blocks_of(s.queries, query_block(s));
   const std::int64_t head = unit / blocks;
-  const std::int64_t q0 = unit % blocks * s.query_block();
-  const std::int64_t rows = std::min(s.query_block(), s.queries - q0);
+  const std::int64_t q0 = unit % blocks * query_block(s);
+  const std::int64_t rows = std::min(query_block(s), s.queries - q0);
   A* scores = space;
-  A* highest = scores + s.query_block() * s.key_block();
-  A* sums = highest + s.query_block();
-  A* q_space = sums + s.query_block();
-  A* out_space = q_space + s.query_block() * s.size;
-  A* k_space = out_space + s.query_block() * s.value_size;
-  A* v_space = k_space + s.key_block() * s.size;
+  A* highest = scores + query_block(s) * key_block(s);
+  A* sums = highest + query_block(s);
+  A* q_space = sums + query_block(s);
+  A* out_space = q_space + query_block(s) * s.size;
+  A* k_space = out_space + query_block(s) * s.value_size;
+  A* v_space = k_space + key_block(s) * s.size;
 
   const auto scale = static_cast<A>(s.scale);
-  const A* q = wide_rows<T>(k.in(0).as<const T>() + (head * s.queries + q0) * s.size, rows * s.size,
-                            q_space);
-  T* out = k.out(0).as<T>() + (head * s.queries + q0) * s.value_size;
-  A* sum_of_values = out_space;
-  if constexpr (std::is_same_v<T, A>) sum_of_values = out;
-  std::fill_n(sum_of_values, rows * s.value_size, A(0));
+  const Matrix<const A> q =
+      wide_rows<T>(rows_at<const T>(arrays.q, s, s.q, head, q0), rows, s.size, q_space);
+  const Rows<T> out = rows_at<T>(arrays.y, s, s.y, head, q0);
+  const Rows<A> sum_of_values = sum_rows<T>(out, rows, s.value_size, out_space);
   std::fill_n(highest, rows, -std::numeric_limits<A>::infinity());
   std::fill_n(sums, rows, A(0));
 
   const std::int64_t last = s.seen(q0 + rows - 1);
-  for (std::int64_t k0 = 0; k0 < last; k0 += s.key_block()) {
-    const std::int64_t columns = std::min(s.key_block(), last - k0);
-    const std::int64_t at = head * s.keys + k0;
-    const A* key = wide_rows<T>(k.in(1).as<const T>() + at * s.size, columns * s.size, k_space);
-    const A* value =
-        wide_rows<T>(k.in(2).as<const T>() + at * s.value_size, columns * s.value_size, v_space);
-    gemm(rows, columns, s.size, A(1), {q, s.size}, {key, s.size, true}, A(0), {scores, columns});
+  for (std::int64_t k0 = 0; k0 < last; k0 += key_block(s)) {
+    const std::int64_t columns = std::min(key_block(s), last - k0);
+    const Matrix<const A> key =
+        wide_rows<T>(rows_at<const T>(arrays.k, s, s.k, head, k0), columns, s.size, k_space, true);
+    const Matrix<const A> value =
+        wide_rows<T>(rows_at<const T>(arrays.v, s, s.v, head, k0), columns, s.value_size, v_space);
+    gemm(rows, columns, s.size, A(1), q, key, A(0), {scores, columns});
     for (std::int64_t i = 0; i < rows; ++i) {
       A* row = scores + i * columns;
       const std::int64_t seen = std::clamp<std::int64_t>(s.seen(q0 + i) - k0, 0, columns);
@@ -173,35 +206,37 @@ void forward_block(const KernelContext& k, const AttentionShape& s, std::int64_t
         if (sums[i] != A(0)) {
           const A factor = std::exp(highest[i] - top);
           sums[i] *= factor;
-          row_scale(sum_of_values + i * s.value_size, s.value_size, factor);
+          row_scale(sum_of_values.data + i * sum_of_values.stride, s.value_size, factor);
         }
         highest[i] = top;
       }
       sums[i] += row_exp(row, seen, scale, highest[i]);
     }
-    gemm(rows, s.value_size, columns, A(1), {scores, columns}, {value, s.value_size}, A(1),
-         {sum_of_values, s.value_size});
+    gemm(rows, s.value_size, columns, A(1), {scores, columns}, value, A(1),
+         {sum_of_values.data, sum_of_values.stride});
   }
-  A* log_sums = k.out(1).as<A>() + head * s.queries + q0;
+  A* log_sums = static_cast<A*>(arrays.log_sums) + head * s.queries + q0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const bool blind = s.seen(q0 + i) == 0;
     log_sums[i] = blind ? A(0) : highest[i] + std::log(sums[i]);
-    if (!blind) row_scale(sum_of_values + i * s.value_size, s.value_size, A(1) / sums[i]);
+    if (!blind) {
+      row_scale(sum_of_values.data + i * sum_of_values.stride, s.value_size, A(1) / sums[i]);
+    }
   }
-  narrow_rows<T>(sum_of_values, rows * s.value_size, out);
+  narrow_rows<T>(sum_of_values.data, rows, s.value_size, out);
 }
 
-void run_attention(const KernelContext& k) {
+void run_forward(const KernelContext& k, const Arrays& arrays) {
   const AttentionShape& s = static_cast<const AttentionState&>(*k.state).shape;
   with_float(k.in(0).dtype(), [&]<typename T>() {
     each_unit<Acc<T>>(
-        k, [&](std::int64_t unit, Acc<T>* space) { forward_block<T>(k, s, unit, space); });
+        k, [&](std::int64_t unit, Acc<T>* space) { forward_block<T>(arrays, s, unit, space); });
   });
 }
 
 std::int64_t backward_elements(const AttentionShape& s, DType dtype) {
-  const std::int64_t rows = s.query_block();
-  const std::int64_t columns = s.key_block();
+  const std::int64_t rows = query_block(s);
+  const std::int64_t columns = key_block(s);
   std::int64_t elements = 2 * rows * columns + s.queries;
   if (narrow(dtype)) {
     elements += rows * (s.size + s.value_size) + 2 * columns * (s.size + s.value_size) +
@@ -212,12 +247,12 @@ std::int64_t backward_elements(const AttentionShape& s, DType dtype) {
 
 /// The gradients of one head.
 template <typename T>
-void backward_head(const KernelContext& k, const AttentionShape& s, std::int64_t head,
+void backward_head(const Arrays& arrays, const AttentionShape& s, std::int64_t head,
                    Acc<T>* space) {
   using A = Acc<T>;
   constexpr bool kWide = std::is_same_v<T, A>;
-  const std::int64_t block_rows = s.query_block();
-  const std::int64_t block_columns = s.key_block();
+  const std::int64_t block_rows = query_block(s);
+  const std::int64_t block_columns = key_block(s);
   A* weights = space;
   A* d_scores = weights + block_rows * block_columns;
   A* deltas = d_scores + block_rows * block_columns;
@@ -230,54 +265,48 @@ void backward_head(const KernelContext& k, const AttentionShape& s, std::int64_t
   A* dq_space = dv_space + block_columns * s.value_size;
 
   const auto scale = static_cast<A>(s.scale);
-  const T* q = k.in(0).as<const T>() + head * s.queries * s.size;
-  const T* keys = k.in(1).as<const T>() + head * s.keys * s.size;
-  const T* values = k.in(2).as<const T>() + head * s.keys * s.value_size;
-  const T* y = k.in(3).as<const T>() + head * s.queries * s.value_size;
-  const A* log_sums = k.in(4).as<const A>() + head * s.queries;
-  const T* dy = k.in(5).as<const T>() + head * s.queries * s.value_size;
-  const A* d_log_sums = k.inputs.size() > 6 ? k.in(6).as<const A>() + head * s.queries : nullptr;
-  T* dq_out = k.out(0).as<T>() + head * s.queries * s.size;
-  T* dk_out = k.out(1).as<T>() + head * s.keys * s.size;
-  T* dv_out = k.out(2).as<T>() + head * s.keys * s.value_size;
+  const Rows<const T> y = rows_at<const T>(static_cast<const void*>(arrays.y), s, s.y, head);
+  const Rows<const T> dy = rows_at<const T>(arrays.dy, s, s.y, head);
+  const A* log_sums = static_cast<const A*>(arrays.log_sums) + head * s.queries;
+  const A* d_log_sums = static_cast<const A*>(arrays.d_log_sums);
+  if (d_log_sums != nullptr) d_log_sums += head * s.queries;
+  const Rows<T> dq_out = rows_at<T>(arrays.dq, s, s.q, head);
 
   // What the rows' weights share: the sum of y dy, less what comes in by the sums themselves.
   for (std::int64_t i = 0; i < s.queries; ++i) {
     A total{};
     if constexpr (kWide) {
-      total = row_dot(y + i * s.value_size, dy + i * s.value_size, s.value_size);
+      total = row_dot(y.data + i * y.stride, dy.data + i * dy.stride, s.value_size);
     } else {
       for (std::int64_t j = 0; j < s.value_size; ++j) {
-        total += static_cast<A>(y[i * s.value_size + j]) * static_cast<A>(dy[i * s.value_size + j]);
+        total +=
+            static_cast<A>(y.data[i * y.stride + j]) * static_cast<A>(dy.data[i * dy.stride + j]);
       }
     }
     deltas[i] = total - (d_log_sums == nullptr ? A(0) : d_log_sums[i]);
   }
-  A* dq = dq_space;
-  if constexpr (kWide) dq = dq_out;
-  std::fill_n(dq, s.queries * s.size, A(0));
+  const Rows<A> dq = sum_rows<T>(dq_out, s.queries, s.size, dq_space);
 
   for (std::int64_t k0 = 0; k0 < s.keys; k0 += block_columns) {
     const std::int64_t columns = std::min(block_columns, s.keys - k0);
-    const A* key = wide_rows<T>(keys + k0 * s.size, columns * s.size, k_space);
-    const A* value = wide_rows<T>(values + k0 * s.value_size, columns * s.value_size, v_space);
-    A* dk = dk_space;
-    A* dv = dv_space;
-    if constexpr (kWide) {
-      dk = dk_out + k0 * s.size;
-      dv = dv_out + k0 * s.value_size;
-    }
-    std::fill_n(dk, columns * s.size, A(0));
-    std::fill_n(dv, columns * s.value_size, A(0));
+    const Matrix<const A> key =
+        wide_rows<T>(rows_at<const T>(arrays.k, s, s.k, head, k0), columns, s.size, k_space);
+    const Matrix<const A> value = wide_rows<T>(rows_at<const T>(arrays.v, s, s.v, head, k0),
+                                               columns, s.value_size, v_space, true);
+    const Rows<T> dk_out = rows_at<T>(arrays.dk, s, s.k, head, k0);
+    const Rows<T> dv_out = rows_at<T>(arrays.dv, s, s.v, head, k0);
+    const Rows<A> dk = sum_rows<T>(dk_out, columns, s.size, dk_space);
+    const Rows<A> dv = sum_rows<T>(dv_out, columns, s.value_size, dv_space);
     for (std::int64_t q0 = 0; q0 < s.queries; q0 += block_rows) {
       const std::int64_t rows = std::min(block_rows, s.queries - q0);
       if (s.seen(q0 + rows - 1) <= k0) continue;
-      const A* query = wide_rows<T>(q + q0 * s.size, rows * s.size, q_space);
-      const A* d_out = wide_rows<T>(dy + q0 * s.value_size, rows * s.value_size, dy_space);
-      gemm(rows, columns, s.size, A(1), {query, s.size}, {key, s.size, true}, A(0),
+      const Matrix<const A> query =
+          wide_rows<T>(rows_at<const T>(arrays.q, s, s.q, head, q0), rows, s.size, q_space);
+      const Matrix<const A> d_out =
+          wide_rows<T>(rows_at<const T>(arrays.dy, s, s.y, head, q0), rows, s.value_size, dy_space);
+      gemm(rows, columns, s.size, A(1), query, {key.data, key.stride, true}, A(0),
            {weights, columns});
-      gemm(rows, columns, s.value_size, A(1), {d_out, s.value_size}, {value, s.value_size, true},
-           A(0), {d_scores, columns});
+      gemm(rows, columns, s.value_size, A(1), d_out, value, A(0), {d_scores, columns});
       for (std::int64_t i = 0; i < rows; ++i) {
         A* p = weights + i * columns;
         A* d = d_scores + i * columns;
@@ -288,39 +317,95 @@ void backward_head(const KernelContext& k, const AttentionShape& s, std::int64_t
         row_exp(p, seen, scale, log_sums[q0 + i]);
         row_softmax_grad(d, p, seen, deltas[q0 + i], scale);
       }
-      gemm(columns, s.value_size, rows, A(1), {weights, columns, true}, {d_out, s.value_size}, A(1),
-           {dv, s.value_size});
-      gemm(columns, s.size, rows, A(1), {d_scores, columns, true}, {query, s.size}, A(1),
-           {dk, s.size});
-      gemm(rows, s.size, columns, A(1), {d_scores, columns}, {key, s.size}, A(1),
-           {dq + q0 * s.size, s.size});
+      gemm(columns, s.value_size, rows, A(1), {weights, columns, true}, d_out, A(1),
+           {dv.data, dv.stride});
+      gemm(columns, s.size, rows, A(1), {d_scores, columns, true}, query, A(1),
+           {dk.data, dk.stride});
+      gemm(rows, s.size, columns, A(1), {d_scores, columns}, key, A(1),
+           {dq.data + q0 * dq.stride, dq.stride});
     }
-    narrow_rows<T>(dk, columns * s.size, dk_out + k0 * s.size);
-    narrow_rows<T>(dv, columns * s.value_size, dv_out + k0 * s.value_size);
+    narrow_rows<T>(dk.data, columns, s.size, dk_out);
+    narrow_rows<T>(dv.data, columns, s.value_size, dv_out);
   }
-  narrow_rows<T>(dq, s.queries * s.size, dq_out);
+  narrow_rows<T>(dq.data, s.queries, s.size, dq_out);
 }
 
-void run_attention_grad(const KernelContext& k) {
+void run_backward(const KernelContext& k, const Arrays& arrays) {
   const AttentionShape& s = static_cast<const AttentionState&>(*k.state).shape;
   with_float(k.in(0).dtype(), [&]<typename T>() {
     each_unit<Acc<T>>(
-        k, [&](std::int64_t unit, Acc<T>* space) { backward_head<T>(k, s, unit, space); });
+        k, [&](std::int64_t unit, Acc<T>* space) { backward_head<T>(arrays, s, unit, space); });
   });
+}
+
+/// Input `i`, or null where it was not given.
+void* optional_input(const KernelContext& k, int i) {
+  return static_cast<int>(k.inputs.size()) > i ? k.in(i).data : nullptr;
+}
+
+void run_attention(const KernelContext& k) {
+  run_forward(k, {.q = k.in(0).data,
+                  .k = k.in(1).data,
+                  .v = k.in(2).data,
+                  .y = k.out(0).data,
+                  .log_sums = k.out(1).data});
+}
+void run_attention_grad(const KernelContext& k) {
+  run_backward(k, {.q = k.in(0).data,
+                   .k = k.in(1).data,
+                   .v = k.in(2).data,
+                   .y = k.in(3).data,
+                   .log_sums = k.in(4).data,
+                   .dy = k.in(5).data,
+                   .d_log_sums = optional_input(k, 6),
+                   .dq = k.out(0).data,
+                   .dk = k.out(1).data,
+                   .dv = k.out(2).data});
+}
+void run_self_attention(const KernelContext& k) {
+  void* qkv = k.in(0).data;
+  run_forward(k, {.q = qkv, .k = qkv, .v = qkv, .y = k.out(0).data, .log_sums = k.out(1).data});
+}
+void run_self_attention_grad(const KernelContext& k) {
+  void* qkv = k.in(0).data;
+  void* dqkv = k.out(0).data;
+  run_backward(k, {.q = qkv,
+                   .k = qkv,
+                   .v = qkv,
+                   .y = k.in(1).data,
+                   .log_sums = k.in(2).data,
+                   .dy = k.in(3).data,
+                   .d_log_sums = optional_input(k, 4),
+                   .dq = dqkv,
+                   .dk = dqkv,
+                   .dv = dqkv});
+}
+
+std::shared_ptr<const KernelState> prepare_forward(const AttentionShape& s, DType dtype) {
+  return prepared(s, dtype, s.units() * blocks_of(s.queries, query_block(s)),
+                  forward_elements(s, dtype));
+}
+std::shared_ptr<const KernelState> prepare_backward(const AttentionShape& s, DType dtype) {
+  return prepared(s, dtype, s.units(), backward_elements(s, dtype));
 }
 
 }  // namespace
 
 void add_attention_kernels(KernelTable& table) {
   table.add("attention", {run_attention, [](const OpInputs& in, std::span<const TensorType>) {
-                            const AttentionShape s = shape_of(in);
-                            return prepared(in, s.heads * blocks_of(s.queries, s.query_block()),
-                                            forward_elements(s, in.dtype(0)));
+                            return prepare_forward(ops::attention_shape(in), in.dtype(0));
                           }});
   table.add("attention_grad",
             {run_attention_grad, [](const OpInputs& in, std::span<const TensorType>) {
-               const AttentionShape s = shape_of(in);
-               return prepared(in, s.heads, backward_elements(s, in.dtype(0)));
+               return prepare_backward(ops::attention_shape(in), in.dtype(0));
+             }});
+  table.add("self_attention",
+            {run_self_attention, [](const OpInputs& in, std::span<const TensorType>) {
+               return prepare_forward(ops::self_attention_shape(in), in.dtype(0));
+             }});
+  table.add("self_attention_grad",
+            {run_self_attention_grad, [](const OpInputs& in, std::span<const TensorType>) {
+               return prepare_backward(ops::self_attention_shape(in), in.dtype(0));
              }});
 }
 

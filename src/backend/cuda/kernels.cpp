@@ -5,6 +5,7 @@ namespace plimsoll::cuda {
 const KernelTable& cuda_kernels() {
   static const KernelTable table = [] {
     KernelTable t;
+    add_attention_kernels(t);
     add_linear_cross_entropy_kernels(t);
     add_matmul_kernels(t);
     add_batch_norm_kernels(t);

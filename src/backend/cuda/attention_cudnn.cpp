@@ -1,0 +1,197 @@
+#include "backend/cuda/attention.h"
+
+#if PLIMSOLL_HAS_CUDNN
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <unordered_map>
+
+#include <plimsoll/base/error.h>
+
+#include "backend/cuda/cudnn_graph.h"
+#include "backend/cuda/libraries.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+using ops::AttentionLayout;
+using ops::AttentionShape;
+
+enum Uid : std::int64_t { kQ = 1, kK, kV, kY, kLogSums, kDy, kDq, kDk, kDv };
+
+struct SdpaPlan final : Libraries::Plan {
+  fe::graph::Graph graph;
+};
+
+class Builder {
+ public:
+  Builder(const AttentionShape& shape, DType dtype, std::int64_t batches, SdpaPlan& plan)
+      : s_(shape), dtype_(cudnn_type(dtype)), batches_(batches), graph_(plan.graph) {
+    graph_.set_io_data_type(dtype_)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+  }
+
+  void forward() {
+    auto options = fe::graph::SDPA_attributes()
+                       .set_name("attention")
+                       .set_generate_stats(true)
+                       .set_attn_scale(static_cast<float>(s_.scale));
+    if (s_.causal) options.set_causal_mask(true);
+    auto [y, log_sums] =
+        graph_.sdpa(input(kQ, s_.queries, s_.size, s_.q), input(kK, s_.keys, s_.size, s_.k),
+                    input(kV, s_.keys, s_.value_size, s_.v), options);
+    output(*y, kY, s_.queries, s_.value_size, s_.y);
+    log_sums->set_output(true)
+        .set_uid(kLogSums)
+        .set_data_type(fe::DataType_t::FLOAT)
+        .set_dim({batches_, s_.heads, s_.queries, 1})
+        .set_stride({s_.heads * s_.queries, s_.queries, 1, 1});
+  }
+
+  void backward() {
+    auto options = fe::graph::SDPA_backward_attributes()
+                       .set_name("attention_grad")
+                       .set_deterministic_algorithm(true)
+                       .set_attn_scale(static_cast<float>(s_.scale));
+    if (s_.causal) options.set_causal_mask(true);
+    auto log_sums = graph_.tensor(fe::graph::Tensor_attributes()
+                                      .set_name("log_sums")
+                                      .set_uid(kLogSums)
+                                      .set_data_type(fe::DataType_t::FLOAT)
+                                      .set_dim({batches_, s_.heads, s_.queries, 1})
+                                      .set_stride({s_.heads * s_.queries, s_.queries, 1, 1}));
+    auto [dq, dk, dv] = graph_.sdpa_backward(
+        input(kQ, s_.queries, s_.size, s_.q), input(kK, s_.keys, s_.size, s_.k),
+        input(kV, s_.keys, s_.value_size, s_.v), input(kY, s_.queries, s_.value_size, s_.y),
+        input(kDy, s_.queries, s_.value_size, s_.y), log_sums, options);
+    output(*dq, kDq, s_.queries, s_.size, s_.q);
+    output(*dk, kDk, s_.keys, s_.size, s_.k);
+    output(*dv, kDv, s_.keys, s_.value_size, s_.v);
+  }
+
+ private:
+  std::vector<std::int64_t> dims(std::int64_t tokens, std::int64_t size) const {
+    return {batches_, s_.heads, tokens, size};
+  }
+  static std::vector<std::int64_t> strides(const AttentionLayout& at) {
+    return {at.batch, at.head, at.row, 1};
+  }
+  std::shared_ptr<fe::graph::Tensor_attributes> input(Uid uid, std::int64_t tokens,
+                                                      std::int64_t size,
+                                                      const AttentionLayout& at) {
+    return graph_.tensor(fe::graph::Tensor_attributes()
+                             .set_name(fmt::format("input{}", static_cast<int>(uid)))
+                             .set_uid(uid)
+                             .set_data_type(dtype_)
+                             .set_dim(dims(tokens, size))
+                             .set_stride(strides(at)));
+  }
+  void output(fe::graph::Tensor_attributes& tensor, Uid uid, std::int64_t tokens, std::int64_t size,
+              const AttentionLayout& at) const {
+    tensor.set_output(true)
+        .set_uid(uid)
+        .set_data_type(dtype_)
+        .set_dim(dims(tokens, size))
+        .set_stride(strides(at));
+  }
+
+  const AttentionShape& s_;
+  fe::DataType_t dtype_;
+  std::int64_t batches_;
+  fe::graph::Graph& graph_;
+};
+
+std::shared_ptr<const Libraries::Plan> make_plan(const FusedAttention& fused, cudnnHandle_t handle,
+                                                 Bytes limit) {
+  auto plan = std::make_shared<SdpaPlan>();
+  Builder builder(fused.shape, fused.dtype, fused.batches, *plan);
+  fused.grad ? builder.backward() : builder.forward();
+  const std::optional<Bytes> workspace = build_graph(plan->graph, handle, limit, {});
+  if (!workspace) return nullptr;
+  plan->workspace = *workspace;
+  return plan;
+}
+
+std::string key_of(const FusedAttention& f, Bytes limit) {
+  const AttentionShape& s = f.shape;
+  const auto layout = [](const AttentionLayout& at) {
+    return fmt::format("{}.{}.{}", at.batch, at.head, at.row);
+  };
+  return fmt::format("{} {} {}x{} {}x{} {} {} {} {} {} {} {} {}",
+                     f.grad ? "attention_grad" : "attention", dtype_name(f.dtype), f.batches,
+                     s.heads, s.queries, s.keys, s.size, s.causal, s.scale, layout(s.q),
+                     layout(s.k), layout(s.v), layout(s.y), limit);
+}
+
+/// Array `from`, `elements` further.
+void* at(const void* from, std::int64_t elements, DType dtype) {
+  return static_cast<std::byte*>(const_cast<void*>(from)) +
+         elements * static_cast<std::int64_t>(dtype_size(dtype));
+}
+
+}  // namespace
+
+std::optional<FusedAttention> fuse_attention(const AttentionShape& shape, DType dtype, bool grad,
+                                             std::int64_t batches, Bytes limit) {
+  FusedAttention fused{.shape = shape, .dtype = dtype, .grad = grad, .batches = batches};
+  fused.key = key_of(fused, limit);
+  const auto plan = Libraries::current()->plan(
+      fused.key, [&](cudnnHandle_t handle) { return make_plan(fused, handle, limit); });
+  if (plan == nullptr) return std::nullopt;
+  fused.workspace = plan->workspace;
+  return fused;
+}
+
+void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arrays,
+                         void* workspace, cudaStream_t stream) {
+  const AttentionShape& s = fused.shape;
+  const auto libraries = Libraries::current();
+  // Another device than the one it was prepared on makes a plan of its own.
+  const auto plan = libraries->plan(
+      fused.key, [&](cudnnHandle_t handle) { return make_plan(fused, handle, fused.workspace); });
+  if (plan == nullptr) throw DeviceError("[attention] was prepared for another kind of device");
+  const auto& graph = static_cast<const SdpaPlan&>(*plan).graph;
+  for (std::int64_t b = 0; b < s.batches; b += fused.batches) {
+    const auto array = [&](const void* from, const AttentionLayout& layout) {
+      return at(from, layout.start + b * layout.batch, fused.dtype);
+    };
+    std::unordered_map<std::int64_t, void*> pack = {
+        {kQ, array(arrays.q, s.q)},
+        {kK, array(arrays.k, s.k)},
+        {kV, array(arrays.v, s.v)},
+        {kY, array(arrays.y, s.y)},
+        {kLogSums, at(arrays.log_sums, b * s.heads * s.queries, DType::f32)}};
+    if (fused.grad) {
+      pack.insert({{kDy, array(arrays.dy, s.y)},
+                   {kDq, array(arrays.dq, s.q)},
+                   {kDk, array(arrays.dk, s.k)},
+                   {kDv, array(arrays.dv, s.v)}});
+    }
+    libraries->with_cudnn(stream, [&](cudnnHandle_t handle) {
+      run_graph(graph, handle, pack, workspace, "attention");
+    });
+  }
+}
+
+}  // namespace plimsoll::cuda
+
+#else
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::cuda {
+
+std::optional<FusedAttention> fuse_attention(const ops::AttentionShape&, DType, bool, std::int64_t,
+                                             Bytes) {
+  return std::nullopt;
+}
+void run_fused_attention(const FusedAttention&, const AttentionArrays&, void*, cudaStream_t) {
+  throw InternalError("[attention] there is no cuDNN");
+}
+
+}  // namespace plimsoll::cuda
+
+#endif

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <plimsoll/ops/op_def.h>
+
+namespace plimsoll::ops {
+
+/// Where the rows of one of attention's matrices are, in elements: that of batch b, head h and
+/// token t starts at start + b * batch + h * head + t * row. Its elements follow each other.
+struct AttentionLayout {
+  std::int64_t start = 0;
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t row = 0;
+};
+
+/// The extents of attention and self_attention, read off shapes and attributes. Gradients are laid
+/// out as what they are by; the logarithms of sums are [batches, heads, queries].
+struct AttentionShape {
+  std::int64_t batches = 1;
+  std::int64_t heads = 1;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t size = 0;        ///< of q and k
+  std::int64_t value_size = 0;  ///< of v
+  bool causal = false;
+  double scale = 1;
+  AttentionLayout q;
+  AttentionLayout k;
+  AttentionLayout v;
+  AttentionLayout y;
+
+  /// Batches times heads.
+  std::int64_t units() const { return batches * heads; }
+  /// The first element of unit `u`, which is head u % heads of batch u / heads.
+  std::int64_t at(const AttentionLayout& layout, std::int64_t u) const {
+    return layout.start + u / heads * layout.batch + u % heads * layout.head;
+  }
+  /// Keys that query `i` sees: those before this one.
+  std::int64_t seen(std::int64_t i) const {
+    return causal ? std::clamp<std::int64_t>(i + 1 + keys - queries, 0, keys) : keys;
+  }
+};
+
+/// Of attention and attention_grad: q, k, v [..., heads, tokens, size].
+inline AttentionShape attention_shape(const OpInputs& in) {
+  const Shape& q = in.shape(0);
+  AttentionShape s;
+  if (q.rank() > 2) s.heads = q.dim(-3);
+  for (int i = 0; i < q.rank() - 3; ++i) s.batches *= q[i];
+  s.queries = q.dim(-2);
+  s.keys = in.shape(1).dim(-2);
+  s.size = q.dim(-1);
+  s.value_size = in.shape(2).dim(-1);
+  s.causal = in.attributes().flag("causal");
+  s.scale = in.attributes().number("scale");
+  const auto dense = [&](std::int64_t tokens, std::int64_t size) {
+    return AttentionLayout{0, s.heads * tokens * size, tokens * size, size};
+  };
+  s.q = dense(s.queries, s.size);
+  s.k = dense(s.keys, s.size);
+  s.v = dense(s.keys, s.value_size);
+  s.y = dense(s.queries, s.value_size);
+  return s;
+}
+
+/// Of self_attention and its gradient: qkv [n, tokens, 3 * heads * size].
+inline AttentionShape self_attention_shape(const OpInputs& in) {
+  const Shape& qkv = in.shape(0);
+  AttentionShape s;
+  s.batches = qkv[0];
+  s.heads = in.attributes().integer("heads");
+  s.queries = s.keys = qkv[1];
+  const std::int64_t features = qkv[2] / 3;
+  s.size = s.value_size = features / s.heads;
+  s.causal = in.attributes().flag("causal");
+  s.scale = in.attributes().number("scale");
+  const auto part = [&](std::int64_t which) {
+    return AttentionLayout{which * features, s.queries * 3 * features, s.size, 3 * features};
+  };
+  s.q = part(0);
+  s.k = part(1);
+  s.v = part(2);
+  s.y = {0, s.queries * features, s.size, features};
+  return s;
+}
+
+// What a GPU's kernels need, as a function of the shape alone.
+
+/// Whether a library's fused kernels are tried: 16 bits, heads of a size they take, and a mask
+/// whose diagonal begins in the corner.
+inline bool fused_attention(const AttentionShape& s, DType dtype) {
+  return (dtype == DType::f16 || dtype == DType::bf16) && s.size == s.value_size && s.size >= 64 &&
+         s.size <= 128 && s.size % 8 == 0 && s.queries >= 16 && s.keys >= 16 &&
+         (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
+}
+
+/// Bytes that the fused gradient may take for `batches` of them. Deterministic ones keep the
+/// gradients of all scores in 16 bits, besides a number for each query; a little more is allowed.
+inline Bytes fused_attention_grad_workspace(const AttentionShape& s, std::int64_t batches) {
+  const auto tiles = [](std::int64_t tokens) { return (tokens + 127) / 128 * 128; };
+  const auto units = static_cast<Bytes>(batches * s.heads);
+  const Bytes scores = units * static_cast<Bytes>(tiles(s.queries) * tiles(s.keys)) * 2;
+  return align_up(scores + scores / 16 + units * static_cast<Bytes>(tiles(s.queries)) * 8 + MiB(2),
+                  256);
+}
+
+/// How many batches the fused gradient takes at a time: as many as keep its workspace small, and a
+/// divisor of all.
+inline std::int64_t fused_attention_grad_batches(const AttentionShape& s) {
+  constexpr Bytes kMost = MiB(128);
+  std::int64_t best = 1;
+  for (std::int64_t n = 1; n <= s.batches; ++n) {
+    if (fused_attention_grad_workspace(s, n) > kMost) break;
+    if (s.batches % n == 0) best = n;
+  }
+  return best;
+}
+
+/// Bytes of the plain kernels' gradient: a number for each query.
+inline Bytes plain_attention_grad_workspace(const AttentionShape& s, DType dtype) {
+  return static_cast<Bytes>(s.units() * s.queries) * (dtype == DType::f64 ? 8 : 4);
+}
+
+inline Bytes attention_grad_workspace(const AttentionShape& s, DType dtype) {
+  const Bytes plain = plain_attention_grad_workspace(s, dtype);
+  if (!fused_attention(s, dtype)) return plain;
+  return std::max(plain, fused_attention_grad_workspace(s, fused_attention_grad_batches(s)));
+}
+
+}  // namespace plimsoll::ops
