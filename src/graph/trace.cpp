@@ -121,6 +121,17 @@ std::vector<Tensor> Tracer::call(const ops::OpCall& call) {
   return results;
 }
 
+Tensor Tracer::before_widening(const Tensor& tensor) {
+  const ValueId id = find(tensor);
+  if (id == kNone || graph_.value(id).producer == kNone) return tensor;
+  const Node& producer = graph_.node(graph_.value(id).producer);
+  if (producer.op->name != "cast" || !is_floating(tensor.dtype())) return tensor;
+  const ValueId from = producer.inputs.front();
+  const DType dtype = graph_.value(from).type.dtype;
+  const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
+  return narrow && dtype_size(tensor.dtype()) > dtype_size(dtype) ? tensor_for(from) : tensor;
+}
+
 Graph Tracer::finish() const { return graph_.pruned(); }
 
 }  // namespace plimsoll::graph

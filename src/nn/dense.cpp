@@ -17,12 +17,7 @@ Dense::Dense(std::int64_t in, std::int64_t out, const DenseOptions& options)
 
 Tensor Dense::forward(const Tensor& x) const {
   const Tensor bias = bias_ != nullptr ? bias_->tensor() : Tensor();
-  if (!transposed_) return ops::linear(x, weight_, bias);
-  // Two dimensions, so that the weight's gradient is one product and not one for each of a batch.
-  const Tensor rows = x.rank() == 2 ? x : ops::reshape(x, std::vector<std::int64_t>{-1, x.dim(-1)});
-  Tensor y = ops::matmul(rows, weight_);
-  if (bias.defined()) y = ops::add(y, ops::cast(bias, y.dtype()));
-  return x.rank() == 2 ? y : ops::reshape(y, x.shape().with_dim(x.rank() - 1, y.dim(1)));
+  return ops::linear(x, weight_, bias, {.transposed = transposed_});
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t features, double deviation)

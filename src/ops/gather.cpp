@@ -9,6 +9,7 @@
 
 #include "ops/axis.h"
 #include "ops/families.h"
+#include "ops/scatter_workspace.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -76,6 +77,11 @@ const OpDef kScatterAdd = {
           g.set(0, gather(g.grad(), g.input(1), static_cast<int>(g.attributes().integer("axis"))));
         },
     .kept = [](std::uint32_t) { return Kept{.inputs = 2}; },
+    .workspace =
+        [](const OpInputs& inputs, std::span<const TensorType> outputs) {
+          const auto axis = static_cast<int>(inputs.attributes().integer("axis"));
+          return ScatterWorkspace::of(inputs[1].elements(), outputs[0].shape[axis]).total();
+        },
 };
 
 const OpDef kOneHot = {

@@ -77,25 +77,32 @@ const OpDef kMatmul = {
     .precision = Precision::compute,
 };
 
+/// Which of the weight's dimensions is the features'.
+int inner_of(const Attributes& attributes) {
+  return attributes.has("transposed") && attributes.flag("transposed") ? 0 : 1;
+}
+
 std::vector<TensorType> linear_types(const OpInputs& inputs) {
   inputs.require_same_dtype();
   inputs.require_rank(1, 2);
   const Shape& x = inputs.shape(0);
   const Shape& weight = inputs.shape(1);
+  const int inner = inner_of(inputs.attributes());
   if (x.rank() < 1) inputs.fail("x needs at least one dimension");
-  if (x.dim(-1) != weight[1]) {
-    inputs.fail(
-        fmt::format("x has {} features, the weight [out,in] takes {}", x.dim(-1), weight[1]));
+  if (x.dim(-1) != weight[inner]) {
+    inputs.fail(fmt::format("x has {} features, the weight {} takes {}", x.dim(-1),
+                            inner == 1 ? "[out,in]" : "[in,out]", weight[inner]));
   }
-  if (inputs.count() > 2 && inputs.shape(2) != Shape{weight[0]}) {
-    inputs.fail(fmt::format("the bias must be [{}]", weight[0]));
+  const std::int64_t out = weight[1 - inner];
+  if (inputs.count() > 2 && inputs.shape(2) != Shape{out}) {
+    inputs.fail(fmt::format("the bias must be [{}]", out));
   }
-  return {{inputs.dtype(0), x.with_dim(-1, weight[0])}};
+  return {{inputs.dtype(0), x.with_dim(-1, out)}};
 }
 
 Cost linear_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
   Cost cost;
-  const auto inner = static_cast<double>(inputs.shape(1)[1]);
+  const auto inner = static_cast<double>(inputs.shape(1)[inner_of(inputs.attributes())]);
   cost.flops = 2.0 * static_cast<double>(outputs[0].elements()) * inner;
   cost.bytes = static_cast<double>(outputs[0].bytes());
   for (const TensorType& type : inputs.types()) cost.bytes += static_cast<double>(type.bytes());
@@ -111,12 +118,16 @@ Tensor as_rows(const Tensor& x) {
 }
 
 void linear_gradient(GradientContext& g) {
+  const bool transposed = inner_of(g.attributes()) == 0;
   if (g.needs(1)) {
-    g.set(1, matmul(as_rows(g.grad()), as_rows(g.input(0)), {.transpose_a = true}));
+    const Tensor dy = as_rows(g.grad());
+    const Tensor x = as_rows(g.input(0));
+    g.set(1,
+          transposed ? matmul(x, dy, {.transpose_a = true}) : matmul(dy, x, {.transpose_a = true}));
   }
   if (g.input_count() > 2 && g.needs(2)) g.set(2, sum(as_rows(g.grad()), {.axes = {0}}));
   if (g.needs(0)) {
-    const Tensor dx = matmul(as_rows(g.grad()), g.input(1));
+    const Tensor dx = matmul(as_rows(g.grad()), g.input(1), {.transpose_b = transposed});
     g.set(0, reshape(dx, g.input_type(0).shape));
   }
 }
@@ -124,7 +135,7 @@ void linear_gradient(GradientContext& g) {
 const OpDef kLinear = {
     .name = "linear",
     .family = "matmul",
-    .summary = "x times the transpose of a weight [out,in], plus a bias",
+    .summary = "x times the transpose of a weight [out,in], or times one [in,out], plus a bias",
     .inputs = 2,
     .optional_inputs = 1,
     .dtypes = kFloats,
@@ -149,8 +160,9 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
                   {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  return call_one(kLinear, {x, weight, bias});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const LinearOptions& options) {
+  return call_one(kLinear, {x, weight, bias}, {{"transposed", options.transposed}});
 }
 
 }  // namespace plimsoll::ops

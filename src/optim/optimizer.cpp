@@ -73,9 +73,11 @@ void Optimizer::materialize(const Device& device) {
                         : s.tensor);
   }
   for (std::size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(fresh[i]);
+  written_to_ = nullptr;
 }
 
 void Optimizer::release() {
+  written_to_ = nullptr;
   for (State& s : state_) {
     if (!s.tensor.is_symbolic()) s = declare(s.name, s.tensor.type());
   }
@@ -85,9 +87,18 @@ void Optimizer::begin_step() {
   if (state_.empty() || state_[kRate].tensor.is_symbolic()) {
     throw InvalidArgument("[Optimizer::begin_step] its state has no data; materialize it first");
   }
-  const std::array value = {static_cast<float>(rate())};
-  state_[kRate].tensor.copy_from(std::span<const float>(value));
+  if (rate_changes()) {
+    const std::array value = {static_cast<float>(rate())};
+    state_[kRate].tensor.copy_from(std::span<const float>(value));
+    written_rate_ = value[0];
+    written_to_ = state_[kRate].tensor.raw_data();
+  }
   ++host_step_;
+}
+
+bool Optimizer::rate_changes() const {
+  return written_rate_ != static_cast<float>(rate()) ||
+         written_to_ != state_[kRate].tensor.raw_data();
 }
 
 const Group* Optimizer::group_of(const nn::Parameter& parameter) const {

@@ -1,5 +1,7 @@
 #include <plimsoll/plan/executor.h>
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
@@ -62,32 +64,38 @@ struct Executor::State {
     return {const_cast<void*>(tensor.raw_data()), value.type};
   }
 
-  /// Gives every task and the copies of the outputs to the device.
-  void submit(const ops::RandomKey& random) {
-    for (std::size_t t = 0; t < launches.size(); ++t) {
-      const Launch& launch = launches[t];
-      bool work = launch.node->op->writes != 0;
-      for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
-      if (check != nullptr) check->before(t);
-      if (work) {
-        launch.kernel->run({.outputs = launch.outputs,
-                            .inputs = launch.inputs,
-                            .attributes = launch.node->attributes,
-                            .state = launch.prepared.get(),
-                            .workspace = launch.workspace,
-                            .queue = queue,
-                            .random = random,
-                            .random_at = key});
-      }
-      if (check != nullptr) {
-        device.synchronize(stream);
-        check->after(t);
-      }
+  void launch(std::size_t task, const ops::RandomKey& random) {
+    const Launch& launch = launches[task];
+    bool work = launch.node->op->writes != 0;
+    for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
+    if (check != nullptr) check->before(task);
+    if (work) {
+      launch.kernel->run({.outputs = launch.outputs,
+                          .inputs = launch.inputs,
+                          .attributes = launch.node->attributes,
+                          .state = launch.prepared.get(),
+                          .workspace = launch.workspace,
+                          .queue = queue,
+                          .random = random,
+                          .random_at = key});
     }
+    if (check != nullptr) {
+      device.synchronize(stream);
+      check->after(task);
+    }
+  }
+
+  void copy_outputs() {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (outputs[i].elements() == 0) continue;
       device.copy(outputs[i].raw_mutable_data(), results[i].data, outputs[i].nbytes(), stream);
     }
+  }
+
+  /// Gives every task and the copies of the outputs to the device.
+  void submit(const ops::RandomKey& random) {
+    for (std::size_t t = 0; t < launches.size(); ++t) launch(t, random);
+    copy_outputs();
   }
 
   Plan plan;
@@ -182,7 +190,7 @@ Executor::~Executor() {
   }
 }
 
-void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) {
+void Executor::begin(std::span<const Tensor> feeds, const ops::RandomKey& random) {
   State& s = *state_;
   if (feeds.size() != s.inputs.size()) {
     throw InvalidArgument(
@@ -195,7 +203,6 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
                                         s.inputs[i].type.to_string(), feeds[i].type().to_string()));
     }
   }
-  const DeviceScope current(s.device);
   if (s.check != nullptr) s.check->begin();
   s.feeding.clear();
   for (std::size_t i = 0; i < feeds.size(); ++i) {
@@ -207,6 +214,12 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
   if (s.key != nullptr) {
     s.device.copy(const_cast<ops::RandomKey*>(s.key), &random, sizeof(random), s.stream);
   }
+}
+
+void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) {
+  State& s = *state_;
+  const DeviceScope current(s.device);
+  begin(feeds, random);
   // The first step runs as it is, so that libraries load what they need; then it is recorded.
   if (++s.runs == 2 && s.check == nullptr) {
     s.recording = s.device.record(s.stream, [&] { s.submit(random); });
@@ -216,6 +229,24 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
   } else {
     s.submit(random);
   }
+}
+
+std::vector<double> Executor::run_timed(std::span<const Tensor> feeds,
+                                        const ops::RandomKey& random) {
+  using Clock = std::chrono::steady_clock;
+  State& s = *state_;
+  const DeviceScope current(s.device);
+  begin(feeds, random);
+  wait();
+  std::vector<double> seconds;
+  for (std::size_t t = 0; t < s.launches.size(); ++t) {
+    const Clock::time_point began = Clock::now();
+    s.launch(t, random);
+    wait();
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - began).count());
+  }
+  s.copy_outputs();
+  return seconds;
 }
 
 void Executor::wait() const { state_->device.synchronize(state_->stream); }

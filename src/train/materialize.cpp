@@ -6,7 +6,7 @@
 
 #include <plimsoll/base/error.h>
 
-#include "train/trainer_impl.h"
+#include "train/step_runner.h"
 
 namespace plimsoll::train {
 namespace {
@@ -35,6 +35,8 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
     if (memory->serves(plan)) return *memory;
     throw InvalidArgument("[Trainer] fit() is running with another plan; use that one meanwhile");
   }
+  // A step of Trainer::step may still run in the memory, and its executors know where it is.
+  stepper.reset();
   if (memory != nullptr && memory->serves(plan)) {
     memory->replan(plan);
     return *memory;
@@ -91,6 +93,7 @@ void Trainer::release() {
   impl_->optimizer.release();
   impl_->optimizer.set_step(0);
   if (impl_->loss_scale) impl_->loss_scale.emplace(*impl_->options.precision.loss_scale);
+  impl_->stepper.reset();
   impl_->memory.reset();
 }
 

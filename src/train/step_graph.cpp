@@ -152,6 +152,10 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
     enable = result.finite;
   }
   clip(found, rules);
+  // Updates widen a gradient themselves: no need to write and read it once more.
+  for (Tensor& g : found) {
+    if (g.defined()) g = tracer.before_widening(g);
+  }
   optimizer.apply(found, enable);
   if (average != nullptr) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -33,6 +33,11 @@ std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) con
   }
   const Tensor& x = element[0].tensor();
   const Tensor& y = element[1].tensor();
+  check(x, y);
+  return {x, y};
+}
+
+void StepRunner::check(const Tensor& x, const Tensor& y) const {
   const TensorType input = trainer_.model->input_type(x.dim(0));
   const TensorType target = trainer_.model->target_type(x.dim(0));
   if (x.type() != input || y.type() != target) {
@@ -40,7 +45,6 @@ std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) con
                                       x.type().to_string(), y.type().to_string(), input.to_string(),
                                       target.to_string()));
   }
-  return {x, y};
 }
 
 StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
@@ -64,23 +68,48 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   return running_.emplace(std::pair{kind, batch}, std::move(made)).first->second;
 }
 
-float StepRunner::train(const data::Element& element, std::uint64_t step) {
-  const auto [x, y] = parts_of(element);
+void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step) {
+  check(x, y);
   Running& now = running(Phase::Kind::train, x.dim(0));
-  const std::int64_t parts = now.phase->parts;
-  const std::int64_t micro = now.phase->batch / parts;
-  double sum = 0;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const std::size_t which = part == 0 ? 0 : part + 1 == parts ? now.steps.size() - 1 : 1;
+  parts_ = now.phase->parts;
+  before_ = 0;
+  const std::int64_t micro = now.phase->batch / parts_;
+  for (std::int64_t part = 0; part < parts_; ++part) {
+    if (part > 0) before_ += static_cast<double>(last_->outputs().front().item<float>());
+    const std::size_t which = part == 0 ? 0 : part + 1 == parts_ ? now.steps.size() - 1 : 1;
     const std::array feeds = {x.slice(0, part * micro, (part + 1) * micro),
                               y.slice(0, part * micro, (part + 1) * micro)};
-    plan::Executor& executor = *now.steps[which];
-    executor.run(feeds, {.seed = trainer_.options.seed,
-                         .step = step,
-                         .micro_batch = static_cast<std::uint32_t>(part)});
-    sum += static_cast<double>(executor.outputs().front().item<float>());
+    now.steps[which]->run(feeds, {.seed = trainer_.options.seed,
+                                  .step = step,
+                                  .micro_batch = static_cast<std::uint32_t>(part)});
+    last_ = now.steps[which].get();
   }
-  return static_cast<float>(sum / static_cast<double>(parts));
+}
+
+std::vector<double> StepRunner::submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step) {
+  check(x, y);
+  Running& now = running(Phase::Kind::train, x.dim(0));
+  if (now.phase->parts != 1) throw InvalidArgument("[profile] the batch is split into parts");
+  parts_ = 1;
+  before_ = 0;
+  last_ = now.steps.front().get();
+  const std::array feeds = {x, y};
+  return now.steps.front()->run_timed(feeds, {.seed = trainer_.options.seed, .step = step});
+}
+
+float StepRunner::loss() const {
+  const double sum = before_ + static_cast<double>(last_->outputs().front().item<float>());
+  return static_cast<float>(sum / static_cast<double>(parts_));
+}
+
+void StepRunner::wait() const {
+  if (last_ != nullptr) last_->wait();
+}
+
+float StepRunner::train(const data::Element& element, std::uint64_t step) {
+  const auto [x, y] = parts_of(element);
+  submit(x, y, step);
+  return loss();
 }
 
 std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
@@ -101,6 +130,7 @@ std::optional<TrainingPlan> StepRunner::replanned(Bytes range) {
 }
 
 void StepRunner::use(const TrainingPlan& plan) {
+  last_ = nullptr;
   running_.clear();
   phases_.clear();
   memory_.replan(plan);

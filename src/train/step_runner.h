@@ -21,6 +21,13 @@ class StepRunner {
   /// One step; the loss is the mean over the batch. Throws InvalidArgument for a batch that is not
   /// as the model wants it.
   float train(const data::Element& element, std::uint64_t step);
+  /// The same in two halves: on a GPU, submit() returns while the step runs, and loss() waits.
+  void submit(const Tensor& x, const Tensor& y, std::uint64_t step);
+  float loss() const;
+  /// submit() for a batch that is not split, with the seconds of each task of `timed()`.
+  std::vector<double> submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step);
+  /// Until no step is running.
+  void wait() const;
   /// Adds the outputs of an evaluation, times the batch's size, to `sums`. Returns that size.
   std::int64_t evaluate(const data::Element& element, Metrics& sums);
 
@@ -35,12 +42,16 @@ class StepRunner {
   };
   Running& running(Phase::Kind kind, std::int64_t batch);
   std::pair<Tensor, Tensor> parts_of(const data::Element& element) const;
+  void check(const Tensor& x, const Tensor& y) const;
 
   Trainer::Impl& trainer_;
   TrainingMemory& memory_;
   PlanSearch search_;
   std::map<std::pair<Phase::Kind, std::int64_t>, Running> running_;
   std::vector<std::unique_ptr<Phase>> phases_;
+  const plan::Executor* last_ = nullptr;  ///< of the last training step
+  double before_ = 0;                     ///< losses of its earlier parts
+  std::int64_t parts_ = 1;
 };
 
 /// Sums over elements as means.

@@ -7,10 +7,15 @@
 
 namespace plimsoll::train {
 
+class StepRunner;
+
 /// What a trainer is made of, for the files that do its work.
 class Trainer::Impl {
  public:
   Impl(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer, const TrainerOptions& options);
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
 
   PersistentState persistent(bool split) const;
   StepRules rules() const;
@@ -20,6 +25,9 @@ class Trainer::Impl {
   /// Memory for the plan, with values in it; while fit() runs, the memory it runs in.
   TrainingMemory& memory_for(const TrainingPlan& plan);
 
+  /// Ready for a step by hand.
+  StepRunner& stepping(const TrainingPlan& plan);
+
   std::unique_ptr<nn::Model> model;
   optim::Optimizer optimizer;
   TrainerOptions options;
@@ -27,6 +35,7 @@ class Trainer::Impl {
   std::vector<optim::State> average;    ///< empty: none
   std::vector<optim::State> gradients;  ///< sums over micro-batches, used if a plan splits
   std::unique_ptr<TrainingMemory> memory;
+  std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`
   bool fitting = false;
 };
 

@@ -51,6 +51,12 @@ bool TrainingMemory::serves(const TrainingPlan& plan) const {
   return true;
 }
 
+bool TrainingMemory::holds(const TrainingPlan& plan) const {
+  return plan.target && *plan.target == parent_ && plan.range == plan_.range &&
+         !plan.phases.empty() && !plan_.phases.empty() &&
+         plan.phases.front().steps == plan_.phases.front().steps;
+}
+
 void TrainingMemory::replan(const TrainingPlan& plan) {
   if (plan.range == range_->size()) {
     plan_ = plan;

@@ -31,6 +31,9 @@ class TrainingMemory {
   /// True if this memory serves `plan` as it is, or with another range.
   bool serves(const TrainingPlan& plan) const;
 
+  /// True if its plan is this one, or a copy of it.
+  bool holds(const TrainingPlan& plan) const;
+
   /// Lets the range go and takes that of `plan`, which is like the one before but for its phases.
   /// Executors made before must be gone. Throws OutOfMemory; then the old range is taken again.
   void replan(const TrainingPlan& plan);

@@ -19,14 +19,18 @@
 
 #include "ops/eager.h"
 #include "support/op_cases.h"
+#include "support/op_checks.h"
 
 namespace plimsoll {
 namespace {
 
 using ops::OpDef;
+using test::allowed;
 using test::as_doubles;
+using test::expect_near;
 using test::from_doubles;
 using test::OpCase;
+using test::same_bits;
 
 std::vector<const OpCase*> cases_of(std::string_view op) {
   std::vector<const OpCase*> cases;
@@ -41,45 +45,6 @@ std::vector<Tensor> cloned(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> copies;
   for (const Tensor& t : tensors) copies.push_back(t.clone(test::op_cases_device(), {}));
   return copies;
-}
-
-/// What a result may differ by, as a share of the largest value around.
-double allowed(DType dtype) {
-  switch (dtype) {
-    case DType::f64:
-      return 1e-12;
-    case DType::f32:
-      return 2e-6;
-    case DType::f16:
-      return 2e-3;
-    case DType::bf16:
-      return 1.2e-2;
-    default:
-      return 0;
-  }
-}
-
-void expect_near(const std::vector<double>& actual, const std::vector<double>& expected,
-                 double share, const std::string& what) {
-  ASSERT_EQ(actual.size(), expected.size()) << what;
-  double largest = 1e-3;
-  for (const double e : expected) {
-    if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
-  }
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double e = expected[i];
-    const double a = actual[i];
-    if (std::isnan(e) ? std::isnan(a) : (a == e || std::abs(a - e) <= share * largest)) continue;
-    ADD_FAILURE() << what << ": element " << i << " is " << a << ", expected " << e;
-    return;
-  }
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.contiguous();
-  const Tensor y = b.contiguous();
-  return x.type() == y.type() &&
-         (x.nbytes() == 0 || std::memcmp(x.raw_data(), y.raw_data(), x.nbytes()) == 0);
 }
 
 /// The same values with a gap after each element of the last dimension.

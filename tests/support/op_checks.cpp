@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include <gtest/gtest.h>
+
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
 
@@ -33,6 +35,37 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor y = b.contiguous();
   return x.type() == y.type() &&
          (x.nbytes() == 0 || std::memcmp(x.raw_data(), y.raw_data(), x.nbytes()) == 0);
+}
+
+double allowed(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return 1e-12;
+    case DType::f32:
+      return 2e-6;
+    case DType::f16:
+      return 2e-3;
+    case DType::bf16:
+      return 1.2e-2;
+    default:
+      return 0;
+  }
+}
+
+void expect_near(const std::vector<double>& actual, const std::vector<double>& expected,
+                 double share, const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  double largest = 1e-3;
+  for (const double e : expected) {
+    if (std::isfinite(e)) largest = std::max(largest, std::abs(e));
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double e = expected[i];
+    const double a = actual[i];
+    if (std::isnan(e) ? std::isnan(a) : (a == e || std::abs(a - e) <= share * largest)) continue;
+    ADD_FAILURE() << what << ": element " << i << " is " << a << ", expected " << e;
+    return;
+  }
 }
 
 double distance(const Tensor& a, const Tensor& b) {

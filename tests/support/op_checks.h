@@ -17,6 +17,13 @@ Tensor random_indices(const Shape& shape, std::int64_t below, std::uint64_t seed
 /// Same dtype, shape and bytes.
 bool same_bits(const Tensor& a, const Tensor& b);
 
+/// What a result in `dtype` may differ by, as a share of the largest value around.
+double allowed(DType dtype);
+/// Fails the test, naming `what` and the first element that is further away than `share` of the
+/// largest finite expected value.
+void expect_near(const std::vector<double>& actual, const std::vector<double>& expected,
+                 double share, const std::string& what);
+
 /// The largest absolute difference; infinite if shapes differ or a NaN stands alone.
 double distance(const Tensor& a, const Tensor& b);
 

@@ -13,7 +13,12 @@ struct MatmulOptions {
 /// f64) and rounds once.
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
 
+struct LinearOptions {
+  bool transposed = false;  ///< the weight is [in, out]
+};
+
 /// x [..., in] times the transpose of weight [out, in], plus bias [out] if it is defined.
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const LinearOptions& options = {});
 
 }  // namespace plimsoll::ops

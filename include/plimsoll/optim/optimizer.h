@@ -80,7 +80,10 @@ class Optimizer {
 
   /// Everything that persists: the rate, the step, and the rule's.
   const std::vector<State>& state() const { return state_; }
-  std::vector<State>& state() { return state_; }
+  std::vector<State>& state() {
+    written_to_ = nullptr;
+    return state_;
+  }
   Bytes state_bytes() const;
 
   /// Allocates all state that has no data, zeroed, tagged `optimizer`. Throws OutOfMemory and is
@@ -90,12 +93,18 @@ class Optimizer {
 
   /// Steps begun so far. set_step() is for going on from a checkpoint.
   std::int64_t step() const { return host_step_; }
-  void set_step(std::int64_t step) { host_step_ = step; }
+  void set_step(std::int64_t step) {
+    host_step_ = step;
+    written_to_ = nullptr;
+  }
   /// The learning rate of the step that comes next.
   double rate() const { return schedule_.at(host_step_); }
 
-  /// Writes the learning rate of the next step for apply() to read, and counts the step.
+  /// Writes the learning rate of the next step for apply() to read, unless it is there already, and
+  /// counts the step.
   void begin_step();
+  /// Whether begin_step() would write.
+  bool rate_changes() const;
 
   /// Writes state and parameters. Undefined gradients leave their parameter as it is. With
   /// `enable`, a bool scalar, nothing at all is written where it is false. Throws InvalidArgument
@@ -118,6 +127,8 @@ class Optimizer {
   std::vector<const nn::Parameter*> parameters_;
   std::vector<State> state_;  ///< rate, step, then those of each parameter in turn
   std::int64_t host_step_ = 0;
+  float written_rate_ = -1;
+  const void* written_to_ = nullptr;  ///< where it was written; elsewhere it must be written again
 };
 
 /// Makes all state of `optimizer` persistent values of the trace.

@@ -44,6 +44,9 @@ class Executor {
   /// recorded, and later ones replay it.
   void run(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
+  /// A step like any other that waits after every task: the seconds that each of plan().tasks took.
+  std::vector<double> run_timed(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
+
   /// Until the last step is done.
   void wait() const;
   /// The graph's outputs as the last step left them, which it waits for; the next one overwrites
@@ -53,6 +56,7 @@ class Executor {
 
  private:
   struct State;
+  void begin(std::span<const Tensor> feeds, const ops::RandomKey& random);
   std::unique_ptr<State> state_;
 };
 

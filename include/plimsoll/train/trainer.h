@@ -154,6 +154,17 @@ class Trainer {
     return fit(plan, train, std::nullopt, options);
   }
 
+  /// One step on a batch in the caller's hands, on any device, for loops of one's own. Takes the
+  /// plan's memory at the first. On a GPU it returns while the step runs; the batch must not change
+  /// until loss() or the next step.
+  void step(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
+  /// The same, waiting after every task: the seconds that each took, in the order of the tasks of
+  /// plan.phases[0].steps[0]. For batches that are not split.
+  std::vector<double> step_timed(const TrainingPlan& plan, const Tensor& input,
+                                 const Tensor& target);
+  /// The mean loss of the last step, which it waits for. InvalidArgument if there was none.
+  float loss() const;
+
   /// "loss" and, where the model gives logits, "accuracy" over all elements. After fit() it uses
   /// the memory that is there; else it takes that of `plan`. A callback may call it, too; its
   /// pipeline then needs room beside that of the training.

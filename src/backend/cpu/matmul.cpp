@@ -82,10 +82,11 @@ Product matmul_product(const OpInputs& inputs, const Shape& out) {
 
 Product linear_product(const OpInputs& inputs) {
   Product p;
-  p.transpose_b = true;
+  const ops::Attributes& attributes = inputs.attributes();
+  p.transpose_b = !(attributes.has("transposed") && attributes.flag("transposed"));
   p.dtype = inputs.dtype(0);
-  p.n = inputs.shape(1)[0];
-  p.k = inputs.shape(1)[1];
+  p.n = inputs.shape(1)[p.transpose_b ? 0 : 1];
+  p.k = inputs.shape(1)[p.transpose_b ? 1 : 0];
   p.m = 1;
   for (int i = 0; i < inputs.shape(0).rank() - 1; ++i) p.m *= inputs.shape(0)[i];
   p.bias = inputs.count() > 2;
@@ -222,7 +223,8 @@ void linear_gemm(const KernelContext& k, const Product& p) {
   if (bias != nullptr) {
     for (std::int64_t i = 0; i < p.m; ++i) std::copy_n(bias, p.n, y + i * p.n);
   }
-  gemm(p.m, p.n, p.k, T(1), {k.in(0).as<const T>(), p.k}, {k.in(1).as<const T>(), p.k, true},
+  gemm(p.m, p.n, p.k, T(1), {k.in(0).as<const T>(), p.k},
+       {k.in(1).as<const T>(), p.transpose_b ? p.k : p.n, p.transpose_b},
        bias != nullptr ? T(1) : T(0), {y, p.n});
 }
 
@@ -237,7 +239,8 @@ void linear_narrow(const KernelContext& k, const Product& p) {
       to_f32(k.in(2).data, p.dtype, p.n, sums + r * p.n);
     }
     any_gemm(count, p.n, p.k, {k.in(0).as<std::byte>() + i * p.k * 2, p.k, false, p.dtype},
-             {k.in(1).data, p.k, true, p.dtype}, {sums, p.n, false, DType::f32}, true, panels);
+             {k.in(1).data, p.transpose_b ? p.k : p.n, p.transpose_b, p.dtype},
+             {sums, p.n, false, DType::f32}, true, panels);
     from_f32(sums, count * p.n, k.out(0).as<std::byte>() + i * p.n * 2, p.dtype);
   }
 }

@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads)
     where_kernel(T* out, const std::uint8_t* condition, const T* first, const T* second,
                  const __grid_constant__ Index<3> index, std::uint32_t side_by_side,
                  std::uint32_t units) {
-  constexpr int U = 4;
+  constexpr int U = V == 1 ? 4 : kUnroll<V>;
   const std::uint32_t stride = gridDim.x * kThreads * U;
   for (std::uint32_t tile = blockIdx.x * kThreads * U; tile < units; tile += stride) {
     Vec<std::uint8_t, V> which[U];
@@ -142,7 +142,8 @@ void run_where_of(const KernelContext& k) {
     const std::int64_t units = walk.elements() / (whole ? V : 1);
     const Index<3> index(in_units<3>(walk, whole ? V : 1));
     const auto kernel = whole ? where_kernel<T, V> : where_kernel<T, 1>;
-    kernel<<<blocks_for((units + 3) / 4, kThreads, 1 << 20), kThreads, 0, queue_of(k)>>>(
+    const std::int64_t each = whole ? kUnroll<V> : 4;
+    kernel<<<blocks_for((units + each - 1) / each, kThreads, 1 << 20), kThreads, 0, queue_of(k)>>>(
         k.out(0).as<T>() + offsets[0], k.in(0).as<const std::uint8_t>() + offsets[1],
         k.in(1).as<const T>() + offsets[2], k.in(2).as<const T>() + offsets[3], index, side_by_side,
         static_cast<std::uint32_t>(units));

@@ -129,10 +129,11 @@ std::shared_ptr<const KernelState> prepare_linear(const OpInputs& in, std::span<
   GemmSpec& s = state->spec;
   s.m = 1;
   for (int i = 0; i < in.shape(0).rank() - 1; ++i) s.m *= in.shape(0)[i];
-  s.n = in.shape(1)[0];
-  s.k = in.shape(1)[1];
+  const bool transposed = in.attributes().has("transposed") && in.attributes().flag("transposed");
+  s.n = in.shape(1)[transposed ? 1 : 0];
+  s.k = in.shape(1)[transposed ? 0 : 1];
   s.a = {.dtype = dtype, .stride = s.k};
-  s.b = {.dtype = dtype, .stride = s.k, .transposed = true};
+  s.b = {.dtype = dtype, .stride = transposed ? s.n : s.k, .transposed = !transposed};
   s.c = {.dtype = dtype, .stride = s.n};
   s.bias = in.count() > 2;
   choose(*state);

@@ -31,13 +31,13 @@ matmul((33, 37), (41, 37), False, True)
 matmul((37, 19), (37, 35), True, False)
 
 
-def linear(x_shape, out, bias):
+def linear(x_shape, out, bias, transposed=False):
     x, weight = r.normal(*x_shape), r.normal(out, x_shape[-1])
-    inputs, y = [x, weight], x @ weight.T
+    inputs, y = [x, weight.T.copy() if transposed else weight], x @ weight.T
     if bias:
         inputs.append(r.normal(out))
         y = y + inputs[2]
-    r.case("linear", inputs, [y])
+    r.case("linear", inputs, [y], **({"transposed": True} if transposed else {}))
 
 
 for bias in (False, True):
@@ -47,5 +47,8 @@ for bias in (False, True):
     linear((0, 4), 5, bias)
     linear((3, 0), 5, bias)
     linear((35, 37), 19, bias)
+    linear((2, 3, 7), 5, bias, True)
+    linear((35, 37), 19, bias, True)
+    linear((3, 0), 5, bias, True)
 linear((1, 1), 1, True)
 r.write()

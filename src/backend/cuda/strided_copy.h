@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <plimsoll/base/dtype.h>
+#include <plimsoll/ops/kernel.h>
+
+namespace plimsoll::cuda {
+
+/// One dimension of a copy, outermost first: how many elements, and how far apart they are, in
+/// elements. `from` may be 0: the same element again.
+struct CopyDim {
+  std::int64_t extent = 1;
+  std::int64_t to = 0;
+  std::int64_t from = 0;
+};
+
+/// Moves the elements that `dims` (at most kMaxRank) run through, of `size` bytes each (1, 2, 4 or
+/// 8), within the device, on `queue`. No element is written twice and the sides do not overlap.
+/// Asynchronous. Throws DeviceError.
+void copy_strided(void* to, const void* from, std::size_t size, std::span<const CopyDim> dims,
+                  cudaStream_t queue);
+
+/// A number as an element of a dtype, in the low bits; integers take the nearest they have.
+std::uint64_t element_bits(DType dtype, double value);
+
+/// Writes `value` to all elements. Asynchronous. Throws DeviceError.
+void fill(const ops::TensorView& view, double value, cudaStream_t queue);
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,237 @@
+// Training on the GPU: the driver confirms the budget, results are the CPU's within rounding and
+// the same to the bit within every budget.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/device/backend.h>
+#include <plimsoll/nn/models.h>
+#include <plimsoll/train/trainer.h>
+
+#include "support/random_training.h"
+#include "support/toy_training.h"
+
+namespace plimsoll {
+namespace {
+
+class TrainingOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
+    // Kept open, so that what the context takes is there before anything is measured.
+    keep_.emplace(Device::open("cuda:0"));
+  }
+
+  Bytes runtime() const { return keep_->runtime(); }
+  Device open(Bytes above_runtime) const {
+    return Device::open("cuda:0", {.limit = runtime() + above_runtime});
+  }
+
+  std::optional<Device> keep_;
+};
+
+struct Case {
+  std::string name;
+  std::unique_ptr<nn::Model> (*model)();
+  std::int64_t classes;
+  DType precision;
+  double tolerance;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  struct Kind {
+    const char* name;
+    std::unique_ptr<nn::Model> (*make)();
+    std::int64_t classes;
+  };
+  const std::vector<Kind> kinds = {
+      {"mlp",
+       [] {
+         return nn::mlp({.in = 24, .hidden = {40, 40}, .classes = 5});
+       },
+       5},
+      {"lenet", [] { return nn::lenet({.classes = 5, .size = 12}); }, 5},
+      {"resnet18", [] { return nn::resnet18(5, {.channels = 3, .size = 32}); }, 5},
+      {"unet", [] { return nn::unet({.classes = 3, .channels = 1, .size = 32, .width = 8}); }, 3},
+      {"vit",
+       [] {
+         return nn::vit({.classes = 5,
+                         .channels = 3,
+                         .size = 32,
+                         .patch = 8,
+                         .features = 128,
+                         .layers = 2,
+                         .heads = 2,
+                         .dropout = 0.1});
+       },
+       5},
+      {"gpt2",
+       [] {
+         return nn::gpt2(
+             {.vocabulary = 50, .context = 64, .features = 128, .layers = 2, .heads = 2});
+       },
+       50}};
+  for (const Kind& kind : kinds) {
+    all.push_back({std::string(kind.name) + "_f32", kind.make, kind.classes, DType::f32, 2e-3});
+    all.push_back({std::string(kind.name) + "_bf16", kind.make, kind.classes, DType::bf16, 6e-2});
+    all.push_back({std::string(kind.name) + "_f16", kind.make, kind.classes, DType::f16, 2e-2});
+  }
+  return all;
+}
+
+class OnGpuAndCpu : public TrainingOnGpu, public testing::WithParamInterface<Case> {};
+
+train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, std::int64_t steps) {
+  train::Trainer trainer(c.model(), optim::sgd({.lr = 0.02, .momentum = 0.9}),
+                         {.precision = c.precision, .seed = 3, .allow_split = false});
+  const auto plan = trainer.plan({.batch = batch}, device);
+  EXPECT_LE(plan.total(), device.budget().limit());
+  const data::Dataset data = test::any_data(trainer.model(), c.classes, batch * steps).batch(batch);
+  train::FitOptions options{.steps = steps};
+  if (device.kind() != DeviceKind::cpu) options.host = Device::open("cpu:0");
+  const auto result = trainer.fit(plan, data, options);
+  EXPECT_EQ(result.planned_peak, result.measured_peak);
+  EXPECT_LE(result.charged_peak, device.budget().limit());
+  return result;
+}
+
+TEST_P(OnGpuAndCpu, LossesAgreeOverTwentySteps) {
+  const Case& c = GetParam();
+  const auto expected = fit(c, Device::open("cpu:0"), 8, 20).losses;
+  const auto actual = fit(c, open(GiB(2)), 8, 20).losses;
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_NEAR(actual[i], expected[i], c.tolerance * std::max(1.0F, std::abs(expected[i])))
+        << "step " << i;
+  }
+}
+
+TEST_P(OnGpuAndCpu, LossesAreTheSameToTheBitWithinEveryBudget) {
+  const Case& c = GetParam();
+  constexpr std::int64_t kBatch = 64;
+  const auto plan_within = [&](Bytes budget) {
+    train::Trainer trainer(c.model(), optim::sgd({.lr = 0.02, .momentum = 0.9}),
+                           {.precision = c.precision, .seed = 3, .allow_split = false});
+    return trainer.plan({.batch = kBatch}, open(budget)).charged;
+  };
+  const Bytes most = plan_within(GiB(4));
+  Bytes least = MiB(2);
+  try {
+    plan_within(least);
+  } catch (const BudgetTooSmall& refusal) {
+    least = test::parse_refusal(refusal.what()).budget - runtime();
+  }
+  ASSERT_LE(least, most);
+  const auto expected = fit(c, open(most), kBatch, 10).losses;
+  for (int i = 0; i < 4; ++i) {
+    const Bytes budget = least + (most - least) / 4 * static_cast<Bytes>(i);
+    SCOPED_TRACE(format_bytes(budget));
+    EXPECT_EQ(fit(c, open(budget), kBatch, 10).losses, expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnGpuAndCpu, testing::ValuesIn(cases()),
+                         [](const auto& named) { return named.param.name; });
+
+TEST_F(TrainingOnGpu, ThePerceptronStaysWithinItsLimitAsTheDriverSeesIt) {
+  const Device device = open(MiB(256));
+  if (!device.process_used()) GTEST_SKIP() << "the driver does not tell what a process holds";
+  train::Trainer trainer(nn::mlp({.in = 784, .hidden = {1024, 1024}, .classes = 10}),
+                         optim::adamw(), {.precision = DType::bf16});
+  const auto plan = trainer.plan({.batch = 256}, device);
+  const Tensor x = Tensor::zeros({256, 784}, DType::f32, device);
+  const Tensor y = Tensor::zeros({256}, DType::i64, device);
+  std::optional<Bytes> first;
+  Bytes highest = 0;
+  for (int i = 0; i < 1000; ++i) {
+    trainer.step(plan, x, y);
+    const float loss = trainer.loss();
+    ASSERT_TRUE(std::isfinite(loss)) << "step " << i;
+    if (i < 4) continue;
+    const Bytes beside = *device.process_used() - device.budget().used();
+    if (!first) first = beside;
+    highest = std::max(highest, beside);
+    ASSERT_EQ(beside, *first) << "step " << i;
+    ASSERT_LE(*device.process_used(), device.budget().limit() + MiB(32)) << "step " << i;
+  }
+}
+
+TEST_F(TrainingOnGpu, TwoLogicalDevicesTrainTwoModelsAtOnce) {
+  const Device device = open(GiB(2));
+  const auto parts = device.split({GiB(1), MiB(512)});
+  const auto losses = [](const Device& on, std::uint64_t seed) {
+    train::Trainer trainer(nn::mlp({.in = 256, .hidden = {512, 512}, .classes = 10}),
+                           optim::adamw(), {.seed = seed});
+    const auto plan = trainer.plan({.batch = 128}, on);
+    const data::Dataset data = test::any_data(trainer.model(), 10, 128 * 50).batch(128);
+    return trainer.fit(plan, data, {.steps = 50, .host = Device::open("cpu:0")}).losses;
+  };
+  const auto alone0 = losses(parts[0], 1);
+  const auto alone1 = losses(parts[1], 2);
+  std::vector<float> both0;
+  std::vector<float> both1;
+  std::thread first([&] { both0 = losses(parts[0], 1); });
+  std::thread second([&] { both1 = losses(parts[1], 2); });
+  first.join();
+  second.join();
+  EXPECT_EQ(both0, alone0);
+  EXPECT_EQ(both1, alone1);
+  EXPECT_LE(parts[0].budget().peak(), GiB(1));
+  EXPECT_LE(parts[1].budget().peak(), MiB(512));
+}
+
+TEST_F(TrainingOnGpu, ALimitIsLoweredWhileItRuns) {
+  const auto losses = [&](bool lowered) {
+    const Device device = open(GiB(2));
+    train::Trainer trainer(nn::vit({.classes = 5,
+                                    .channels = 3,
+                                    .size = 64,
+                                    .patch = 8,
+                                    .features = 256,
+                                    .layers = 6,
+                                    .heads = 4,
+                                    .dropout = 0}),
+                           optim::adamw(), {.allow_split = false});
+    const auto plan = trainer.plan({.batch = 64}, device);
+    const data::Dataset data = test::any_data(trainer.model(), 5, 64 * 12).batch(64);
+    train::FitOptions options{.steps = 12, .host = Device::open("cpu:0")};
+    train::Callback callback;
+    callback.on_step = [&](train::Run& run) {
+      if (lowered && run.step() == 5) {
+        device.budget().set_limit(runtime() + plan.charged * 7 / 10);
+      }
+    };
+    options.callbacks = {callback};
+    const auto result = trainer.fit(plan, data, options);
+    EXPECT_EQ(result.replans, lowered ? 1 : 0);
+    return result.losses;
+  };
+  EXPECT_EQ(losses(true), losses(false));
+}
+
+TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackToTheDriver) {
+  const Device device = open(GiB(4));
+  const auto train = [&] {
+    train::Trainer trainer(nn::resnet18(10, {.size = 64}), optim::sgd({.lr = 0.01}),
+                           {.precision = DType::bf16});
+    const auto plan = trainer.plan({.batch = 32}, device);
+    const data::Dataset data = test::any_data(trainer.model(), 10, 32 * 3).batch(32);
+    trainer.fit(plan, data, {.steps = 3, .host = Device::open("cpu:0")});
+  };
+  train();  // loads what libraries load when they are first used
+  const Bytes before = device.info().free;
+  train();
+  const Bytes after = device.info().free;
+  EXPECT_LE(before > after ? before - after : after - before, MiB(4));
+}
+
+}  // namespace
+}  // namespace plimsoll
