@@ -6,6 +6,7 @@ const KernelTable& cuda_kernels() {
   static const KernelTable table = [] {
     KernelTable t;
     add_attention_kernels(t);
+    add_convolution_kernels(t);
     add_linear_cross_entropy_kernels(t);
     add_matmul_kernels(t);
     add_batch_norm_kernels(t);

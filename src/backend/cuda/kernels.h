@@ -13,6 +13,7 @@ using ops::KernelTable;
 using ops::TensorView;
 
 void add_attention_kernels(KernelTable& table);
+void add_convolution_kernels(KernelTable& table);
 void add_linear_cross_entropy_kernels(KernelTable& table);
 void add_matmul_kernels(KernelTable& table);
 void add_batch_norm_kernels(KernelTable& table);

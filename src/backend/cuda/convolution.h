@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ops/convolution_shape.h"
+
+// The three passes of a convolution, each an op: out of the picture x, the weight w and the result
+// y, two are given and the third is computed. By cuDNN, or by our own plain kernels, which take
+// everything.
+
+namespace plimsoll::cuda {
+
+enum class ConvPass : std::uint8_t { forward, by_input, by_weight };
+
+struct ConvSpec {
+  ops::ConvShape shape;
+  ConvPass pass = ConvPass::forward;
+  DType dtype = DType::f32;
+  bool bias = false;  ///< forward only
+};
+
+struct ConvArrays {
+  void* x = nullptr;
+  void* w = nullptr;
+  void* y = nullptr;
+  const void* bias = nullptr;
+};
+
+/// Needs no workspace.
+void plain_conv(const ConvSpec& spec, const ConvArrays& arrays, cudaStream_t stream);
+
+/// y += bias, by channel.
+void add_conv_bias(const ConvSpec& spec, void* y, const void* bias, cudaStream_t stream);
+
+/// A weight [out, in, height, width] to [out, height, width, in], or back.
+void reorder_weight(const ConvSpec& spec, const void* from, void* to, bool back,
+                    cudaStream_t stream);
+
+/// cuDNN's, prepared for a spec. Pictures are where the ops have them; the weight is, too, unless
+/// pictures are NHWC: then it is [out, height, width, in].
+struct FusedConv {
+  ConvSpec spec;
+  std::string key;  ///< of its plan in Libraries
+  Bytes workspace = 0;
+};
+
+/// Nothing where cuDNN is not there or has no deterministic algorithm that computes in f32 within
+/// `limit` bytes of workspace.
+std::optional<FusedConv> fuse_conv(const ConvSpec& spec, Bytes limit);
+void run_fused_conv(const FusedConv& fused, const ConvArrays& arrays, void* workspace,
+                    cudaStream_t stream);
+
+}  // namespace plimsoll::cuda
