@@ -144,7 +144,7 @@ std::vector<Device> Device::split(const std::vector<Bytes>& limits) const {
   return devices;
 }
 
-Bytes Device::runtime() const { return state_->backend->runtime(); }
+Bytes Device::runtime() const { return state_->parent == nullptr ? state_->backend->runtime() : 0; }
 std::optional<Bytes> Device::process_used() const { return state_->backend->process_used(); }
 Bytes Device::baseline() const { return state_->baseline; }
 
