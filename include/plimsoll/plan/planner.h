@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,17 +40,20 @@ class Planner {
   /// The fastest plan found whose total is at most `budget`. Throws BudgetTooSmall with the
   /// smallest budget found, which then works.
   Plan plan(Bytes budget);
+  /// The same; nullopt if there is none.
+  std::optional<Plan> find(Bytes budget);
   /// What every plan takes besides its range: persistent state, copies of the outputs, the
   /// workspace slot and runtime, not rounded to pages.
   Bytes fixed_bytes() const;
-  /// The smallest total found, without splitting the batch.
-  Plan smallest();
+  /// The smallest total found, without splitting the batch. It is found again: nothing in it looks
+  /// at a clock.
+  const Plan& smallest();
   /// With everything kept.
   Plan largest();
   /// From the largest useful budget to the smallest possible one.
   std::vector<CurvePoint> curve(int points = 12);
-  /// Persistent state, all gradients of parameters, everything gradients need; nothing computed in
-  /// place, anew, early or fused: the yardstick.
+  /// The yardstick: persistent state, all gradients of parameters, and everything that gradients
+  /// need, all at once; nothing is computed in place, again or early.
   Bytes unconstrained_peak() const;
 
  private:
