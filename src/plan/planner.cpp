@@ -93,7 +93,7 @@ constexpr int kAttempts = 8;
 struct Planner::State {
   State(std::shared_ptr<const Graph> g, const PlanOptions& o)
       : options(o),
-        model(make_step_model(std::move(g), o.device)),
+        model(make_step_model(std::move(g), o.device, o.node_seconds)),
         search(model, pinned_roots(model, o)),
         unconstrained_peak(unconstrained(model)),
         lower_bound(largest_task(model)) {}

@@ -81,7 +81,7 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
 plan::Planner& PlanSearch::planner(const Wanted& wanted, std::size_t index) {
   Traced& found = traced(wanted, index);
   if (found.planner == nullptr) {
-    plan::PlanOptions options = trainer_.plan_options(target_.device);
+    plan::PlanOptions options = trainer_.plan_options(target_.device, *found.graph);
     if (wanted.kind == Phase::Kind::validation) options.keep = options.recompute = {};
     found.planner = std::make_unique<plan::Planner>(found.graph, options);
   }

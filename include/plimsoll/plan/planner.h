@@ -17,6 +17,10 @@ struct PlanOptions {
   /// Scopes (of modules: "encoder/block3") whose values must be kept, or computed anew.
   std::vector<std::string> keep = {};
   std::vector<std::string> recompute = {};
+  /// What nodes take as measured, by node id, in seconds (OpTimes, or events of a running step);
+  /// 0 and nodes beyond its end: as the device's description predicts. Changes what is computed
+  /// again, never a result.
+  std::vector<double> node_seconds = {};
   /// For the placement's search.
   std::chrono::milliseconds placement_time = std::chrono::milliseconds(500);
 };
