@@ -183,8 +183,9 @@ Plan Planner::plan(Bytes budget) {
 std::vector<CurvePoint> Planner::curve(int points) {
   std::vector<CurvePoint> curve;
   const Plan most = largest();
-  const Plan& least = smallest();
+  const Plan least = state_->build(state_->least_choice(), kUnlimited);
   curve.push_back({most.total(), most.seconds});
+  if (least.total() >= most.total()) return curve;
   for (int i = 1; i + 1 < points; ++i) {
     const double share = static_cast<double>(i) / (points - 1);
     const auto budget =

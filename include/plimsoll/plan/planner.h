@@ -54,7 +54,8 @@ class Planner {
   const Plan& smallest();
   /// With everything kept.
   Plan largest();
-  /// From the largest useful budget to the smallest possible one.
+  /// From the largest useful budget to the smallest possible one; one point where nothing can be
+  /// saved.
   std::vector<CurvePoint> curve(int points = 12);
   /// The yardstick: persistent state, all gradients of parameters, and everything that gradients
   /// need, all at once; nothing is computed in place, again or early.
