@@ -25,10 +25,10 @@ class OpTimes {
 };
 
 /// Seconds that the nodes of a plan take on the host, by node id: each kind of work once to warm up
-/// and twice on the clock (long ones once in all), on zeros in the plan's range, whose contents are lost. What writes state
-/// is left out (0), and nothing is allocated. `memory` is that of an executor of this plan; its
-/// range and workspace must be given. For other devices it returns an empty vector: there, times
-/// come from events of a running step.
+/// and twice on the clock (long ones once in all), on zeros in the plan's range, whose contents are
+/// lost. What writes state is left out (0), and nothing is allocated. `memory` is that of an
+/// executor of this plan; its range and workspace must be given. For other devices it returns an
+/// empty vector: there, times come from events of a running step.
 std::vector<double> measure_nodes(const Plan& plan, const Device& device,
                                   const ExecutorOptions& memory);
 
