@@ -122,10 +122,11 @@ Bytes output_bytes(const StepModel& model) {
   return bytes;
 }
 
-Plan build_plan(const StepModel& model, const std::vector<char>& keep, const PlanOptions& options,
+Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions& options,
                 Bytes budget, const Choice& kept_all) {
   Scheduler scheduler(model);
-  const Schedule& schedule = scheduler.run(keep);
+  const Schedule& schedule =
+      choice.runs.empty() ? scheduler.run(choice.keep) : scheduler.run(choice.runs);
   const Buffers buffers = buffers_of(model, schedule);
 
   Plan plan;

@@ -10,7 +10,7 @@ namespace plimsoll::plan {
 Bytes output_bytes(const StepModel& model);
 
 /// The plan for a decision on what to keep: tasks, placed.
-Plan build_plan(const StepModel& model, const std::vector<char>& keep, const PlanOptions& options,
+Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions& options,
                 Bytes budget, const Choice& kept_all);
 
 }  // namespace plimsoll::plan

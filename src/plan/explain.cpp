@@ -27,6 +27,10 @@ std::string Plan::explain() const {
       lower_bound == 0 ? 0 : (static_cast<double>(range) / static_cast<double>(lower_bound) - 1);
   text += fmt::format("  {} tasks, {:.3f} ms predicted; placed {:.2f}% above the lower bound\n",
                       tasks.size(), seconds * 1e3, gap * 100);
+  if (unconstrained_peak != 0) {
+    text += fmt::format("  {} without any of this: everything gradients need, kept at once\n",
+                        format_bytes(unconstrained_peak));
+  }
   return text;
 }
 
@@ -41,6 +45,7 @@ std::string Plan::to_json() const {
   json["persistent"] = persistent;
   json["workspace"] = workspace;
   json["runtime"] = runtime;
+  json["unconstrained_peak"] = unconstrained_peak;
   json["seconds"] = seconds;
   json["seconds_unconstrained"] = kept_seconds;
   json["tasks"] = tasks.size();

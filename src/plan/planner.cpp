@@ -50,21 +50,73 @@ std::vector<signed char> pinned_roots(const StepModel& model, const PlanOptions&
   return pinned;
 }
 
+Bytes unconstrained(const StepModel& model) {
+  const Graph& graph = *model.graph;
+  const auto backward = [&](int position) {
+    return graph.node(model.work[static_cast<std::size_t>(position)].node).backward;
+  };
+  Bytes bytes = model.persistent_bytes + output_bytes(model);
+  for (const Root& root : model.roots) {
+    const bool input = root.producer < 0;
+    const bool gradient = !input && backward(root.producer);
+    // Kept for a gradient; or a parameter's gradient, which what comes after the backward pass
+    // reads.
+    const bool needed = std::any_of(root.uses.begin(), root.uses.end(),
+                                    [&](int use) { return backward(use) != gradient; });
+    if (needed || input) bytes += root.bytes;
+  }
+  return bytes;
+}
+
+/// What the largest node takes alone, which every plan must have room for.
+Bytes largest_task(const StepModel& model) {
+  Bytes most = 0;
+  for (const Work& work : model.work) {
+    Bytes bytes = work.workspace;
+    Bytes shared = 0;
+    for (const std::vector<int>* roots : {&work.inputs, &work.outputs}) {
+      for (const int r : *roots) bytes += model.roots[static_cast<std::size_t>(r)].bytes;
+    }
+    for (const auto& [to, from] : work.in_place) {
+      shared += model.roots[static_cast<std::size_t>(to)].bytes;
+    }
+    most = std::max(most, bytes - std::min(bytes, shared));
+  }
+  return most;
+}
+
+/// Times that a plan which cannot be placed is sought again with less.
+constexpr int kAttempts = 8;
+
 }  // namespace
 
 struct Planner::State {
   State(std::shared_ptr<const Graph> g, const PlanOptions& o)
       : options(o),
-        model(make_step_model(std::move(g), o.device)),
-        search(model, pinned_roots(model, o)) {}
+        model(make_step_model(std::move(g), o.device, o.node_seconds)),
+        search(model, pinned_roots(model, o)),
+        unconstrained_peak(unconstrained(model)),
+        lower_bound(largest_task(model)) {}
 
-  Plan build(const Choice& choice, Bytes budget) {
-    return build_plan(model, choice.keep, options, budget, search.keep_all());
+  Plan build(const Choice& choice, Bytes budget, const PlanOptions& how) {
+    Plan plan = build_plan(model, choice, how, budget, search.keep_all());
+    plan.unconstrained_peak = unconstrained_peak;
+    return plan;
+  }
+  Plan build(const Choice& choice, Bytes budget) { return build(choice, budget, options); }
+
+  const Choice& least_choice() {
+    if (!least) least = search.smallest();
+    return *least;
   }
 
   PlanOptions options;
   StepModel model;
   RecomputeSearch search;
+  Bytes unconstrained_peak;
+  Bytes lower_bound;  ///< no plan's range is smaller
+  std::optional<Choice> least;
+  std::optional<Plan> smallest;
 };
 
 Planner::Planner(std::shared_ptr<const Graph> graph, const PlanOptions& options)
@@ -81,49 +133,59 @@ Bytes Planner::fixed_bytes() const {
 
 Plan Planner::largest() { return state_->build(state_->search.keep_all(), kUnlimited); }
 
-Plan Planner::smallest() {
-  Plan best = state_->build(state_->search.smallest(), kUnlimited);
-  best.budget = best.total();
-  return best;
+const Plan& Planner::smallest() {
+  std::optional<Plan>& known = state_->smallest;
+  if (!known) {
+    PlanOptions options = state_->options;
+    options.placement_time = std::chrono::milliseconds(0);
+    known = state_->build(state_->least_choice(), kUnlimited, options);
+    known->budget = known->total();
+  }
+  return *known;
+}
+
+std::optional<Plan> Planner::find(Bytes budget) {
+  State& s = *state_;
+  if (budget == kUnlimited) return largest();
+  const Bytes page = std::max<Bytes>(s.options.device.page_size, 1);
+  const Bytes runtime = s.options.device.runtime;
+  const Bytes fixed = fixed_bytes() - runtime;
+  const Bytes pages = budget < runtime ? 0 : (budget - runtime) / page * page;
+  if (pages < fixed || pages - fixed < s.lower_bound) return std::nullopt;
+  const Bytes room = pages - fixed;
+  Bytes target = room;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Choice choice = s.search.solve(target);
+    if (choice.peak > target) break;
+    Plan plan = s.build(choice, budget);
+    if (plan.range <= room) return plan;
+    // What cannot be placed within its peak may be with a lower one.
+    const Bytes over = plan.range - room;
+    if (target <= over + over / 4) break;
+    target -= over + over / 4;
+  }
+  if (s.least_choice().peak > room) return std::nullopt;
+  if (smallest().range > room) return std::nullopt;
+  Plan plan = smallest();
+  plan.budget = budget;
+  return plan;
 }
 
 Plan Planner::plan(Bytes budget) {
-  const Bytes page = std::max<Bytes>(state_->options.device.page_size, 1);
-  const DeviceDescription& device = state_->options.device;
-  const Bytes fixed =
-      state_->model.persistent_bytes + output_bytes(state_->model) + device.workspace;
-  const Bytes room = budget == kUnlimited      ? budget
-                     : budget < device.runtime ? 0
-                                               : (budget - device.runtime) / page * page;
-  if (room > fixed) {
-    Bytes target = room == kUnlimited ? kUnlimited : room - fixed;
-    for (int attempt = 0; attempt < 8; ++attempt) {
-      const Choice choice = state_->search.solve(target);
-      if (choice.peak > target) break;
-      Plan plan = state_->build(choice, budget);
-      if (plan.total() <= budget) return plan;
-      const Bytes over = plan.range - (room - fixed);
-      if (target <= over + over / 4) break;
-      target -= over + over / 4;
-    }
-  }
-  const Plan least = smallest();
-  if (least.total() <= budget) {
-    Plan plan = least;
-    plan.budget = budget;
-    return plan;
-  }
+  if (std::optional<Plan> found = find(budget)) return std::move(*found);
+  const std::string least = format_bytes(smallest().total());
   throw BudgetTooSmall(
       fmt::format("[plan] a step takes at least {}, the budget is {}; smallest "
                   "budget for this batch: {}",
-                  format_bytes(least.total()), format_bytes(budget), format_bytes(least.total())));
+                  least, format_bytes(budget), least));
 }
 
 std::vector<CurvePoint> Planner::curve(int points) {
   std::vector<CurvePoint> curve;
   const Plan most = largest();
-  const Plan least = smallest();
+  const Plan least = state_->build(state_->least_choice(), kUnlimited);
   curve.push_back({most.total(), most.seconds});
+  if (least.total() >= most.total()) return curve;
   for (int i = 1; i + 1 < points; ++i) {
     const double share = static_cast<double>(i) / (points - 1);
     const auto budget =
@@ -135,24 +197,6 @@ std::vector<CurvePoint> Planner::curve(int points) {
   return curve;
 }
 
-Bytes Planner::unconstrained_peak() const {
-  const StepModel& model = state_->model;
-  const Graph& graph = *model.graph;
-  Bytes bytes = model.persistent_bytes + output_bytes(model);
-  for (const Root& root : model.roots) {
-    const bool input = root.producer < 0;
-    const bool forward =
-        input || !graph.node(model.work[static_cast<std::size_t>(root.producer)].node).backward;
-    bool needed = false;
-    for (const int use : root.uses) {
-      const Node& reader = graph.node(model.work[static_cast<std::size_t>(use)].node);
-      // Kept for a gradient; or a gradient of a parameter, read by its update.
-      needed = needed || (forward && reader.backward) ||
-               (!forward && !reader.backward && reader.op->writes != 0);
-    }
-    if (needed || input) bytes += root.bytes;
-  }
-  return bytes;
-}
+Bytes Planner::unconstrained_peak() const { return state_->unconstrained_peak; }
 
 }  // namespace plimsoll::plan

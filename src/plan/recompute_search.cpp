@@ -8,9 +8,8 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
-/// Up to so many candidates every subset is tried.
-constexpr std::size_t kExhaustive = 13;
 constexpr int kMostSegments = 64;
+constexpr int kDescents = 8;
 /// Tasks that one polish simulates at most.
 constexpr std::size_t kPolishTasks = 1'000'000;
 
@@ -22,9 +21,27 @@ bool better(const Choice& a, const Choice& b, Bytes target) {
   return a.seconds < b.seconds || (a.seconds == b.seconds && a.peak < b.peak);
 }
 
+/// Which works may run again; nothing if some must, which a complete search does not know of.
+std::optional<std::vector<char>> may_run_again(const StepModel& model,
+                                               const std::vector<signed char>& pinned) {
+  std::vector<char> again(model.work.size(), 0);
+  for (std::size_t w = 0; w < model.work.size(); ++w) {
+    const Work& work = model.work[w];
+    again[w] = !work.outputs.empty() && work.writes_state.empty();
+    for (const int r : work.outputs) {
+      const Root& root = model.roots[static_cast<std::size_t>(r)];
+      const signed char pin = pinned.empty() ? 0 : pinned[static_cast<std::size_t>(r)];
+      if (pin < 0) return std::nullopt;
+      if (!root.droppable || root.output || pin > 0) again[w] = 0;
+    }
+  }
+  return again;
+}
+
 }  // namespace
 
-RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned)
+RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned,
+                                 bool completely)
     : model_(model), scheduler_(model) {
   // What gradients wait for is made before the first of them; later values are used up at once.
   std::vector<char> keep(model.roots.size(), kKept);
@@ -39,11 +56,13 @@ RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signe
     candidates_.push_back(static_cast<int>(r));
   }
   all_ = evaluate(keep);
+  if (!completely || !ExactSearch::suits(model)) return;
+  if (auto again = may_run_again(model, pinned)) exact_.emplace(model, std::move(*again));
 }
 
 Choice RecomputeSearch::evaluate(const std::vector<char>& keep) {
   const Schedule& schedule = scheduler_.run(keep);
-  return {keep, schedule.feasible ? schedule.peak : kNever, schedule.seconds};
+  return {keep, {}, schedule.feasible ? schedule.peak : kNever, schedule.seconds};
 }
 
 bool RecomputeSearch::drop(std::vector<char>& keep, int root, int needed_at) const {
@@ -200,23 +219,20 @@ const std::vector<Choice>& RecomputeSearch::segmented() {
   return segmented_;
 }
 
-Choice RecomputeSearch::exhaustive(Bytes target) {
-  Choice best = all_;
-  const std::size_t count = candidates_.size();
-  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << count); ++bits) {
-    std::vector<char> keep = all_.keep;
-    for (std::size_t i = 0; i < count; ++i) {
-      if ((bits >> i & 1U) != 0) keep[static_cast<std::size_t>(candidates_[i])] = kDropped;
-    }
-    Choice choice = evaluate(keep);
-    if (better(choice, best, target)) best = std::move(choice);
-  }
-  return best;
+std::optional<Choice> RecomputeSearch::exact(Bytes target) {
+  if (!exact_) return std::nullopt;
+  ExactSearch::Found found = exact_->fastest(target);
+  if (!found.runs) return std::nullopt;
+  Choice choice{.keep = all_.keep, .runs = std::move(*found.runs)};
+  const Schedule& schedule = scheduler_.run(choice.runs);
+  choice.peak = schedule.feasible ? schedule.peak : kNever;
+  choice.seconds = schedule.seconds;
+  return choice;
 }
 
 Choice RecomputeSearch::solve(Bytes target) {
   if (all_.peak <= target) return all_;
-  if (candidates_.size() <= kExhaustive) return exhaustive(target);
+  if (std::optional<Choice> choice = exact(target)) return std::move(*choice);
   Choice best = improve(greedy(all_, target), target);
   for (const Choice& segments : segmented()) {
     Choice choice = segments;
@@ -225,10 +241,10 @@ Choice RecomputeSearch::solve(Bytes target) {
     choice = improve(std::move(choice), target);
     if (better(choice, best, target)) best = std::move(choice);
   }
-  return best;
+  return polish(std::move(best), target);
 }
 
-Choice RecomputeSearch::polish(Choice best) {
+Choice RecomputeSearch::polish(Choice best, Bytes target) {
   // So much simulated work, whatever the size of the step.
   auto left =
       static_cast<std::int64_t>(kPolishTasks / std::max<std::size_t>(model_.work.size(), 1));
@@ -251,13 +267,11 @@ Choice RecomputeSearch::polish(Choice best) {
         drop(trials.back(), r, *next);
       }
       for (const auto& keep : trials) {
+        if (--left < 0) break;
         Choice choice = evaluate(keep);
-        --left;
-        if (choice.peak > best.peak ||
-            (choice.peak == best.peak && choice.seconds >= best.seconds)) {
-          continue;
-        }
-        moved = moved || choice.peak < best.peak;
+        const bool same = choice.peak == best.peak && choice.seconds == best.seconds;
+        if (same || !better(choice, best, target)) continue;
+        moved = true;
         best = std::move(choice);
       }
     }
@@ -266,12 +280,23 @@ Choice RecomputeSearch::polish(Choice best) {
 }
 
 Choice RecomputeSearch::smallest() {
-  Choice best = polish(solve(0));
-  if (candidates_.size() <= kExhaustive) return best;
+  if (exact_) {
+    const ExactSearch::Found found = exact_->smallest();
+    if (found.runs) {
+      if (std::optional<Choice> choice = exact(found.peak)) return std::move(*choice);
+    }
+  }
+  Choice best = solve(0);
   for (const Choice& segments : segmented()) {
     if (segments.peak > best.peak + best.peak / 4) continue;
-    Choice choice = polish(segments);
+    Choice choice = polish(segments, 0);
     if (better(choice, best, 0)) best = std::move(choice);
+  }
+  // Other targets lead elsewhere: as long as a lower one is met, there is less.
+  for (int step = 0; step < kDescents; ++step) {
+    Choice choice = solve(best.peak - best.peak / 128 - 1);
+    if (choice.peak >= best.peak) break;
+    best = std::move(choice);
   }
   return best;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "plan/exact_search.h"
 #include "plan/schedule.h"
 
 namespace plimsoll::plan {
@@ -10,6 +12,7 @@ namespace plimsoll::plan {
 /// What to keep and what to compute again, with what that gives.
 struct Choice {
   std::vector<char> keep;  ///< a Keeping by root
+  std::vector<Run> runs;   ///< if there are any, they are the decision, and `keep` is not
   Bytes peak = 0;
   double seconds = 0;
 };
@@ -19,11 +22,14 @@ struct Choice {
 ///
 /// Candidates come from two sides: dropping, at the peak, what is cheapest per byte; and cutting
 /// the forward pass into segments of which only the borders are kept. Each is then improved by
-/// keeping again whatever fits. Small steps are searched exhaustively. Deterministic.
+/// keeping again whatever fits, and the best by changing single decisions. Small steps are searched
+/// completely. Deterministic.
 class RecomputeSearch {
  public:
   /// `pinned[r]` is 1 for roots that must be kept, -1 for roots that must be computed again.
-  RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned = {});
+  /// Without `completely`, small steps are searched as large ones are.
+  RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned = {},
+                  bool completely = true);
 
   /// Everything kept.
   const Choice& keep_all() const { return all_; }
@@ -37,9 +43,11 @@ class RecomputeSearch {
   Choice evaluate(const std::vector<char>& keep);
   Choice greedy(Choice from, Bytes target);
   Choice improve(Choice from, Bytes target);
-  /// Keeps or drops single values as long as that lowers the peak.
-  Choice polish(Choice best);
-  Choice exhaustive(Bytes target);
+  /// Changes single decisions as long as that lowers the peak, down to `target`; and from there on
+  /// as long as it saves time within it.
+  Choice polish(Choice best, Bytes target);
+  /// nullopt for a step that is too large for it, and for targets that cannot be met.
+  std::optional<Choice> exact(Bytes target);
   const std::vector<Choice>& segmented();
   bool drop(std::vector<char>& keep, int root, int needed_at) const;
 
@@ -48,6 +56,7 @@ class RecomputeSearch {
   std::vector<int> candidates_;  ///< roots that may be dropped
   Choice all_;
   std::vector<Choice> segmented_;
+  std::optional<ExactSearch> exact_;
 };
 
 }  // namespace plimsoll::plan

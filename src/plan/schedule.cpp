@@ -7,8 +7,7 @@ namespace plimsoll::plan {
 Scheduler::Scheduler(const StepModel& model)
     : model_(model), live_(model.roots.size()), written_at_(model.graph->values().size()) {}
 
-const Schedule& Scheduler::run(const std::vector<char>& keep) {
-  keep_ = &keep;
+void Scheduler::begin() {
   schedule_.feasible = true;
   schedule_.tasks.clear();
   schedule_.instances.clear();
@@ -22,6 +21,28 @@ const Schedule& Scheduler::run(const std::vector<char>& keep) {
     live_[r] = static_cast<int>(schedule_.instances.size());
     schedule_.instances.push_back({.root = static_cast<int>(r), .born = -1, .last = -1});
   }
+}
+
+const Schedule& Scheduler::run(const std::vector<Run>& runs) {
+  begin();
+  std::vector<char> ran(model_.work.size(), 0);
+  for (const Run& run : runs) {
+    add_task(run.work, ran[static_cast<std::size_t>(run.work)] != 0);
+    ran[static_cast<std::size_t>(run.work)] = 1;
+    const Work& work = model_.work[static_cast<std::size_t>(run.work)];
+    for (std::size_t o = 0; o < work.outputs.size(); ++o) {
+      if ((run.taken >> o & 1U) == 0) continue;
+      live_[static_cast<std::size_t>(work.outputs[o])] =
+          schedule_.tasks.back().first_output + static_cast<int>(o);
+    }
+  }
+  finish();
+  return schedule_;
+}
+
+const Schedule& Scheduler::run(const std::vector<char>& keep) {
+  keep_ = &keep;
+  begin();
   for (position_ = 0; position_ < static_cast<int>(model_.work.size()); ++position_) {
     compute(position_, false);
     for (const int root : passing_) live_[static_cast<std::size_t>(root)] = -1;
@@ -49,6 +70,24 @@ void Scheduler::require(int root) {
 void Scheduler::compute(int index, bool again) {
   const Work& work = model_.work[static_cast<std::size_t>(index)];
   for (const int root : work.inputs) require(root);
+  add_task(index, again);
+  int instance = schedule_.tasks.back().first_output;
+  for (const int r : work.outputs) {
+    const auto at = static_cast<std::size_t>(r);
+    const int made = instance++;
+    if (live_[at] >= 0) continue;  // only another output was missing: this one is thrown away
+    live_[at] = made;
+    if (!again) continue;
+    // What was computed again stays while the base order still needs it.
+    if ((*keep_)[at] == kFleeting ||
+        (model_.roots[at].last_use <= position_ && (*keep_)[at] == kDropped)) {
+      passing_.push_back(r);
+    }
+  }
+}
+
+void Scheduler::add_task(int index, bool again) {
+  const Work& work = model_.work[static_cast<std::size_t>(index)];
   for (const int state : work.reads_state) {
     if (again && written_at_[static_cast<std::size_t>(state)] >= index) schedule_.feasible = false;
   }
@@ -62,17 +101,7 @@ void Scheduler::compute(int index, bool again) {
   }
   entry.first_output = static_cast<int>(schedule_.instances.size());
   for (const int r : work.outputs) {
-    const auto at = static_cast<std::size_t>(r);
-    const int instance = static_cast<int>(schedule_.instances.size());
     schedule_.instances.push_back({.root = r, .born = task, .last = task});
-    if (live_[at] >= 0) continue;  // only another output was missing: this one is thrown away
-    live_[at] = instance;
-    if (!again) continue;
-    // What was computed again stays while the base order still needs it.
-    if ((*keep_)[at] == kFleeting ||
-        (model_.roots[at].last_use <= position_ && (*keep_)[at] == kDropped)) {
-      passing_.push_back(r);
-    }
   }
   for (const int state : work.writes_state) written_at_[static_cast<std::size_t>(state)] = index;
   schedule_.seconds += work.seconds;

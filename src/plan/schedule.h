@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "plan/step_model.h"
@@ -30,6 +31,13 @@ struct Task {
   int first_output = 0;    ///< in Schedule::instances, one for each of Work::outputs
 };
 
+/// A run of a node, as a decision: which of its outputs are for the reads to come (bits by position
+/// in Work::outputs). Run again, what is still there may be better than what comes new.
+struct Run {
+  int work = 0;
+  std::uint64_t taken = 0;
+};
+
 /// A step with every run of every node, and when each piece of memory is needed.
 struct Schedule {
   bool feasible = true;  ///< false: something would be computed again from overwritten state
@@ -49,10 +57,15 @@ class Scheduler {
 
   /// `keep[r]` is a Keeping.
   const Schedule& run(const std::vector<char>& keep);
+  /// Every run in order, each of its inputs there when it comes.
+  const Schedule& run(const std::vector<Run>& runs);
 
  private:
+  void begin();
   void require(int root);
   void compute(int work, bool again);
+  /// Adds a task. Its inputs are there; outputs have instances of their own, in nobody's use yet.
+  void add_task(int work, bool again);
   void finish();
 
   const StepModel& model_;

@@ -55,7 +55,9 @@ constexpr Bytes aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignm
 /// writes (updates, statistics) as soon as it can, so that gradients do not pile up.
 std::vector<graph::NodeId> base_order(const graph::Graph& graph);
 
+/// `measured` has the seconds of nodes by their ids, as PlanOptions::node_seconds.
 StepModel make_step_model(std::shared_ptr<const graph::Graph> graph,
-                          const DeviceDescription& device);
+                          const DeviceDescription& device,
+                          const std::vector<double>& measured = {});
 
 }  // namespace plimsoll::plan

@@ -1,4 +1,4 @@
-// What a running training does when its limit moves.
+// What a running training does when its limit moves, or its plan was made with wrong times.
 
 #include <algorithm>
 #include <utility>
@@ -12,11 +12,16 @@
 #include "train/fit_loop.h"
 
 namespace plimsoll::train {
+namespace {
+
+/// Of a step: less is not worth a new plan.
+constexpr double kLeastGain = 0.03;
+
+}  // namespace
 
 void FitLoop::adopt(const TrainingPlan& plan, const char* why) {
   planned_peak_ = std::max(planned_peak_, memory_.plan().planned_peak());
   runner_.use(plan);
-  ++replans_;
   log().write("replan", {{"why", std::string(why)},
                          {"step", state_.step},
                          {"planned_peak", plan.planned_peak()},
@@ -50,6 +55,7 @@ bool FitLoop::keep_within(Bytes limit) {
   const std::optional<TrainingPlan> smaller = runner_.replanned(range);
   if (!smaller) return false;
   adopt(*smaller, "the limit was lowered");
+  ++replans_;
   return true;
 }
 
@@ -95,10 +101,30 @@ void FitLoop::use_more() {
   if (!larger || larger->phases.front().seconds() >= plan.phases.front().seconds()) return;
   try {
     adopt(*larger, "the limit was raised");
+    ++replans_;
   } catch (const OutOfMemory&) {
     // Somebody else took it; the old range was taken again, and the old plan holds.
     return;
   }
+}
+
+void FitLoop::measure() {
+  if (options_.measure_after == 0 || steps_here_ != options_.measure_after || corrected_ > 0)
+    return;
+  const StepRunner::Measured found = runner_.measure();
+  corrected_ = found.corrected;
+  const double then = found.plan ? found.plan->phases.front().seconds() : found.corrected;
+  const bool pays = then < found.corrected * (1 - kLeastGain);
+  log().write("measured", {{"step", state_.step},
+                           {"predicted_seconds_per_step", found.predicted},
+                           {"corrected_seconds_per_step", found.corrected},
+                           {"measured_seconds_per_step", measured_},
+                           {"replan_seconds_per_step", then},
+                           {"replans", pays}});
+  if (!pays) return;
+  adopt(*found.plan, "op times were measured");
+  ++corrections_;
+  corrected_ = then;
 }
 
 }  // namespace plimsoll::train

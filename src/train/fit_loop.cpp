@@ -27,6 +27,10 @@ const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
     throw InvalidArgument("[fit] the dataset never ends; give the number of steps");
   }
   if (train.cardinality() == 0) throw InvalidArgument("[fit] the dataset has no elements");
+  if (options.measure_after < 0) {
+    throw InvalidArgument(
+        fmt::format("[fit] measure_after {}; give 0 or more", options.measure_after));
+  }
   if (options.checkpoint_steps < 0 || options.checkpoint_epochs < 0) {
     throw InvalidArgument("[fit] checkpoints every so many steps or epochs: give 0 or more");
   }
@@ -118,6 +122,7 @@ void FitLoop::begin() {
   relief_.emplace(device().budget(), [this](Bytes wanted) { return give(wanted); });
   gate_.begin();
   const TrainingPlan& plan = memory_.plan();
+  predicted_ = plan.phases.front().seconds();
   log().write("begin", {{"device", device().name()},
                         {"budget", limit_},
                         {"planned_peak", plan.planned_peak()},
@@ -139,6 +144,7 @@ FitResult FitLoop::run() {
   while (!done()) {
     relief_->serve();
     look_at_limit();
+    measure();
     const std::optional<data::Element> element = train_.next();
     if (element) {
       train_one(*element);
@@ -170,6 +176,10 @@ FitResult FitLoop::run() {
   result.measured_peak = memory_.stats().live_peak;
   result.charged_peak = device().budget().peak();
   result.replans = replans_;
+  result.corrections = corrections_;
+  result.predicted_step_seconds = predicted_;
+  result.corrected_step_seconds = corrected_;
+  result.measured_step_seconds = measured_;
   result.stopped = stopped_;
   result.checkpoint = written_;
   log().write("end", {{"steps", result.steps},
@@ -177,14 +187,22 @@ FitResult FitLoop::run() {
                       {"planned_peak", result.planned_peak},
                       {"measured_peak", result.measured_peak},
                       {"charged_peak", result.charged_peak},
+                      {"predicted_seconds_per_step", result.predicted_step_seconds},
+                      {"corrected_seconds_per_step", result.corrected_step_seconds},
+                      {"measured_seconds_per_step", result.measured_step_seconds},
                       {"stopped", result.stopped}});
   return result;
 }
 
 void FitLoop::train_one(const data::Element& element) {
   impl_.optimizer.begin_step();
+  const Clock::time_point begin = Clock::now();
   loss_ = runner_.train(element, static_cast<std::uint64_t>(state_.step));
+  const double took = std::chrono::duration<double>(Clock::now() - begin).count();
   const std::int64_t count = element[0].tensor().dim(0);
+  // The first step makes its executors as well.
+  if (count == batch() && steps_here_ > 0 && (measured_ == 0 || took < measured_)) measured_ = took;
+  ++steps_here_;
   ++state_.step;
   ++state_.in_epoch;
   elements_ += count;

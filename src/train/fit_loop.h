@@ -55,6 +55,8 @@ class FitLoop final : private Run {
   /// A limit that was raised may allow a faster plan.
   void use_more();
   void adopt(const TrainingPlan& plan, const char* why);
+  /// Between steps, once: are the predicted times those of this machine?
+  void measure();
   std::map<std::string, std::string> identity() const;
   RunLog& log() { return options_.log != nullptr ? *options_.log : no_log_; }
 
@@ -76,7 +78,12 @@ class FitLoop final : private Run {
   float loss_ = 0;
   std::int64_t elements_ = 0;
   std::int64_t replans_ = 0;
-  Bytes planned_peak_ = 0;  ///< the largest of plans before this one
+  std::int64_t corrections_ = 0;
+  std::int64_t steps_here_ = 0;  ///< of this call
+  double predicted_ = 0;         ///< seconds of a full step: as planned at first,
+  double corrected_ = 0;         ///< by measured ops,
+  double measured_ = 0;          ///< by the clock
+  Bytes planned_peak_ = 0;       ///< the largest of plans before this one
   std::string stopped_;
   bool interrupted_ = false;
   std::string written_;

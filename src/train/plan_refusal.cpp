@@ -74,16 +74,15 @@ std::int64_t PlanSearch::largest_batch() {
     }
     return request;
   };
-  const auto needed = [&](std::int64_t n) {
-    const std::int64_t parts = divisor_from(n, std::min(n, trainer_.options.accumulate));
-    return least(request_for(n), parts, page);
+  const auto parts_for = [&](std::int64_t n) {
+    return divisor_from(n, std::min(n, trainer_.options.accumulate));
   };
-  std::int64_t low = 0;
+  const auto needed = [&](std::int64_t n) { return least(request_for(n), parts_for(n), page); };
   std::int64_t high = request_.batch;
   if (high == 1) return 0;
   const Bytes one = needed(1);
   if (one > target_.budget) return 0;
-  low = 1;
+  std::int64_t low = 1;
   Bytes low_bytes = one;
   Bytes high_bytes = needed(high);
   while (high - low > 1) {
@@ -100,7 +99,7 @@ std::int64_t PlanSearch::largest_batch() {
       // The bracket's other end may be one away from the answer: look there first.
       if (high - low > 1) {
         const Bytes next = needed(low + 1);
-        if (next > target_.budget) return low;
+        if (next > target_.budget) break;
         ++low;
         low_bytes = next;
       }
@@ -108,6 +107,11 @@ std::int64_t PlanSearch::largest_batch() {
       high = middle;
       high_bytes = bytes;
     }
+  }
+  // A search that aims at the budget sometimes gets below what was found to be the least.
+  while (low + 1 < request_.batch &&
+         PlanSearch(trainer_, request_for(low + 1), target_).attempt(parts_for(low + 1))) {
+    ++low;
   }
   return low;
 }

@@ -78,26 +78,25 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   return traced_.emplace(key, std::move(made)).first->second;
 }
 
-plan::Planner& PlanSearch::planner(const Wanted& wanted, std::size_t index, bool searches) {
+plan::Planner& PlanSearch::planner(const Wanted& wanted, std::size_t index) {
   Traced& found = traced(wanted, index);
-  std::unique_ptr<plan::Planner>& planner = searches ? found.searching : found.quick;
-  if (planner == nullptr) {
-    plan::PlanOptions options = trainer_.plan_options(target_.device);
+  if (found.planner == nullptr) {
+    plan::PlanOptions options = trainer_.plan_options(target_.device, *found.graph);
     if (wanted.kind == Phase::Kind::validation) options.keep = options.recompute = {};
-    // A figure that is named must be found again: no search that looks at a clock.
-    if (!searches) options.placement_time = std::chrono::milliseconds(0);
-    planner = std::make_unique<plan::Planner>(found.graph, options);
+    found.planner = std::make_unique<plan::Planner>(found.graph, options);
   }
-  return *planner;
+  return *found.planner;
 }
 
-Phase PlanSearch::plan_phase(const Wanted& wanted, Bytes range) {
+std::optional<Phase> PlanSearch::plan_phase(const Wanted& wanted, Bytes range) {
   Phase phase{.kind = wanted.kind, .batch = wanted.batch, .parts = wanted.parts};
   phase.outputs = traced(wanted, 0).outputs;
   for (std::size_t i = 0; i < steps_of(wanted); ++i) {
-    plan::Planner& found = planner(wanted, i, true);
-    const Bytes budget = range == kUnlimited ? kUnlimited : found.fixed_bytes() + range;
-    phase.steps.push_back(std::make_shared<const plan::Plan>(found.plan(budget)));
+    plan::Planner& planner = this->planner(wanted, i);
+    const Bytes budget = range == kUnlimited ? kUnlimited : planner.fixed_bytes() + range;
+    std::optional<plan::Plan> plan = planner.find(budget);
+    if (!plan) return std::nullopt;
+    phase.steps.push_back(std::make_shared<const plan::Plan>(std::move(*plan)));
   }
   return phase;
 }
@@ -105,7 +104,7 @@ Phase PlanSearch::plan_phase(const Wanted& wanted, Bytes range) {
 Bytes PlanSearch::smallest_range(const Wanted& wanted) {
   Bytes range = 0;
   for (std::size_t i = 0; i < steps_of(wanted); ++i) {
-    range = std::max(range, planner(wanted, i, false).smallest().range);
+    range = std::max(range, planner(wanted, i).smallest().range);
   }
   return range;
 }
@@ -129,8 +128,8 @@ Bytes PlanSearch::input_for(const PlanRequest& request) const {
   const std::int64_t n = std::max(request.batch, request.validation_batch);
   const Bytes batch =
       trainer_.model->input_type(n).bytes() + trainer_.model->target_type(n).bytes();
-  // One that is trained on, one that is being filled, one ahead; and room to lie in.
-  return align_up(3 * batch + batch / 4 + request.decode + KiB(512), kInputUnit);
+  // One that is trained on, one that is being filled; and room to lie in.
+  return align_up(2 * batch + batch / 4 + request.decode + KiB(512), kInputUnit);
 }
 
 void PlanSearch::give_to_input(TrainingPlan& plan) const {
@@ -178,26 +177,19 @@ std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
                           plan.budget - taken);
     if (limit == 0) return std::nullopt;
   }
-  try {
-    for (const Wanted& each : all) {
-      // What trains decides on the range; the others fit into it if they can.
-      std::optional<Phase> phase;
-      if (!plan.phases.empty() && plan.range < limit) {
-        try {
-          phase = plan_phase(each, plan.range);
-        } catch (const BudgetTooSmall&) {
-          phase.reset();
-        }
-      }
-      if (!phase) phase = plan_phase(each, limit);
-      plan.range = std::max(plan.range, phase->range());
-      plan.phases.push_back(std::move(*phase));
-    }
-  } catch (const BudgetTooSmall&) {
-    return std::nullopt;
+  for (const Wanted& each : all) {
+    // What trains decides on the range; the others fit into it if they can.
+    std::optional<Phase> phase;
+    if (!plan.phases.empty() && plan.range < limit) phase = plan_phase(each, plan.range);
+    if (!phase) phase = plan_phase(each, limit);
+    if (!phase) return std::nullopt;
+    plan.range = std::max(plan.range, phase->range());
+    plan.phases.push_back(std::move(*phase));
   }
   plan.charged =
       pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
+  plan.unconstrained_peak =
+      planner({Phase::Kind::train, request_.batch, 1}, 0).unconstrained_peak();
   give_to_input(plan);
   return plan;
 }
@@ -213,13 +205,11 @@ std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes ra
   TrainingPlan plan = old;
   plan.phases.clear();
   plan.range = 0;
-  try {
-    for (const Phase& phase : old.phases) {
-      plan.phases.push_back(plan_phase({phase.kind, phase.batch, phase.parts}, range));
-      plan.range = std::max(plan.range, plan.phases.back().range());
-    }
-  } catch (const BudgetTooSmall&) {
-    return std::nullopt;
+  for (const Phase& phase : old.phases) {
+    std::optional<Phase> again = plan_phase({phase.kind, phase.batch, phase.parts}, range);
+    if (!again) return std::nullopt;
+    plan.range = std::max(plan.range, again->range());
+    plan.phases.push_back(std::move(*again));
   }
   plan.charged =
       pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
@@ -237,11 +227,7 @@ std::optional<Phase> PlanSearch::one_more(const TrainingPlan& running, Phase::Ki
     if (wanted.parts > 1 && running.parts() == 1) return std::nullopt;  // there are no sums
   }
   if (outputs_of({wanted}) > running.outputs) return std::nullopt;
-  try {
-    return plan_phase(wanted, running.range);
-  } catch (const BudgetTooSmall&) {
-    return std::nullopt;
-  }
+  return plan_phase(wanted, running.range);
 }
 
 }  // namespace plimsoll::train

@@ -45,9 +45,9 @@ class PlanSearch {
   std::vector<Wanted> wanted(const PlanRequest& request, std::int64_t parts) const;
   std::vector<std::int64_t> candidates();
   std::optional<TrainingPlan> attempt(std::int64_t parts);
-  Phase plan_phase(const Wanted& wanted, Bytes range);
+  /// nullopt if it does not fit.
+  std::optional<Phase> plan_phase(const Wanted& wanted, Bytes range);
   Bytes smallest_range(const Wanted& wanted);
-  std::vector<std::string> output_names(const Wanted& wanted);
   Bytes outputs_of(const std::vector<Wanted>& all);
   Bytes input_for(const PlanRequest& request) const;
   /// The least that fits, for pages of that size.
@@ -65,15 +65,13 @@ class PlanSearch {
   [[noreturn]] void refuse();
   void give_to_input(TrainingPlan& plan) const;
 
-  plan::Planner& planner(const Wanted& wanted, std::size_t index, bool searches);
-  const graph::Graph& graph_of(const Wanted& wanted, std::size_t index);
+  plan::Planner& planner(const Wanted& wanted, std::size_t index);
   std::size_t steps_of(const Wanted& wanted) const;
 
   struct Traced {
     std::shared_ptr<const graph::Graph> graph;
     std::vector<std::string> outputs;
-    std::unique_ptr<plan::Planner> searching;
-    std::unique_ptr<plan::Planner> quick;
+    std::unique_ptr<plan::Planner> planner;
   };
   using Key = std::tuple<Phase::Kind, std::int64_t, std::int64_t, std::size_t>;
   Traced& traced(const Wanted& wanted, std::size_t index);

@@ -4,6 +4,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "plan/step_model.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -23,7 +25,8 @@ PlanTarget target_of(const TrainingPlan& plan) {
 StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
     : trainer_(trainer),
       memory_(memory),
-      search_(trainer, {.batch = memory.plan().batch()}, target_of(memory.plan())) {}
+      search_(std::make_unique<PlanSearch>(trainer, PlanRequest{.batch = memory.plan().batch()},
+                                           target_of(memory.plan()))) {}
 
 std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) const {
   if (element.size() != 2 || element[0].is_scalar() || element[1].is_scalar() ||
@@ -51,7 +54,7 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   const auto known = running_.find({kind, batch});
   if (known != running_.end()) return known->second;
   if (memory_.plan().find(kind, batch) == nullptr) {
-    std::optional<Phase> phase = search_.one_more(memory_.plan(), kind, batch);
+    std::optional<Phase> phase = search_->one_more(memory_.plan(), kind, batch);
     if (!phase) {
       throw InvalidArgument(
           fmt::format("[fit] a batch of {} came, which the plan for {} does not have room for; "
@@ -126,7 +129,31 @@ std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
 }
 
 std::optional<TrainingPlan> StepRunner::replanned(Bytes range) {
-  return search_.shrink(memory_.plan(), range);
+  return search_->shrink(memory_.plan(), range);
+}
+
+StepRunner::Measured StepRunner::measure() {
+  const TrainingPlan& plan = memory_.plan();
+  const Phase& phase = plan.phases.front();
+  Measured result{.predicted = phase.seconds()};
+  for (const auto& step : phase.steps) trainer_.times.add(*step->graph, memory_.measure(*step));
+  if (trainer_.times.empty()) return {.predicted = result.predicted, .corrected = result.predicted};
+  for (std::int64_t part = 0; part < phase.parts; ++part) {
+    const plan::Plan& step = phase.step(part);
+    const std::vector<double> seconds = trainer_.times.of(*step.graph);
+    const plan::StepModel model = plan::make_step_model(step.graph, step.device, seconds);
+    std::vector<double> by_node(seconds.size(), 0);
+    for (const plan::Work& work : model.work) {
+      by_node[static_cast<std::size_t>(work.node)] = work.seconds;
+    }
+    for (const plan::PlannedTask& task : step.tasks) {
+      result.corrected += by_node[static_cast<std::size_t>(task.node)];
+    }
+  }
+  search_ =
+      std::make_unique<PlanSearch>(trainer_, PlanRequest{.batch = plan.batch()}, target_of(plan));
+  result.plan = search_->shrink(plan, plan.range);
+  return result;
 }
 
 void StepRunner::use(const TrainingPlan& plan) {
@@ -171,10 +198,11 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
   TrainingMemory& memory = impl_->memory_for(plan);
-  plan::PlanOptions options = impl_->plan_options(plan.device);
+  const auto traced =
+      trace_prediction(*impl_->model, impl_->options.precision.compute, input.type());
+  plan::PlanOptions options = impl_->plan_options(plan.device, *traced);
   options.keep = options.recompute = {};
-  plan::Planner planner(
-      trace_prediction(*impl_->model, impl_->options.precision.compute, input.type()), options);
+  plan::Planner planner(traced, options);
   const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
   const graph::Graph& graph = *step.graph;
   const TensorType& type = graph.value(graph.outputs().front()).type;

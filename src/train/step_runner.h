@@ -35,6 +35,16 @@ class StepRunner {
   std::optional<TrainingPlan> replanned(Bytes range);
   void use(const TrainingPlan& plan);
 
+  /// What measuring the ops of a full training batch says.
+  struct Measured {
+    double predicted = 0;  ///< seconds of a step of this plan, as it was made
+    double corrected = 0;  ///< and by the times that were measured
+    /// Made with those times; nullopt if there is none in this range.
+    std::optional<TrainingPlan> plan;
+  };
+  /// Between steps. From then on, plans are made with what was measured.
+  Measured measure();
+
  private:
   struct Running {
     const Phase* phase = nullptr;
@@ -46,7 +56,7 @@ class StepRunner {
 
   Trainer::Impl& trainer_;
   TrainingMemory& memory_;
-  PlanSearch search_;
+  std::unique_ptr<PlanSearch> search_;
   std::map<std::pair<Phase::Kind, std::int64_t>, Running> running_;
   std::vector<std::unique_ptr<Phase>> phases_;
   const plan::Executor* last_ = nullptr;  ///< of the last training step

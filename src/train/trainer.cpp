@@ -115,12 +115,14 @@ std::shared_ptr<const graph::Graph> Trainer::Impl::trace(std::int64_t n, StepPar
                     part == StepPart::whole ? nullptr : &gradients, rules(), n, part, parts);
 }
 
-plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& device) const {
+plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& device,
+                                              const graph::Graph& graph) const {
   plan::PlanOptions all;
   all.device = device;
   all.device.page_size = 1;  // pages are counted for all blocks together
   all.keep = options.keep;
   all.recompute = options.recompute;
+  if (!times.empty() && device.kind == DeviceKind::cpu) all.node_seconds = times.of(graph);
   return all;
 }
 
@@ -163,8 +165,8 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
       divisor_from(request.batch, std::min(request.batch, impl_->options.accumulate));
   // The last part is the one with the update.
   const StepPart part = parts == 1 ? StepPart::whole : StepPart::last;
-  plan::Planner planner(impl_->trace(request.batch / parts, part, parts),
-                        impl_->plan_options(device));
+  const auto graph = impl_->trace(request.batch / parts, part, parts);
+  plan::Planner planner(graph, impl_->plan_options(device, *graph));
   std::vector<plan::CurvePoint> curve = planner.curve(points);
   const Bytes fixed = planner.fixed_bytes();
   const std::vector<PackedBlock> blocks = pack(impl_->persistent(parts > 1));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plimsoll/plan/op_times.h>
 #include <plimsoll/train/trainer.h>
 
 #include "train/step_graph.h"
@@ -20,7 +21,9 @@ class Trainer::Impl {
   PersistentState persistent(bool split) const;
   StepRules rules() const;
   std::shared_ptr<const graph::Graph> trace(std::int64_t n, StepPart part, std::int64_t parts);
-  plan::PlanOptions plan_options(const plan::DeviceDescription& device) const;
+  /// For a graph, whose times are as far as they are known.
+  plan::PlanOptions plan_options(const plan::DeviceDescription& device,
+                                 const graph::Graph& graph) const;
 
   /// Memory for the plan, with values in it; while fit() runs, the memory it runs in.
   TrainingMemory& memory_for(const TrainingPlan& plan);
@@ -34,6 +37,7 @@ class Trainer::Impl {
   std::optional<LossScale> loss_scale;
   std::vector<optim::State> average;    ///< empty: none
   std::vector<optim::State> gradients;  ///< sums over micro-batches, used if a plan splits
+  plan::OpTimes times;                  ///< measured while it ran
   std::unique_ptr<TrainingMemory> memory;
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`
   bool fitting = false;

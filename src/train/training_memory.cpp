@@ -73,12 +73,11 @@ void TrainingMemory::replan(const TrainingPlan& plan) {
   plan_ = plan;
 }
 
-std::unique_ptr<plan::Executor> TrainingMemory::executor(
-    const plan::Plan& step, bool average, const std::shared_ptr<Storage>& outputs) const {
+plan::ExecutorOptions TrainingMemory::options(bool average) const {
   plan::ExecutorOptions options;
   options.range = range_;
   options.workspace = workspace_;
-  options.outputs = outputs != nullptr ? outputs : outputs_;
+  options.outputs = outputs_;
   options.stream = stream_;
   options.bind = [this, average](const graph::Value& value) {
     if (average) {
@@ -87,7 +86,18 @@ std::unique_ptr<plan::Executor> TrainingMemory::executor(
     }
     return find(value.name);
   };
-  return std::make_unique<plan::Executor>(step, session_.device(), options);
+  return options;
+}
+
+std::unique_ptr<plan::Executor> TrainingMemory::executor(
+    const plan::Plan& step, bool average, const std::shared_ptr<Storage>& outputs) const {
+  plan::ExecutorOptions with = options(average);
+  if (outputs != nullptr) with.outputs = outputs;
+  return std::make_unique<plan::Executor>(step, session_.device(), with);
+}
+
+std::vector<double> TrainingMemory::measure(const plan::Plan& step) const {
+  return plan::measure_nodes(step, session_.device(), options(false));
 }
 
 }  // namespace plimsoll::train

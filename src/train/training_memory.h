@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <plimsoll/plan/executor.h>
+#include <plimsoll/plan/op_times.h>
 #include <plimsoll/train/training_plan.h>
 
 namespace plimsoll::train {
@@ -44,8 +44,11 @@ class TrainingMemory {
   /// the plan's place for them, or to `outputs`.
   std::unique_ptr<plan::Executor> executor(const plan::Plan& step, bool average,
                                            const std::shared_ptr<Storage>& outputs = nullptr) const;
+  /// What the nodes of `step` take; between steps only, as the range is used for it.
+  std::vector<double> measure(const plan::Plan& step) const;
 
  private:
+  plan::ExecutorOptions options(bool average) const;
   void take_range(Bytes bytes);
 
   TrainingPlan plan_;

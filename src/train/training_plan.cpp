@@ -92,6 +92,8 @@ std::string TrainingPlan::explain() const {
   }
   text += fmt::format("  planned peak {} bytes in the arena, {} in pages of {}\n", planned_peak(),
                       format_bytes(charged), format_bytes(page_size));
+  text += fmt::format("  keeping everything that gradients need would take {}\n",
+                      format_bytes(unconstrained_peak));
   return text;
 }
 
@@ -103,6 +105,7 @@ std::string TrainingPlan::to_json() const {
   json["total"] = total();
   json["planned_peak"] = planned_peak();
   json["charged"] = charged;
+  json["unconstrained_peak"] = unconstrained_peak;
   json["range"] = range;
   json["outputs"] = outputs;
   json["workspace"] = workspace;

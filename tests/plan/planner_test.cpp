@@ -11,6 +11,8 @@
 #include <plimsoll/plan/executor.h>
 #include <plimsoll/plan/planner.h>
 
+#include "support/random_step.h"
+
 namespace plimsoll {
 namespace {
 
@@ -150,6 +152,41 @@ TEST_F(Planning, HintsAreKept) {
   EXPECT_TRUE(again);
   options_.recompute = {"layer99"};
   EXPECT_THROW(plan::Planner(stack.graph, options_), InvalidArgument);
+}
+
+TEST_F(Planning, ATracedStepTakesTheLeastTimeAtEveryBudget) {
+  options_.device.page_size = 1;
+  for (const std::int64_t width : {16, 96}) {
+    Stack stack(device_, 1, 64, width);
+    const plan::StepModel model = plan::make_step_model(stack.graph, options_.device);
+    ASSERT_LT(model.work.size(), 20U);
+    const test::PebbleGame game = test::game_of(model);
+    plan::Planner planner(stack.graph, options_);
+    const Bytes least = game.smallest_budget();
+    EXPECT_EQ(planner.smallest().range, least);
+    const Bytes most = planner.largest().range;
+    for (int i = 0; i <= 24; ++i) {
+      const Bytes range = least + (most - least) * static_cast<Bytes>(i) / 24;
+      const plan::Plan plan = planner.plan(planner.fixed_bytes() + range);
+      EXPECT_LE(plan.range, range);
+      EXPECT_LE(plan.seconds, *game.least_seconds(range) * 1.05) << "within " << range;
+      EXPECT_NO_THROW(stack.losses(plan, device_));
+    }
+  }
+}
+
+TEST_F(Planning, KeepingEverythingIsTheYardstick) {
+  constexpr Bytes kWeight = 32 * 32 * 4;
+  constexpr Bytes kValue = 64 * 32 * 4;
+  Stack stack(device_, 6, 64, 32);
+  plan::Planner planner(stack.graph, options_);
+  // Weights and their gradients; the input; of each layer what relu's gradient and the next
+  // matmul's need; the square's input, which is the last of those; the loss and its copy.
+  const Bytes layers = 6 * (2 * kWeight + 2 * kValue) + kValue;
+  EXPECT_GE(planner.unconstrained_peak(), layers);
+  EXPECT_LE(planner.unconstrained_peak(), layers + 4 * 256);
+  EXPECT_EQ(planner.smallest().unconstrained_peak, planner.unconstrained_peak());
+  EXPECT_NE(planner.largest().to_json().find("unconstrained_peak"), std::string::npos);
 }
 
 TEST_F(Planning, TheCurveFallsFromFastToSmall) {

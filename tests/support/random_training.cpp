@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <plimsoll/data/map_function.h>
+#include <plimsoll/data/pipeline.h>
 #include <plimsoll/nn/models.h>
+#include <plimsoll/plan/executor.h>
 
 #include "support/toy_training.h"
 
@@ -165,18 +167,90 @@ bool check_random_training(std::uint64_t seed) {
   return false;
 }
 
+Bytes smallest_budget(train::Trainer trainer, std::int64_t batch, std::int64_t validation) {
+  try {
+    trainer.plan({.batch = batch, .validation_batch = validation},
+                 Device::open("cpu:0", {.limit = KiB(256)}));
+  } catch (const BudgetTooSmall& error) {
+    return parse_refusal(error.what()).budget;
+  }
+  ADD_FAILURE() << "it fits 256 KiB";
+  return KiB(256);
+}
+
+namespace {
+
+/// Everything a training leaves behind, as bytes.
+std::vector<std::uint8_t> left_by(train::Trainer& trainer) {
+  std::vector<std::uint8_t> all;
+  const auto add = [&](const Tensor& tensor) {
+    const auto* const data = static_cast<const std::uint8_t*>(tensor.raw_data());
+    all.insert(all.end(), data, data + tensor.nbytes());
+  };
+  for (const nn::Parameter* p : trainer.model().parameters()) add(p->tensor());
+  for (const nn::Parameter* p : trainer.model().buffers()) add(p->tensor());
+  for (const optim::State& s : trainer.optimizer().state()) add(s.tensor);
+  return all;
+}
+
+/// Runs a phase with memory of its own beside the training's.
+std::vector<float> run_checked(train::Trainer& trainer, const train::Phase& phase,
+                               const data::Element& element) {
+  std::map<std::string, Tensor> tensors;
+  for (const nn::Parameter* p : trainer.model().parameters()) tensors[p->name()] = p->tensor();
+  for (const nn::Parameter* p : trainer.model().buffers()) tensors[p->name()] = p->tensor();
+  for (const optim::State& s : trainer.optimizer().state()) {
+    tensors["optimizer." + s.name] = s.tensor;
+  }
+  plan::Executor executor(*phase.steps.front(), tensors.begin()->second.device(),
+                          {.check = true, .bind = [&](const graph::Value& value) {
+                             const auto it = tensors.find(value.name);
+                             return it == tensors.end() ? Tensor() : it->second;
+                           }});
+  const std::array feeds = {element[0].tensor(), element[1].tensor()};
+  executor.run(feeds, {.seed = trainer.options().seed});
+  std::vector<float> outputs;
+  for (const Tensor& output : executor.outputs()) outputs.push_back(output.item<float>());
+  return outputs;
+}
+
+}  // namespace
+
+bool check_every_task(const std::function<train::Trainer()>& trainer, const data::Dataset& data,
+                      std::int64_t batch) {
+  const Bytes least = smallest_budget(trainer(), batch, batch);
+  const data::Dataset batches = data.batch(batch);
+  train::Trainer plain = trainer();
+  const Device ample = Device::open("cpu:0");
+  const auto roomy = plain.plan({.batch = batch, .validation_batch = batch}, ample);
+  const auto expected = plain.fit(roomy, batches.take(1), {.steps = 1});
+  const train::Metrics metrics = plain.evaluate(roomy, batches.take(1));
+  const std::vector<std::uint8_t> left = left_by(plain);
+  plain.release();
+
+  // The plan for the smallest budget, run beside weights that have room.
+  train::Trainer checked = trainer();
+  const auto tight = checked.plan({.batch = batch, .validation_batch = batch},
+                                  Device::open("cpu:0", {.limit = least}));
+  EXPECT_LE(tight.range, roomy.range);
+  checked.materialize(roomy);
+  data::Pipeline pipeline(batches, ample);
+  const data::Element element = *pipeline.next();
+  checked.optimizer().begin_step();
+  EXPECT_EQ(run_checked(checked, tight.phases.at(0), element), expected.losses);
+  EXPECT_TRUE(left_by(checked) == left) << "other weights or state";
+  EXPECT_EQ(tight.phases.at(1).kind, train::Phase::Kind::validation);
+  EXPECT_EQ(run_checked(checked, tight.phases.at(1), element).front(),
+            static_cast<float>(metrics.at("loss")));
+  return !tight.phases.front().steps.front()->measures.empty();
+}
+
 void check_budgets(const std::function<train::Trainer()>& trainer, const data::Dataset& data,
                    std::int64_t batch, std::int64_t steps, int budgets) {
   const train::PlanRequest request{.batch = batch};
   const Device ample = Device::open("cpu:0", {.limit = GiB(4)});
   const Bytes most = trainer().plan(request, ample).total();
-  Bytes least = 0;
-  try {
-    trainer().plan(request, Device::open("cpu:0", {.limit = KiB(256)}));
-    ADD_FAILURE() << "it fits 256 KiB";
-  } catch (const BudgetTooSmall& error) {
-    least = parse_refusal(error.what()).budget;
-  }
+  const Bytes least = smallest_budget(trainer(), batch);
   std::vector<float> expected;
   for (int i = 0; i < budgets; ++i) {
     const double share = static_cast<double>(i) / (budgets - 1);

@@ -36,6 +36,16 @@ data::Dataset any_data(const nn::Model& model, std::int64_t classes, std::int64_
 /// once.
 bool check_random_training(std::uint64_t seed);
 
+/// The smallest budget that a refusal names for a batch of that size, validated in batches of
+/// `validation` (0: not).
+Bytes smallest_budget(train::Trainer trainer, std::int64_t batch, std::int64_t validation = 0);
+
+/// Runs one step, and an evaluation, of the plan for the smallest budget in the checking executor:
+/// no overlap, no late read, no stray write. Checks that loss, weights and metrics have the bits of
+/// an unchecked step in ample memory. Returns whether the plan computes anything again.
+bool check_every_task(const std::function<train::Trainer()>& trainer, const data::Dataset& data,
+                      std::int64_t batch);
+
 /// Trains within `budgets` budgets, from one in which nothing is saved to the smallest that is
 /// named. Checks that losses are the same to the bit and peaks as planned.
 void check_budgets(const std::function<train::Trainer()>& trainer, const data::Dataset& data,

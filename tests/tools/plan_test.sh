@@ -26,9 +26,11 @@ message=$("$PLIMSOLL" plan --device h2000 2>&1) || status=$?
 [[ $status == 2 && $message == *h2000* ]] || fail "an unknown device: $status $message"
 
 # A curve: less memory, more time.
-"$PLIMSOLL" plan --batch 64 --curve | awk '
+"$PLIMSOLL" plan --model gpt2_tiny --batch 8 --curve | awk '
   NR > 1 && ($NF + 0) < last { exit 1 } NR > 1 { last = $NF + 0 } END { exit NR < 4 }' ||
   fail "the curve falls"
+# Where nothing can be saved there is one point: the workspace of a small convolution outweighs all.
+(($("$PLIMSOLL" plan --batch 64 --curve | wc -l) == 2)) || fail "a curve of nothing"
 "$PLIMSOLL" plan --batch 64 --curve --json | grep -q '"curve":\[{"budget":' || fail "curve as JSON"
 
 # Too small: exit 3 with both figures.

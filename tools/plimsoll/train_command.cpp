@@ -135,6 +135,10 @@ Json result_json(const train::FitResult& result, Bytes budget) {
           {"epochs", result.epochs},
           {"seconds", result.seconds},
           {"replans", result.replans},
+          {"corrections", result.corrections},
+          {"predicted_step_seconds", result.predicted_step_seconds},
+          {"corrected_step_seconds", result.corrected_step_seconds},
+          {"measured_step_seconds", result.measured_step_seconds},
           {"stopped", result.stopped},
           {"checkpoint", result.checkpoint}};
 }
@@ -200,6 +204,15 @@ void train_now(CLI::App& command, RunOptions& o) {
     fmt::print("{} steps in {:.1f} s; planned peak {} bytes, measured {}; budget peak {} of {}\n",
                result.steps, result.seconds, result.planned_peak, result.measured_peak,
                format_bytes(result.charged_peak), format_bytes(device.budget().limit()));
+    if (result.measured_step_seconds > 0) {
+      fmt::print(
+          "a step: {:.3g} ms predicted, {}{:.3g} ms at best by the clock\n",
+          result.predicted_step_seconds * 1e3,
+          result.corrected_step_seconds > 0
+              ? fmt::format("{:.3g} ms by measured ops, ", result.corrected_step_seconds * 1e3)
+              : "",
+          result.measured_step_seconds * 1e3);
+    }
     if (!log.path().empty()) fmt::print("run log: {}\n", log.path());
     if (!result.stopped.empty()) fmt::print("stopped: {}\n", result.stopped);
   }

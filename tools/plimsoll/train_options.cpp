@@ -132,7 +132,7 @@ Prepared prepare(const TrainOptions& o) {
   const nn::ModelOptions given = {.classes = o.classes, .size = o.size};
   auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
   Prepared all;
-  all.data = training_data(o.data, *model, o.elements, o.seed);
+  all.data = training_data(o.data, *model, o.elements, o.seed, !o.no_validation);
   const std::int64_t count = all.data.train_count;
   if (count < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));
   const std::int64_t batches = (count + o.batch - 1) / o.batch;

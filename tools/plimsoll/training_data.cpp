@@ -1,5 +1,6 @@
 #include "training_data.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -171,7 +172,50 @@ fs::path first_of(const fs::path& folder, std::initializer_list<const char*> nam
   return {};
 }
 
-TrainingData folder(const std::string& path, const nn::Model& model) {
+/// Names of the folders in a folder, in the order in which image_folder numbers them.
+std::vector<std::string> class_names(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  if (error) {
+    throw InvalidArgument(
+        fmt::format("--data {}: {}; give digits, synthetic, or a folder with a folder per class",
+                    path.string(), error.message()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Throws unless these are classes that such a model can learn to tell apart.
+void check_classes(const fs::path& path, const std::vector<std::string>& names,
+                   std::int64_t classes) {
+  if (names.size() < 2) {
+    throw InvalidArgument(fmt::format(
+        "--data {}: {}; it wants a folder with the pictures of each class, and two or more of them",
+        path.string(), names.empty() ? "no folders in it" : "there is one class, " + names[0]));
+  }
+  if (static_cast<std::int64_t>(names.size()) > classes) {
+    throw InvalidArgument(
+        fmt::format("--data {}: it has {} classes, the model {}; leave --classes out",
+                    path.string(), names.size(), classes));
+  }
+}
+
+/// Labels are positions among the folders: those of validation must be the same ones.
+void check_same(const fs::path& path, const std::vector<std::string>& names,
+                const std::vector<std::string>& trained) {
+  const auto [here, there] =
+      std::mismatch(names.begin(), names.end(), trained.begin(), trained.end());
+  if (here == names.end() && there == trained.end()) return;
+  const bool extra = here != names.end() && (there == trained.end() || *here < *there);
+  throw InvalidArgument(fmt::format(
+      "--data {}: {} is a class {} training; both want the same folders, or use --no-validation",
+      path.string(), extra ? *here : *there, extra ? "that is not in" : "missing that is in"));
+}
+
+TrainingData folder(const std::string& path, const nn::Model& model, bool validates) {
   const fs::path inner = first_of(path, {"train"});
   const fs::path validation =
       inner.empty() ? fs::path() : first_of(path, {"val", "validation", "test"});
@@ -185,31 +229,22 @@ TrainingData folder(const std::string& path, const nn::Model& model) {
   load.height = static_cast<int>(shape.dim(1));
   load.width = static_cast<int>(shape.dim(2));
   load.layout = image::Layout::chw;
+  const std::vector<std::string> names = class_names(inner.empty() ? fs::path(path) : inner);
+  check_classes(inner.empty() ? fs::path(path) : inner, names, classes_of(model));
   const data::MapOptions parallel{.parallel = data::kAutotune};
   TrainingData all;
   const Dataset files = Dataset::image_folder(inner.empty() ? path : inner.string());
   all.train_count = files.cardinality();
   all.train =
       files.shuffle({.elements = data::kWholeSet}).map(data::load_images(load, true), parallel);
-  if (!validation.empty()) {
+  if (!validation.empty() && validates) {
+    check_same(validation, class_names(validation), names);
     const Dataset others = Dataset::image_folder(validation.string());
     all.validation_count = others.cardinality();
     all.validation = others.map(data::load_images(load, true), parallel);
   }
   all.decode = kDecode;
   return all;
-}
-
-std::int64_t folders_in(const fs::path& path) {
-  std::int64_t count = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path, error)) count += entry.is_directory();
-  if (error) {
-    throw InvalidArgument(
-        fmt::format("--data {}: {}; give digits, synthetic, or a folder with a folder per class",
-                    path.string(), error.message()));
-  }
-  return count;
 }
 
 }  // namespace
@@ -222,17 +257,21 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
     if (given.size == 0) given.size = model == "mlp" || model == "lenet" ? kDigitSize : 32;
   } else if (data != "synthetic") {
     const fs::path inner = first_of(data, {"train"});
-    if (given.classes == 0) given.classes = folders_in(inner.empty() ? fs::path(data) : inner);
+    if (given.classes == 0) {
+      // One alone is refused when its pictures are wanted.
+      const auto names = class_names(inner.empty() ? fs::path(data) : inner);
+      given.classes = std::max<std::int64_t>(static_cast<std::int64_t>(names.size()), 2);
+    }
     if (given.channels == 0) given.channels = 3;
   }
   return given;
 }
 
 TrainingData training_data(const std::string& name, const nn::Model& model, std::int64_t elements,
-                           std::uint64_t seed) {
+                           std::uint64_t seed, bool validates) {
   if (name == "digits") return digits(model);
   if (name == "synthetic") return made_up(model, elements, seed);
-  return folder(name, model);
+  return folder(name, model, validates);
 }
 
 }  // namespace plimsoll::tools

@@ -57,6 +57,8 @@ struct Plan {
   double seconds = 0;        ///< predicted for a step
   double again_seconds = 0;  ///< of which spent on computing anew
   double kept_seconds = 0;   ///< predicted if nothing had to be saved
+  /// Planner::unconstrained_peak(), to compare with.
+  Bytes unconstrained_peak = 0;
   /// What is held at the moment of the peak.
   std::map<Tag, Bytes> at_peak;
   std::vector<Measure> measures;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct PlanOptions {
   /// Scopes (of modules: "encoder/block3") whose values must be kept, or computed anew.
   std::vector<std::string> keep = {};
   std::vector<std::string> recompute = {};
+  /// What nodes take as measured, by node id, in seconds (OpTimes, or events of a running step);
+  /// 0 and nodes beyond its end: as the device's description predicts. Changes what is computed
+  /// again, never a result.
+  std::vector<double> node_seconds = {};
   /// For the placement's search.
   std::chrono::milliseconds placement_time = std::chrono::milliseconds(500);
 };
@@ -39,17 +44,21 @@ class Planner {
   /// The fastest plan found whose total is at most `budget`. Throws BudgetTooSmall with the
   /// smallest budget found, which then works.
   Plan plan(Bytes budget);
+  /// The same; nullopt if there is none.
+  std::optional<Plan> find(Bytes budget);
   /// What every plan takes besides its range: persistent state, copies of the outputs, the
   /// workspace slot and runtime, not rounded to pages.
   Bytes fixed_bytes() const;
-  /// The smallest total found, without splitting the batch.
-  Plan smallest();
+  /// The smallest total found, without splitting the batch. It is found again: nothing in it looks
+  /// at a clock.
+  const Plan& smallest();
   /// With everything kept.
   Plan largest();
-  /// From the largest useful budget to the smallest possible one.
+  /// From the largest useful budget to the smallest possible one; one point where nothing can be
+  /// saved.
   std::vector<CurvePoint> curve(int points = 12);
-  /// Persistent state, all gradients of parameters, everything gradients need; nothing computed in
-  /// place, anew, early or fused: the yardstick.
+  /// The yardstick: persistent state, all gradients of parameters, and everything that gradients
+  /// need, all at once; nothing is computed in place, again or early.
   Bytes unconstrained_peak() const;
 
  private:

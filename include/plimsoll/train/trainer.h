@@ -83,6 +83,9 @@ struct FitOptions {
   /// Go on from the latest checkpoint of the folder, if there is one.
   bool resume = false;
   EarlyStopping early_stopping = {};
+  /// After so many steps of this call, measure what ops take, and make a new plan in the same
+  /// memory if that saves 3% of a step or more; 0: never. Results stay the same to the bit.
+  std::int64_t measure_after = 3;
   LeakGateOptions leak_gate = {};
   /// Seed, threads and skipping for the pipelines; name and limit are the trainer's.
   data::PipelineOptions pipeline = {};
@@ -101,10 +104,16 @@ struct FitResult {
   std::int64_t steps = 0;
   std::int64_t epochs = 0;
   double seconds = 0;
-  Bytes planned_peak = 0;   ///< bytes of the training's arena, of the largest plan it ran
-  Bytes measured_peak = 0;  ///< the same, as the arena saw it
-  Bytes charged_peak = 0;   ///< most that the device's budget was charged with
-  std::int64_t replans = 0;
+  Bytes planned_peak = 0;        ///< bytes of the training's arena, of the largest plan it ran
+  Bytes measured_peak = 0;       ///< the same, as the arena saw it
+  Bytes charged_peak = 0;        ///< most that the device's budget was charged with
+  std::int64_t replans = 0;      ///< for limits that moved
+  std::int64_t corrections = 0;  ///< for op times that were measured
+  /// Of a full training batch: as planned at first; by the times of ops that were measured, in the
+  /// plan that ran last (0: they were not); and by the clock, the least of all steps (0: none was).
+  double predicted_step_seconds = 0;
+  double corrected_step_seconds = 0;
+  double measured_step_seconds = 0;
   std::string stopped;     ///< why it ended before its time; empty if it did not
   std::string checkpoint;  ///< the last one written
 };

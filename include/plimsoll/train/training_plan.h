@@ -70,6 +70,9 @@ struct TrainingPlan {
   Bytes input_least = 0;  ///< with less they cannot run
   /// Pages of all blocks.
   Bytes charged = 0;
+  /// What a full training batch would take, unsplit, if everything its gradients need were kept at
+  /// once: to compare with.
+  Bytes unconstrained_peak = 0;
 
   /// Bytes of the arena that training holds at its peak: what is measured, to the byte.
   Bytes planned_peak() const;
