@@ -49,6 +49,9 @@ class CpuBackend final : public DeviceBackend {
     check(stream);
     if (bytes != 0) std::memmove(to, from, bytes);
   }
+  void fill_zero(void* to, Bytes bytes, StreamId) override {
+    if (bytes != 0) std::memset(to, 0, bytes);
+  }
 
  private:
   Bytes page_size_for(Bytes limit) const {

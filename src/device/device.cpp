@@ -1,6 +1,8 @@
 #include <plimsoll/device/device.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -142,12 +144,33 @@ std::vector<Device> Device::split(const std::vector<Bytes>& limits) const {
   return devices;
 }
 
-Bytes Device::runtime() const { return state_->backend->runtime(); }
+Bytes Device::runtime() const { return state_->parent == nullptr ? state_->backend->runtime() : 0; }
 std::optional<Bytes> Device::process_used() const { return state_->backend->process_used(); }
 Bytes Device::baseline() const { return state_->baseline; }
 
 void Device::copy(void* to, const void* from, Bytes bytes, StreamId stream) const {
   state_->backend->copy(to, from, bytes, stream);
+}
+
+bool Device::copy_strided(void* to, const void* from, Bytes item, std::span<const StridedDim> dims,
+                          StreamId stream) const {
+  return state_->backend->copy_strided(to, from, item, dims, stream);
+}
+
+void Device::fill_zero(void* to, Bytes bytes, StreamId stream) const {
+  state_->backend->fill_zero(to, bytes, stream);
+}
+
+void DeviceBackend::fill_zero(void* to, Bytes bytes, StreamId stream) {
+  static constexpr std::array<std::byte, 4096> kZeros{};
+  auto* data = static_cast<std::byte*>(to);
+  Bytes done = std::min<Bytes>(bytes, kZeros.size());
+  if (done != 0) copy(data, kZeros.data(), done, stream);
+  while (done < bytes) {
+    const Bytes more = std::min(done, bytes - done);
+    copy(data + done, data, more, stream);
+    done += more;
+  }
 }
 
 StreamId Device::make_stream() const { return state_->backend->make_stream(); }

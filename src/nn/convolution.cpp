@@ -42,6 +42,8 @@ Conv2D::Conv2D(std::int64_t in, std::int64_t out, std::int64_t size, const Conv2
                                           : Init::fan_in_uniform(in / options.groups * size * size))
                 : nullptr) {}
 
+Tensor Conv2D::bias() const { return bias_ != nullptr ? bias_->tensor() : Tensor(); }
+
 Tensor Conv2D::forward(const Tensor& x) const {
   return ops::conv2d(x, weight_, bias_ != nullptr ? bias_->tensor() : Tensor(), options_);
 }

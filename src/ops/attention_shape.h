@@ -97,6 +97,13 @@ inline bool fused_attention(const AttentionShape& s, DType dtype) {
          (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
 }
 
+/// The library's gradient reads the logarithms of the sums in whole tiles, past the end of the
+/// last: it is given a copy with room behind it, and its own scratch has room behind it, too.
+inline constexpr Bytes kAttentionOverread = KiB(4);
+inline Bytes fused_attention_sums(const AttentionShape& s, std::int64_t batches) {
+  return align_up(static_cast<Bytes>(batches * s.heads * s.queries) * 4 + kAttentionOverread, 256);
+}
+
 /// Bytes that the fused gradient may take for `batches` of them. Deterministic ones keep the
 /// gradients of all scores in 16 bits, besides a number for each query; a little more is allowed.
 inline Bytes fused_attention_grad_workspace(const AttentionShape& s, std::int64_t batches) {
@@ -104,7 +111,8 @@ inline Bytes fused_attention_grad_workspace(const AttentionShape& s, std::int64_
   const auto units = static_cast<Bytes>(batches * s.heads);
   const Bytes scores = units * static_cast<Bytes>(tiles(s.queries) * tiles(s.keys)) * 2;
   return align_up(scores + scores / 16 + units * static_cast<Bytes>(tiles(s.queries)) * 8 + MiB(2),
-                  256);
+                  256) +
+         fused_attention_sums(s, batches) + kAttentionOverread;
 }
 
 /// How many batches the fused gradient takes at a time: as many as keep its workspace small, and a

@@ -1,5 +1,6 @@
 #include "ops/eager.h"
 
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,6 +57,19 @@ class NoViewListener {
   ViewListener* before_;
 };
 
+/// What kernels of a GPU, which move words of this size, may count on.
+constexpr std::uintptr_t kKernelAlignment = 16;
+
+bool suits_kernels(const Tensor& tensor) {
+  return tensor.device().kind() == DeviceKind::cpu ||
+         reinterpret_cast<std::uintptr_t>(tensor.raw_data()) % kKernelAlignment == 0;
+}
+/// The same values where kernels can read them: views may begin anywhere.
+Tensor placed(const Tensor& tensor) {
+  if (suits_kernels(tensor)) return tensor;
+  return tensor.clone(tensor.device(), {.tag = Tag::activations, .label = "aligned"});
+}
+
 class EagerDispatcher final : public Dispatcher {
  public:
   std::vector<Tensor> call(const OpCall& call) override {
@@ -84,7 +98,12 @@ class EagerDispatcher final : public Dispatcher {
         throw InvalidArgument(
             fmt::format("[{}] cannot write into a view with gaps; input {}", call.def.name, i));
       }
-      dense.push_back(call.inputs[i].contiguous());
+      if (written && !suits_kernels(call.inputs[i])) {
+        throw InvalidArgument(fmt::format(
+            "[{}] cannot write into a view that does not begin at a multiple of {} bytes; input {}",
+            call.def.name, kKernelAlignment, i));
+      }
+      dense.push_back(written ? call.inputs[i] : placed(call.inputs[i].contiguous()));
       in.push_back(
           {written ? dense.back().raw_mutable_data() : const_cast<void*>(dense.back().raw_data()),
            types[i]});

@@ -40,10 +40,16 @@ void require_host(const Storage& storage, const char* who) {
   }
 }
 
-/// Who has to copy between `a` and `b`; null if the host can.
-const Device* mover(const Storage& a, const Storage& b) {
-  if (!a.host_accessible()) return &a.device();
-  return b.host_accessible() ? nullptr : &b.device();
+/// Who has to copy between `storage` and the host.
+Mover mover(const Storage& storage) {
+  return {storage.host_accessible() ? nullptr : &storage.device(), false};
+}
+
+/// Who has to copy from `a` to `b`.
+Mover mover(const Storage& a, const Storage& b) {
+  if (a.host_accessible()) return mover(b);
+  const bool same = !b.host_accessible() && a.device().ordinal() == b.device().ordinal();
+  return {&a.device(), same};
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ void Tensor::copy_to_host(void* to, std::size_t count, DType dtype) const {
   require_dtype(dtype, r.dtype, "copy_to");
   require_count(count, r.shape, "copy_to");
   const auto dense = r.shape.contiguous_strides();
-  copy_strided(mover(*r.storage, *r.storage), r.shape, dtype_size(dtype), {to, dense},
+  copy_strided(mover(*r.storage), r.shape, dtype_size(dtype), {to, dense},
                {r.address(), r.stride_span()});
 }
 
@@ -105,8 +111,8 @@ void Tensor::copy_from_host(const void* from, std::size_t count, DType dtype) {
   require_count(count, r.shape, "copy_from");
   require_writable(*r.storage, "copy_from");
   const auto dense = r.shape.contiguous_strides();
-  copy_strided(mover(*r.storage, *r.storage), r.shape, dtype_size(dtype),
-               {r.address(), r.stride_span()}, {const_cast<void*>(from), dense});
+  copy_strided(mover(*r.storage), r.shape, dtype_size(dtype), {r.address(), r.stride_span()},
+               {const_cast<void*>(from), dense});
 }
 
 Tensor Tensor::contiguous() const {

@@ -86,9 +86,18 @@ ScatteredCopy scattered_copy(Bytes item) {
   }
 }
 
+/// Whether the device could copy in one go.
+bool copied_within(const Device& device, const Walk& walk, Bytes item, const StridedPlace& to,
+                   const StridedPlace& from) {
+  std::array<StridedDim, kMaxRank> dims;
+  const auto rank = static_cast<std::size_t>(walk.rank);
+  for (std::size_t i = 0; i < rank; ++i) dims[i] = {walk.extent[i], walk.to[i], walk.from[i]};
+  return device.copy_strided(to.data, from.data, item, {dims.data(), rank});
+}
+
 }  // namespace
 
-void copy_strided(const Device* mover, const Shape& shape, Bytes item, StridedPlace to,
+void copy_strided(const Mover& mover, const Shape& shape, Bytes item, StridedPlace to,
                   StridedPlace from) {
   if (shape.elements() == 0) return;
   const Walk walk = make_walk(shape, item, to, from);
@@ -100,9 +109,12 @@ void copy_strided(const Device* mover, const Shape& shape, Bytes item, StridedPl
   const Bytes run = dense ? item * static_cast<Bytes>(walk.extent[last]) : item;
   const int outer_rank = dense ? walk.rank - 1 : walk.rank;
 
-  if (mover != nullptr) {
+  if (mover.device != nullptr) {
+    if (mover.has_both && outer_rank > 0 && copied_within(*mover.device, walk, item, to, from)) {
+      return;
+    }
     for_each_outer(walk, outer_rank, to_data, from_data,
-                   [&](std::byte* t, const std::byte* f) { mover->copy(t, f, run); });
+                   [&](std::byte* t, const std::byte* f) { mover.device->copy(t, f, run); });
   } else if (dense || walk.rank == 0) {
     for_each_outer(walk, outer_rank, to_data, from_data,
                    [&](std::byte* t, const std::byte* f) { std::memcpy(t, f, run); });

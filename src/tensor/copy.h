@@ -14,10 +14,16 @@ struct StridedPlace {
   std::span<const std::int64_t> strides;
 };
 
-/// Copies the elements of `shape`, of `item` bytes each, in the same order. `mover` does it unless
-/// it is null: then the host can reach both sides itself. Makes the longest runs that lie dense on
-/// both sides; nothing is allocated. Finished on return. The sides must not overlap.
-void copy_strided(const Device* mover, const Shape& shape, Bytes item, StridedPlace to,
+/// Who copies: a device, or the host itself if it is null. Not owned.
+struct Mover {
+  const Device* device = nullptr;
+  bool has_both = false;  ///< both sides are on the device
+};
+
+/// Copies the elements of `shape`, of `item` bytes each, in the same order. A device that has both
+/// sides may do it in one go; else it makes the longest runs that lie dense on both sides. Nothing
+/// is allocated. Finished on return. The sides must not overlap.
+void copy_strided(const Mover& mover, const Shape& shape, Bytes item, StridedPlace to,
                   StridedPlace from);
 
 }  // namespace plimsoll

@@ -1,8 +1,6 @@
 #include <plimsoll/tensor/tensor.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,24 +17,6 @@ void require_fixed_size(DType dtype, const char* who) {
   if (dtype == DType::bytes) {
     throw InvalidArgument(
         fmt::format("[{}] elements of dtype bytes have no fixed size; use from_strings", who));
-  }
-}
-
-void fill_zero(const Device& device, void* data, Bytes bytes) {
-  if (bytes == 0) return;
-  if (device.kind() == DeviceKind::cpu) {
-    std::memset(data, 0, bytes);
-    return;
-  }
-  // A first piece from the host, then the device doubles it.
-  static constexpr std::array<std::byte, 4096> kZeros{};
-  auto* to = static_cast<std::byte*>(data);
-  Bytes done = std::min<Bytes>(bytes, kZeros.size());
-  device.copy(to, kZeros.data(), done);
-  while (done < bytes) {
-    const Bytes more = std::min(done, bytes - done);
-    device.copy(to + done, to, more);
-    done += more;
   }
 }
 
@@ -117,7 +97,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device,
 Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device,
                      const TensorOptions& options) {
   Tensor result = empty(shape, dtype, device, options);
-  fill_zero(device, result.raw_mutable_data(), result.nbytes());
+  if (result.nbytes() != 0) device.fill_zero(result.raw_mutable_data(), result.nbytes());
   return result;
 }
 

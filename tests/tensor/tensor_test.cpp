@@ -2,7 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -211,6 +214,49 @@ TEST_F(TensorTest, FarMemoryIsReachedByTheDevicesCopies) {
   EXPECT_THAT(zeros.to_vector<std::uint8_t>(), Each(0));
   EXPECT_THAT([&] { Tensor::from_strings({"a"}, {1}, gpu); },
               ThrowsMessage<InvalidArgument>(HasSubstr("host only")));
+}
+
+/// A device that copies items that lie apart by itself.
+class StridedBackend final : public FakeBackend {
+ public:
+  using FakeBackend::FakeBackend;
+  bool copy_strided(void* to, const void* from, Bytes item, std::span<const StridedDim> dims,
+                    StreamId stream) override {
+    ++strided;
+    walk(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), item, dims);
+    (void)stream;
+    return true;
+  }
+  int strided = 0;
+
+ private:
+  static void walk(std::byte* to, const std::byte* from, Bytes item,
+                   std::span<const StridedDim> dims) {
+    if (dims.empty()) {
+      std::memcpy(to, from, item);
+      return;
+    }
+    for (std::int64_t i = 0; i < dims[0].extent; ++i) {
+      walk(to + i * dims[0].to, from + i * dims[0].from, item, dims.subspan(1));
+    }
+  }
+};
+
+TEST_F(TensorTest, ADeviceThatCanReordersItsMemoryInOneGo) {
+  const auto backend = std::make_shared<StridedBackend>(MiB(64), MiB(1));
+  const Device gpu = Device::State::open(backend, {});
+  const Tensor tensor = Tensor::from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3}, gpu);
+  const Tensor turned = tensor.transpose(0, 1).contiguous();
+  EXPECT_EQ(backend->strided, 1);
+  EXPECT_THAT(turned.to_vector<float>(), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(tensor.slice(1, 1).contiguous().to_vector<float>(), ElementsAre(2, 3, 5, 6));
+  EXPECT_EQ(backend->strided, 2);
+  const Tensor dense = tensor.slice(0, 1).clone(gpu, {});
+  EXPECT_EQ(backend->strided, 2) << "what is one run is a plain copy";
+  EXPECT_THAT(dense.to_vector<float>(), ElementsAre(4, 5, 6));
+  EXPECT_THAT(tensor.transpose(0, 1).to_vector<float>(), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(tensor.transpose(0, 1).to(cpu_).to_vector<float>(), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_EQ(backend->strided, 2) << "the host is not on the device";
 }
 
 TEST_F(TensorTest, FromStorageChecksItsBounds) {

@@ -43,6 +43,7 @@ struct Case {
   std::int64_t classes;
   DType precision;
   double tolerance;
+  double rate;
 };
 
 std::vector<Case> cases() {
@@ -80,9 +81,15 @@ std::vector<Case> cases() {
        },
        50}};
   for (const Kind& kind : kinds) {
-    all.push_back({std::string(kind.name) + "_f32", kind.make, kind.classes, DType::f32, 2e-3});
-    all.push_back({std::string(kind.name) + "_bf16", kind.make, kind.classes, DType::bf16, 6e-2});
-    all.push_back({std::string(kind.name) + "_f16", kind.make, kind.classes, DType::f16, 2e-2});
+    // Statistics of eight pictures make large steps chaotic: rounding would decide.
+    const double rate = std::string(kind.name) == "resnet18" ? 5e-4 : 0.02;
+    const auto add = [&](const char* suffix, DType dtype, double tolerance) {
+      all.push_back(
+          {std::string(kind.name) + suffix, kind.make, kind.classes, dtype, tolerance, rate});
+    };
+    add("_f32", DType::f32, 2e-3);
+    add("_bf16", DType::bf16, 6e-2);
+    add("_f16", DType::f16, 2e-2);
   }
   return all;
 }
@@ -90,7 +97,7 @@ std::vector<Case> cases() {
 class OnGpuAndCpu : public TrainingOnGpu, public testing::WithParamInterface<Case> {};
 
 train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, std::int64_t steps) {
-  train::Trainer trainer(c.model(), optim::sgd({.lr = 0.02, .momentum = 0.9}),
+  train::Trainer trainer(c.model(), optim::sgd({.lr = c.rate, .momentum = 0.9}),
                          {.precision = c.precision, .seed = 3, .allow_split = false});
   const auto plan = trainer.plan({.batch = batch}, device);
   EXPECT_LE(plan.total(), device.budget().limit());
@@ -118,7 +125,7 @@ TEST_P(OnGpuAndCpu, LossesAreTheSameToTheBitWithinEveryBudget) {
   const Case& c = GetParam();
   constexpr std::int64_t kBatch = 64;
   const auto plan_within = [&](Bytes budget) {
-    train::Trainer trainer(c.model(), optim::sgd({.lr = 0.02, .momentum = 0.9}),
+    train::Trainer trainer(c.model(), optim::sgd({.lr = c.rate, .momentum = 0.9}),
                            {.precision = c.precision, .seed = 3, .allow_split = false});
     return trainer.plan({.batch = kBatch}, open(budget)).charged;
   };

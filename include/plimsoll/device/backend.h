@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <plimsoll/device/device.h>
@@ -44,6 +45,19 @@ class DeviceBackend {
   virtual void synchronize(StreamId stream) = 0;
   virtual void synchronize() = 0;
   virtual void copy(void* to, const void* from, Bytes bytes, StreamId stream) = 0;
+  /// See Device::copy_strided.
+  virtual bool copy_strided(void* to, const void* from, Bytes item,
+                            std::span<const StridedDim> dims, StreamId stream) {
+    (void)to;
+    (void)from;
+    (void)item;
+    (void)dims;
+    (void)stream;
+    return false;
+  }
+  /// See Device::fill_zero. Unless it is overridden, a first piece comes from the host and copies
+  /// double it.
+  virtual void fill_zero(void* to, Bytes bytes, StreamId stream);
 
   /// See Device::queue, DeviceScope and Device::record.
   virtual void* queue(StreamId stream) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,14 @@ struct DeviceInfo {
 /// `why_no_cuda`, if given, says why.
 std::vector<DeviceInfo> list_devices(std::string* why_no_cuda = nullptr);
 
+/// One dimension of a strided copy, outermost first: how many items, and how far apart they are on
+/// either side, in bytes.
+struct StridedDim {
+  std::int64_t extent = 1;
+  std::int64_t to = 0;
+  std::int64_t from = 0;
+};
+
 /// Work of a stream that was recorded once and is given to the device again as a whole. The memory
 /// it touches must stay where it is. Destroyed before the device closes.
 class Recording {
@@ -106,7 +115,8 @@ class Device {
   /// a budget: no slash in it. A share is one of the lowest limit from here on.
   Session session(std::string_view name, Limit limit = {}) const;
 
-  /// Bytes of the driver's context and the libraries', charged as `runtime`.
+  /// Bytes of the driver's context and the libraries', charged to this device as `runtime`: 0 for
+  /// logical devices and sessions, as they are charged once.
   Bytes runtime() const;
   /// What this process holds on the device as the system counts it: its RSS, or the driver's
   /// figure for the process. nullopt where the driver does not tell.
@@ -117,6 +127,13 @@ class Device {
   /// Copies between any two places that this device and the host can reach; ordered on `stream`
   /// and, for kHostStream, finished on return. Throws DeviceError.
   void copy(void* to, const void* from, Bytes bytes, StreamId stream = kHostStream) const;
+  /// Copies items of `item` bytes (1, 2, 4 or 8; both sides aligned to it), both sides on this
+  /// device and apart; ordered as copy() is. False where the device has no better way than copy()
+  /// of one run after another: nothing was done. Throws DeviceError.
+  bool copy_strided(void* to, const void* from, Bytes item, std::span<const StridedDim> dims,
+                    StreamId stream = kHostStream) const;
+  /// Zeros on this device; ordered as copy() is. Throws DeviceError.
+  void fill_zero(void* to, Bytes bytes, StreamId stream = kHostStream) const;
 
   /// A new stream of work. On the CPU there is only the host's.
   StreamId make_stream() const;

@@ -23,6 +23,9 @@ class Conv2D final : public Module {
  public:
   Conv2D(std::int64_t in, std::int64_t out, std::int64_t size, const Conv2DOptions& options = {});
   Tensor forward(const Tensor& x) const override;
+  const Parameter& weight() const { return weight_; }
+  /// Undefined if there is none.
+  Tensor bias() const;
 
  private:
   ops::ConvOptions options_;

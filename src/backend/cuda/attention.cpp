@@ -36,11 +36,13 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
   if (ops::fused_attention(shape, dtype) && !more) {
     // Fewer at a time where the library wants more than was foreseen.
     for (std::int64_t n = ops::fused_attention_grad_batches(shape); n > 0 && !state->fused; --n) {
-      if (shape.batches % n == 0) state->fused = fuse_attention(shape, dtype, true, n, limit);
+      const Bytes beside = ops::fused_attention_sums(shape, n) + ops::kAttentionOverread;
+      if (shape.batches % n != 0 || beside >= limit) continue;
+      state->fused = fuse_attention(shape, dtype, true, n, limit - beside);
+      if (state->fused) state->workspace = state->fused->workspace + beside;
     }
   }
-  state->workspace =
-      state->fused ? state->fused->workspace : ops::plain_attention_grad_workspace(shape, dtype);
+  if (!state->fused) state->workspace = ops::plain_attention_grad_workspace(shape, dtype);
   return state;
 }
 

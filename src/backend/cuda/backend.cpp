@@ -15,6 +15,7 @@
 #include "backend/cuda/pinned_pages.h"
 #include "backend/cuda/recording.h"
 #include "backend/cuda/streams.h"
+#include "backend/cuda/strided_copy.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -85,6 +86,34 @@ class CudaBackend final : public DeviceBackend {
     }
     if (stream == kHostStream) {
       context_->check(driver.cuStreamSynchronize(queue), "cuStreamSynchronize");
+    }
+  }
+
+  bool copy_strided(void* to, const void* from, Bytes item, std::span<const StridedDim> dims,
+                    StreamId stream) override {
+    const auto size = static_cast<std::int64_t>(item);
+    std::array<CopyDim, kMaxRank> apart;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      apart[i] = {dims[i].extent, dims[i].to / size, dims[i].from / size};
+    }
+    const CUstream queue = streams_->get(stream);
+    const Context::Scope scope(*context_);
+    cuda::copy_strided(to, from, item, {apart.data(), dims.size()}, queue);
+    if (stream == kHostStream) {
+      context_->check(context_->driver().cuStreamSynchronize(queue), "cuStreamSynchronize");
+    }
+    return true;
+  }
+
+  void fill_zero(void* to, Bytes bytes, StreamId stream) override {
+    if (bytes == 0) return;
+    const CUstream queue = streams_->get(stream);
+    const Context::Scope scope(*context_);
+    context_->check(
+        context_->driver().cuMemsetD8Async(reinterpret_cast<std::uintptr_t>(to), 0, bytes, queue),
+        "cuMemsetD8Async");
+    if (stream == kHostStream) {
+      context_->check(context_->driver().cuStreamSynchronize(queue), "cuStreamSynchronize");
     }
   }
 

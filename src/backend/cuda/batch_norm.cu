@@ -28,7 +28,7 @@ struct Spread {
 
 /// parts: [chunks, 2, channels], means and squares.
 template <typename T, int V>
-__global__ void __launch_bounds__(kBatchThreads, 4)
+__global__ void __launch_bounds__(kBatchThreads, 3)
     batch_spreads(Acc<T>* parts, const T* x, const Batch b, bool aligned) {
   using A = Acc<T>;
   const BatchThread<V> t(b);
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kMergeChannels* kMergeLanes)
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kBatchThreads, 4)
+__global__ void __launch_bounds__(kBatchThreads, 3)
     batch_normalize(T* y, const T* x, Parameters scales, Parameters biases, const Acc<T>* means,
                     const Acc<T>* variances, Acc<T> epsilon, const Batch b, bool aligned) {
   using A = Acc<T>;

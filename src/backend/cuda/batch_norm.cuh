@@ -59,7 +59,7 @@ inline Batch batch_of(const Shape& shape, DType dtype, bool channels_last) {
   b.across = channels_last ? static_cast<int>(std::clamp<std::int64_t>(vectors, 1, 32)) : 1;
   b.lanes = kBatchThreads / b.across;
   b.blocks = (vectors + b.across - 1) / b.across;
-  constexpr std::int64_t kBlocks = 132 * 8;
+  constexpr std::int64_t kBlocks = 132 * 12;
   b.chunks = static_cast<int>(std::clamp<std::int64_t>(
       std::min(kBlocks / std::max<std::int64_t>(b.blocks, 1), b.rows / (b.lanes * kBatchLoads)), 1,
       kBlocks));

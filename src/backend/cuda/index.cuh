@@ -38,6 +38,8 @@ struct Divider {
 
 /// The most elements that one launch runs through.
 inline constexpr std::int64_t kMostIndexed = std::int64_t{1} << 30;
+/// Long runs are cut at multiples of this, so that both halves begin with whole words.
+inline constexpr std::int64_t kWholeWords = 1024;
 
 /// Dimensions, outermost first, without those of one element; neighbours that are one run in all
 /// N arrays are joined. Strides are in elements. Rank 0: a single element.
@@ -82,7 +84,8 @@ template <int N, typename Body>
 void for_pieces(const Walk<N>& walk, const Body& body, typename Walk<N>::Strides offsets = {}) {
   if (walk.elements() <= kMostIndexed) return body(walk, offsets);
   // The outermost dimension has at least two elements: those of one were left out.
-  const std::int64_t half = walk.extents[0] / 2;
+  std::int64_t half = walk.extents[0] / 2;
+  if (half > kWholeWords) half -= half % kWholeWords;
   for (const std::int64_t extent : {half, walk.extents[0] - half}) {
     Walk<N> piece;
     piece.add(extent, walk.strides[0]);

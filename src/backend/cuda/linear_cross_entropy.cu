@@ -90,13 +90,16 @@ __device__ Top<A> block_top(Top<A> mine) {
 }
 
 /// One block per row: its loss, and its gradient in the logits' place. A label that is no class
-/// makes both NaN.
-template <typename T, typename Label>
+/// makes both NaN. `Shared`: the row is kept in shared memory between its two passes; the rows of
+/// all multiprocessors together are more than the second-level cache holds.
+template <typename T, typename Label, bool Shared>
 __global__ void __launch_bounds__(kRowThreads)
     row_kernel(T* logits, std::int64_t stride, std::int64_t classes, const Label* labels,
                Acc<T>* losses, bool gradient) {
   using A = Acc<T>;
   constexpr int kN = kVector<T>;
+  extern __shared__ __align__(16) unsigned char row_memory[];
+  auto* kept = reinterpret_cast<Vec<T, kN>*>(row_memory);
   T* row = logits + blockIdx.x * stride;
   const auto label = static_cast<std::int64_t>(labels[blockIdx.x]);
   if (label < 0 || label >= classes) {
@@ -121,6 +124,7 @@ __global__ void __launch_bounds__(kRowThreads)
     for (int u = 0; u < kInFlight; ++u) {
       const std::int64_t v = first + u * kRowThreads;
       if (v >= vectors) break;
+      if constexpr (Shared) kept[v] = read[u];
       A values[kN];
       A highest = mine.highest;
 #pragma unroll
@@ -146,7 +150,12 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
       const std::int64_t v = first + u * kRowThreads;
-      if (v < vectors) read[u] = load_part(row, v, classes);
+      if (v >= vectors) break;
+      if constexpr (Shared) {
+        read[u] = kept[v];  // what this thread itself has put there
+      } else {
+        read[u] = load_part(row, v, classes);
+      }
     }
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
@@ -190,11 +199,19 @@ __global__ void __launch_bounds__(kSumThreads)
   *count = static_cast<A>(divisor);
 }
 
-/// The products of a chunk.
+/// The products of a chunk, for some of the classes.
 struct Products {
+  std::int64_t first = 0;  ///< class that they begin with
   std::optional<Gemm> logits;
   std::optional<Gemm> dx;
   std::optional<Gemm> dweight;
+};
+
+/// All of a chunk. The library is four times slower where an extent is no multiple of 16 bytes, so
+/// that the last few classes have products of their own.
+struct ChunkProducts {
+  Products few;  ///< comes first: its gradient by x is rounded once more, and is small
+  Products most;
 };
 
 struct State final : KernelState {
@@ -204,40 +221,56 @@ struct State final : KernelState {
   bool with_dx = false;
   bool with_dweight = false;
   ops::LinearCrossEntropyChunks chunks;
-  Products main;  ///< of a whole chunk
-  Products rest;  ///< of the last one, if that has fewer tokens
+  ChunkProducts main;  ///< of a whole chunk
+  ChunkProducts rest;  ///< of the last one, if that has fewer tokens
 };
 
-void choose(const State& s, std::int64_t rows, DType dtype, Products& products) {
+void choose(const State& s, std::int64_t rows, std::int64_t first, std::int64_t count, DType dtype,
+            Products& products) {
   const auto libraries = Libraries::current();
   const DType sums = dtype == DType::f64 ? DType::f64 : DType::f32;
-  const Bytes aligned = alignment_of_step(s.chunks.rows * s.features, dtype);
-  const GemmOperand x{.dtype = dtype, .stride = s.features, .alignment = aligned};
-  const GemmOperand weight{.dtype = dtype, .stride = s.features};
-  const GemmOperand weight_across{.dtype = dtype, .stride = s.features, .transposed = true};
-  const GemmOperand logits{.dtype = dtype, .stride = s.chunks.stride};
-  const GemmOperand logits_across{.dtype = dtype, .stride = s.chunks.stride, .transposed = true};
+  const GemmOperand x{.dtype = dtype,
+                      .stride = s.features,
+                      .alignment = alignment_of_step(s.chunks.rows * s.features, dtype)};
+  const Bytes weight_at = alignment_of_step(first * s.features, dtype);
+  const Bytes logits_at = alignment_of_step(first, dtype);
+  const GemmOperand weight{.dtype = dtype, .stride = s.features, .alignment = weight_at};
+  GemmOperand weight_across = weight;
+  weight_across.transposed = true;
+  const GemmOperand logits{.dtype = dtype, .stride = s.chunks.stride, .alignment = logits_at};
+  GemmOperand logits_across = logits;
+  logits_across.transposed = true;
   const Bytes limit = s.chunks.scratch;
+  products.first = first;
   products.logits.emplace(
       libraries->blas(),
-      GemmSpec{.m = rows, .n = s.classes, .k = s.features, .a = x, .b = weight_across, .c = logits},
+      GemmSpec{.m = rows, .n = count, .k = s.features, .a = x, .b = weight_across, .c = logits},
       limit);
   if (s.with_dx) {
     products.dx.emplace(
         libraries->blas(),
-        GemmSpec{.m = rows, .n = s.features, .k = s.classes, .a = logits, .b = weight, .c = x},
-        limit);
+        GemmSpec{.m = rows, .n = s.features, .k = count, .a = logits, .b = weight, .c = x}, limit);
   }
   if (s.with_dweight) {
-    products.dweight.emplace(libraries->blas(),
-                             GemmSpec{.m = s.classes,
-                                      .n = s.features,
-                                      .k = rows,
-                                      .a = logits_across,
-                                      .b = x,
-                                      .c = {.dtype = sums, .stride = s.features}},
-                             limit);
+    products.dweight.emplace(
+        libraries->blas(),
+        GemmSpec{.m = count,
+                 .n = s.features,
+                 .k = rows,
+                 .a = logits_across,
+                 .b = x,
+                 .c = {.dtype = sums,
+                       .stride = s.features,
+                       .alignment = alignment_of_step(first * s.features, sums)}},
+        limit);
   }
+}
+
+void choose(const State& s, std::int64_t rows, DType dtype, ChunkProducts& products) {
+  const auto unit = static_cast<std::int64_t>(16 / dtype_size(dtype));
+  const std::int64_t most = s.classes / unit * unit;
+  if (most > 0) choose(s, rows, 0, most, dtype, products.most);
+  if (most < s.classes) choose(s, rows, most, s.classes - most, dtype, products.few);
 }
 
 std::shared_ptr<const KernelState> prepare(const OpInputs& in, std::span<const TensorType>) {
@@ -258,6 +291,20 @@ std::shared_ptr<const KernelState> prepare(const OpInputs& in, std::span<const T
   return state;
 }
 
+/// Bytes of shared memory for a row; 0 where two rows do not fit a multiprocessor, or where one is
+/// so short that the caches hold it anyway.
+template <typename T, typename Label>
+std::size_t shared_row(const State& s) {
+  constexpr std::size_t kMost = std::size_t{112} << 10;
+  constexpr std::size_t kLeast = std::size_t{16} << 10;
+  const auto bytes = static_cast<std::size_t>(s.chunks.stride) * sizeof(T);
+  if (bytes < kLeast || bytes > kMost) return 0;
+  check(cudaFuncSetAttribute(row_kernel<T, Label, true>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "linear_cross_entropy");
+  return bytes;
+}
+
 template <typename T, typename Label>
 void run_as(const KernelContext& k, const State& s) {
   using A = Acc<T>;
@@ -270,25 +317,40 @@ void run_as(const KernelContext& k, const State& s) {
   if (s.with_dweight && s.tokens == 0 && k.out(3).elements() != 0) {
     check(cudaMemsetAsync(k.out(3).data, 0, k.out(3).type.bytes(), stream), "linear_cross_entropy");
   }
+  const std::size_t kept = shared_row<T, Label>(s);
   for (std::int64_t i = 0; i < s.tokens; i += s.chunks.rows) {
     const std::int64_t rows = std::min(s.chunks.rows, s.tokens - i);
-    const Products& products = rows == s.chunks.rows ? s.main : s.rest;
+    const ChunkProducts& products = rows == s.chunks.rows ? s.main : s.rest;
     const T* x = k.in(0).as<const T>() + i * s.features;
-    if (products.logits) {
-      products.logits->run(libraries->blas(), stream, x, k.in(1).data, logits, nullptr, scratch);
-    } else {
+    if (s.features == 0) {
       fill_rows(logits, nullptr, rows, s.classes, s.chunks.stride, k.in(0).dtype(), stream);
     }
-    row_kernel<T, Label><<<static_cast<unsigned>(rows), kRowThreads, 0, stream>>>(
-        logits, s.chunks.stride, s.classes, labels + i, losses + i, s.with_dx || s.with_dweight);
-    check_launch("linear_cross_entropy");
-    if (products.dx) {
-      products.dx->run(libraries->blas(), stream, logits, k.in(1).data,
-                       k.out(2).as<T>() + i * s.features, nullptr, scratch);
+    for (const Products* p : {&products.few, &products.most}) {
+      if (!p->logits) continue;
+      p->logits->run(libraries->blas(), stream, x, k.in(1).as<const T>() + p->first * s.features,
+                     logits + p->first, nullptr, scratch);
     }
-    if (products.dweight) {
-      products.dweight->run(libraries->blas(), stream, logits, x, k.out(3).data, nullptr, scratch,
-                            i > 0);
+    const bool gradient = s.with_dx || s.with_dweight;
+    if (kept != 0) {
+      row_kernel<T, Label, true><<<static_cast<unsigned>(rows), kRowThreads, kept, stream>>>(
+          logits, s.chunks.stride, s.classes, labels + i, losses + i, gradient);
+    } else {
+      row_kernel<T, Label, false><<<static_cast<unsigned>(rows), kRowThreads, 0, stream>>>(
+          logits, s.chunks.stride, s.classes, labels + i, losses + i, gradient);
+    }
+    check_launch("linear_cross_entropy");
+    bool begun = false;
+    for (const Products* p : {&products.few, &products.most}) {
+      if (p->dx) {
+        p->dx->run(libraries->blas(), stream, logits + p->first,
+                   k.in(1).as<const T>() + p->first * s.features, k.out(2).as<T>() + i * s.features,
+                   nullptr, scratch, begun);
+        begun = true;
+      }
+      if (p->dweight) {
+        p->dweight->run(libraries->blas(), stream, logits + p->first, x,
+                        k.out(3).as<A>() + p->first * s.features, nullptr, scratch, i > 0);
+      }
     }
   }
   mean_kernel<A, Label>

@@ -227,9 +227,17 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t output = static_cast<std::int64_t>(blockIdx.x) * across + self % across;
   W total = start_by<W>(op);
   if (output < outputs) {
-#pragma unroll 4
-    for (std::int64_t part = row; part < parts; part += down) {
-      total = join_by(op, total, partial[part * outputs + output]);
+    // Several loads before the first is waited for.
+    constexpr int U = 8;
+    for (std::int64_t first = row; first < parts; first += U * down) {
+      W held[U];
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        const std::int64_t part = first + u * down;
+        held[u] = part < parts ? partial[part * outputs + output] : start_by<W>(op);
+      }
+#pragma unroll
+      for (int u = 0; u < U; ++u) total = join_by(op, total, held[u]);
     }
   }
   shared[self] = total;

@@ -5,6 +5,7 @@
 #include <plimsoll/nn/convolution.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/nn/sequential.h>
+#include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/shape_ops.h>
 
@@ -27,19 +28,31 @@ std::int64_t patches(const VitOptions& options) {
 class PatchEmbedding final : public Module {
  public:
   explicit PatchEmbedding(const VitOptions& options)
-      : projection_(add<Conv2D>(
+      : patch_(options.patch),
+        projection_(add<Conv2D>(
             "proj", options.channels, options.features, options.patch,
             Conv2DOptions{
                 .stride = options.patch,
                 .init = Init::fan_in_uniform(options.channels * options.patch * options.patch)})) {}
 
+  /// The convolution's windows do not overlap, so that it is one product of matrices.
   Tensor forward(const Tensor& x) const override {
-    const Tensor y = projection_(x);
-    return ops::transpose(ops::reshape(y, Shape{y.dim(0), y.dim(1), y.dim(2) * y.dim(3)}),
-                          {0, 2, 1});
+    const std::int64_t n = x.dim(0);
+    const std::int64_t channels = x.dim(1);
+    const std::int64_t down = x.dim(2) / patch_;
+    const std::int64_t across = x.dim(3) / patch_;
+    const std::int64_t inner = channels * patch_ * patch_;
+    const Tensor windows = ops::transpose(
+        ops::reshape(in_compute_dtype(x), Shape{n, channels, down, patch_, across, patch_}),
+        {0, 2, 4, 1, 3, 5});
+    const Parameter& weight = projection_.weight();
+    return ops::linear(ops::reshape(windows, Shape{n, down * across, inner}),
+                       ops::reshape(weight, Shape{weight.type().shape[0], inner}),
+                       projection_.bias());
   }
 
  private:
+  std::int64_t patch_;
   const Conv2D& projection_;
 };
 
