@@ -90,8 +90,8 @@ Family self_attention_ops() { return kOps; }
 Tensor self_attention(const Tensor& qkv, const SelfAttentionOptions& options) {
   double scale = options.scale;
   if (scale == 0 && qkv.defined() && qkv.rank() > 0 && options.heads > 0) {
-    const auto size = static_cast<double>(qkv.dim(-1) / (3 * options.heads));
-    scale = 1 / std::sqrt(std::max(1.0, size));
+    const std::int64_t size = qkv.dim(-1) / (3 * options.heads);
+    scale = 1 / std::sqrt(std::max(1.0, static_cast<double>(size)));
   }
   return call_one(kSelfAttention, {qkv},
                   {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}});

@@ -182,6 +182,20 @@ TEST(RowExp, IsWithinTwoUnitsInTheLastPlace) {
   EXPECT_TRUE(std::isnan(cpu::exp_of(NAN)));
 }
 
+TEST(SelfAttention, NamesWhatDoesNotFit) {
+  expect_message([] { ops::self_attention(zeros({2, 3}), {.heads = 1}); }, "[self_attention]");
+  expect_message(
+      [] {
+        ops::self_attention(zeros({2, 3, 20}), {.heads = 2});
+      },
+      "[self_attention] 20 features are not queries, keys and values of 2 heads");
+  expect_message(
+      [] {
+        ops::self_attention(zeros({2, 3, 12}), {.heads = 0});
+      },
+      "[self_attention] 12 features are not queries, keys and values of 0 heads");
+}
+
 TEST(Attention, HasTheSameGradientsInEveryDtype) {
   for (const bool causal : {false, true}) {
     expect_same_in_all_dtypes(
@@ -189,6 +203,16 @@ TEST(Attention, HasTheSameGradientsInEveryDtype) {
           return ops::attention(t[0], t[1], t[2], {.causal = causal});
         },
         {{2, 3, 150, 16}, {2, 3, 270, 16}, {2, 3, 270, 8}});
+  }
+}
+
+TEST(SelfAttention, HasTheSameGradientsInEveryDtype) {
+  for (const bool causal : {false, true}) {
+    expect_same_in_all_dtypes(
+        [causal](const std::vector<Tensor>& t) {
+          return ops::self_attention(t[0], {.heads = 3, .causal = causal});
+        },
+        {{2, 150, 144}});
   }
 }
 
