@@ -39,7 +39,7 @@ struct Options {
 
 std::unique_ptr<nn::Model> model_of(const std::string& name) {
   if (name == "gpt2") return nn::gpt2({.dropout = 0});
-  return nn::make_model(name);
+  return nn::make_model(name, {.channels_last = true});
 }
 
 optim::Optimizer optimizer_of(const std::string& name) {

@@ -24,7 +24,9 @@ std::unique_ptr<Model> make_resnet(std::unique_ptr<Model> (*resnet)(std::int64_t
                                                                     const ResnetOptions&),
                                    const ModelOptions& o) {
   return resnet(given(o.classes, 1000),
-                {.channels = given(o.channels, 3), .size = given(o.size, 224)});
+                {.channels = given(o.channels, 3),
+                 .size = given(o.size, 224),
+                 .layout = o.channels_last ? ops::Layout::nhwc : ops::Layout::nchw});
 }
 
 std::unique_ptr<Model> make_vit(std::int64_t features, std::int64_t heads, const ModelOptions& o) {

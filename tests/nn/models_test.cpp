@@ -145,6 +145,23 @@ TEST(Models, EachRunsAndLearnsSmall) {
   }
 }
 
+TEST(Models, ChannelsLastComputesTheSame) {
+  const Device device = Device::open("cpu:0", {.limit = GiB(1)});
+  std::vector<std::vector<float>> results;
+  for (const bool last : {false, true}) {
+    const auto model = make_model("resnet18", {.classes = 4, .size = 32, .channels_last = last});
+    model->materialize(device, 3);
+    const TensorType in = model->input_type(2);
+    Tensor x = Tensor::zeros(in.shape, in.dtype, device);
+    fill(x, Init::normal(1), "x", 1);
+    results.push_back((*model)(x).to_vector<float>());
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  for (std::size_t i = 0; i < results[0].size(); ++i) {
+    EXPECT_NEAR(results[0][i], results[1][i], 1e-4F);
+  }
+}
+
 TEST(Models, WhatCannotBeIsRefusedByName) {
   const auto message = [](std::string_view name, const ModelOptions& options) -> std::string {
     try {

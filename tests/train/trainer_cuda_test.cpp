@@ -1,5 +1,8 @@
 // Training on the GPU: the driver confirms the budget, results are the CPU's within rounding and
 // the same to the bit within every budget.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -222,6 +225,67 @@ TEST_F(TrainingOnGpu, ALimitIsLoweredWhileItRuns) {
     return result.losses;
   };
   EXPECT_EQ(losses(true), losses(false));
+}
+
+TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackWhileAnotherTrains) {
+  using Clock = std::chrono::steady_clock;
+  const Device device = open(GiB(6));
+  // The one that goes on: steps of some milliseconds, whose times are looked at afterwards.
+  std::atomic<bool> done{false};
+  struct Step {
+    Clock::time_point began;
+    Clock::time_point ended;
+    double seconds() const { return std::chrono::duration<double>(ended - began).count(); }
+  };
+  std::vector<Step> steps;
+  std::thread other([&] {
+    const Session session = device.session("other", GiB(2));
+    train::Trainer trainer(nn::mlp({.in = 4096, .hidden = {4096, 4096, 4096}, .classes = 10}),
+                           optim::sgd({.lr = 0.01}));
+    const auto plan = trainer.plan({.batch = 2048}, session.device());
+    const Tensor x = Tensor::zeros({2048, 4096}, DType::f32, session.device());
+    const Tensor y = Tensor::zeros({2048}, DType::i64, session.device());
+    while (!done) {
+      Step step{.began = Clock::now()};
+      trainer.step(plan, x, y);
+      (void)trainer.loss();
+      step.ended = Clock::now();
+      steps.push_back(step);
+    }
+  });
+  Clock::time_point closing;
+  const auto train = [&] {
+    Session session = device.session("short", GiB(3));
+    train::Trainer trainer(nn::mlp({.in = 2048, .hidden = {4096, 4096}, .classes = 10}),
+                           optim::adamw(), {.precision = DType::bf16});
+    const auto plan = trainer.plan({.batch = 8192}, session.device());
+    const Tensor x = Tensor::zeros({8192, 2048}, DType::f32, session.device());
+    const Tensor y = Tensor::zeros({8192}, DType::i64, session.device());
+    for (int i = 0; i < 5; ++i) trainer.step(plan, x, y);
+    (void)trainer.loss();
+    closing = Clock::now();
+    trainer.release();
+    session.close();
+  };
+  train();  // loads what libraries load when they are first used
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Bytes before = device.info().free;
+  train();
+  const Clock::time_point closed = Clock::now();
+  const Bytes after = device.info().free;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  done = true;
+  other.join();
+  EXPECT_LE(before > after ? before - after : after - before, MiB(4));
+  ASSERT_GT(steps.size(), 20U);
+  std::vector<double> sorted;
+  for (const Step& step : steps) sorted.push_back(step.seconds());
+  std::sort(sorted.begin(), sorted.end());
+  const double median = sorted[sorted.size() / 2];
+  for (const Step& step : steps) {
+    if (step.ended < closing || step.began > closed) continue;
+    EXPECT_LE(step.seconds(), 2 * median) << "a step while the other session closed";
+  }
 }
 
 TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackToTheDriver) {

@@ -36,14 +36,15 @@ void plan_now(PlanCommand& o) {
   prepared.request.budget = budget;
   std::optional<Device> device;
   plan::DeviceDescription description;
-  if (o.device.starts_with("cpu")) {
+  if (o.device.starts_with("cpu") || o.device.starts_with("cuda")) {
     device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
     description = plan::describe_device(*device);
   } else {
     description = plan::describe_device(o.device);
   }
-  const Charge held =
-      device ? device->budget().charge(Tag::input, o.data, prepared.data.held) : Charge();
+  const Charge held = device && device->kind() == DeviceKind::cpu
+                          ? device->budget().charge(Tag::input, o.data, prepared.data.held)
+                          : Charge();
   if (!o.curve) {
     const train::TrainingPlan plan = device ? prepared.trainer->plan(prepared.request, *device)
                                             : prepared.trainer->plan(prepared.request, description);

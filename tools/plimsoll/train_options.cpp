@@ -95,9 +95,14 @@ void add_options(CLI::App& command, TrainOptions& o) {
 
 Bytes budget_of(const TrainOptions& o) {
   const bool host = o.device.starts_with("cpu");
-  const auto parsed = [](const std::string& text, const char* what) -> Bytes {
+  const auto parsed = [&](const std::string& text, const char* what) -> Bytes {
     if (text.empty()) return 0;
-    const Bytes total = list_devices().front().total;
+    // A share is one of the device that is named, or of this machine.
+    const std::vector<DeviceInfo> all = list_devices();
+    Bytes total = all.front().total;
+    for (const DeviceInfo& device : all) {
+      if (device.name == o.device || device.name == o.device + ":0") total = device.total;
+    }
     return Limit::parse(text, what).resolve(total).value_or(0);
   };
   const Bytes budget = parsed(o.budget, "--budget");
@@ -129,7 +134,8 @@ void complete(TrainOptions& o) {
 }
 
 Prepared prepare(const TrainOptions& o) {
-  const nn::ModelOptions given = {.classes = o.classes, .size = o.size};
+  const nn::ModelOptions given = {
+      .classes = o.classes, .size = o.size, .channels_last = !o.device.starts_with("cpu")};
   auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
   Prepared all;
   all.data = training_data(o.data, *model, o.elements, o.seed, !o.no_validation);

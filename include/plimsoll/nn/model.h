@@ -26,6 +26,9 @@ struct ModelOptions {
   std::int64_t classes = 0;   ///< of the vocabulary, for language models
   std::int64_t channels = 0;  ///< of pictures
   std::int64_t size = 0;      ///< height and width of pictures; tokens of a language model
+  /// Compute in the order of pictures that GPUs want, where the model can: channels last. The
+  /// weights are the same.
+  bool channels_last = false;
 };
 
 /// What a name stands for.

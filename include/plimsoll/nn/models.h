@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <plimsoll/nn/model.h>
+#include <plimsoll/ops/convolution.h>
 
 // The models by name. Parameters are named as in torchvision (resnet), timm (vit), Hugging Face
 // (gpt2) and milesial/Pytorch-UNet (unet), and start as the papers say.
@@ -32,6 +33,9 @@ std::unique_ptr<Model> lenet(const LenetOptions& options = {});
 struct ResnetOptions {
   std::int64_t channels = 3;
   std::int64_t size = 224;
+  /// In which order it computes; pictures are fed as [n, channels, h, w] in any case, and weights
+  /// are the same. GPUs want nhwc.
+  ops::Layout layout = ops::Layout::nchw;
 };
 /// He et al. 2015.
 std::unique_ptr<Model> resnet18(std::int64_t classes = 1000, const ResnetOptions& options = {});
