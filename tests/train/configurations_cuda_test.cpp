@@ -42,7 +42,8 @@ TEST_P(RandomConfigurationsOnGpu, RunWithinTheirBudgetOrAreRefused) {
       run_within(config, kept.runtime() + kBeside + config.budget * 4);
     } catch (const BudgetTooSmall& refusal) {
       const Bytes named = test::parse_refusal(refusal.what()).budget;
-      if (named != 0) EXPECT_NO_THROW(run_within(config, named));
+      if (named == 0) continue;
+      EXPECT_NO_THROW(run_within(config, named));
     }
   }
 }
