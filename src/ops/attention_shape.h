@@ -31,6 +31,7 @@ struct AttentionShape {
   AttentionLayout k;
   AttentionLayout v;
   AttentionLayout y;
+  bool together = false;  ///< q, k and v are parts of one array's rows
 
   /// Batches times heads.
   std::int64_t units() const { return batches * heads; }
@@ -66,6 +67,19 @@ inline AttentionShape attention_shape(const OpInputs& in) {
   return s;
 }
 
+/// The layouts of rows [tokens, 3 * heads * size], and of results [tokens, heads * size].
+inline void lay_together(AttentionShape& s) {
+  const std::int64_t features = s.heads * s.size;
+  const auto part = [&](std::int64_t which) {
+    return AttentionLayout{which * features, s.queries * 3 * features, s.size, 3 * features};
+  };
+  s.q = part(0);
+  s.k = part(1);
+  s.v = part(2);
+  s.y = {0, s.queries * features, s.size, features};
+  s.together = true;
+}
+
 /// Of self_attention and its gradient: qkv [n, tokens, 3 * heads * size].
 inline AttentionShape self_attention_shape(const OpInputs& in) {
   const Shape& qkv = in.shape(0);
@@ -77,13 +91,7 @@ inline AttentionShape self_attention_shape(const OpInputs& in) {
   s.size = s.value_size = features / s.heads;
   s.causal = in.attributes().flag("causal");
   s.scale = in.attributes().number("scale");
-  const auto part = [&](std::int64_t which) {
-    return AttentionLayout{which * features, s.queries * 3 * features, s.size, 3 * features};
-  };
-  s.q = part(0);
-  s.k = part(1);
-  s.v = part(2);
-  s.y = {0, s.queries * features, s.size, features};
+  lay_together(s);
   return s;
 }
 
@@ -97,28 +105,62 @@ inline bool fused_attention(const AttentionShape& s, DType dtype) {
          (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
 }
 
-/// The library's gradient reads the logarithms of the sums in whole tiles, past the end of the
-/// last: it is given a copy with room behind it, and its own scratch has room behind it, too.
-inline constexpr Bytes kAttentionOverread = KiB(4);
-inline Bytes fused_attention_sums(const AttentionShape& s, std::int64_t batches) {
-  return align_up(static_cast<Bytes>(batches * s.heads * s.queries) * 4 + kAttentionOverread, 256);
+/// The library's deterministic gradient works on whole blocks of this many tokens, and reads and
+/// writes past the end of what it is given where that is no multiple of it.
+inline constexpr std::int64_t kFusedGradTokens = 256;
+
+inline bool has_whole_blocks(const AttentionShape& s) {
+  return s.queries % kFusedGradTokens == 0 && s.keys % kFusedGradTokens == 0;
+}
+
+/// Whether the gradient may be a library's: of whole blocks, or of rows to which tokens are easily
+/// added.
+inline bool fused_attention_grad(const AttentionShape& s, DType dtype) {
+  return fused_attention(s, dtype) && (has_whole_blocks(s) || s.together);
+}
+
+/// The shape that it runs on: with tokens added up to whole blocks, if need be.
+inline AttentionShape fused_attention_grad_shape(AttentionShape s) {
+  if (has_whole_blocks(s)) return s;
+  s.queries = s.keys = (s.queries + kFusedGradTokens - 1) / kFusedGradTokens * kFusedGradTokens;
+  lay_together(s);
+  return s;
+}
+
+/// Copies that the fused gradient of `batches` works on where tokens are added, in this order; each
+/// a multiple of 256 bytes.
+struct AttentionCopies {
+  Bytes rows = 0;     ///< q, k and v; as much again for their gradients
+  Bytes results = 0;  ///< y; as much again for its gradient
+  Bytes sums = 0;
+
+  Bytes total() const { return 2 * rows + 2 * results + sums; }
+};
+inline AttentionCopies attention_copies(const AttentionShape& s, std::int64_t batches) {
+  if (has_whole_blocks(s)) return {};
+  const AttentionShape run = fused_attention_grad_shape(s);
+  const Bytes results =
+      align_up(static_cast<Bytes>(batches * run.queries * run.heads * run.size) * 2, 256);
+  return {.rows = 3 * results,
+          .results = results,
+          .sums = align_up(static_cast<Bytes>(batches * run.heads * run.queries) * 4, 256)};
 }
 
 /// Bytes that the fused gradient may take for `batches` of them. Deterministic ones keep the
 /// gradients of all scores in 16 bits, besides a number for each query; a little more is allowed.
 inline Bytes fused_attention_grad_workspace(const AttentionShape& s, std::int64_t batches) {
-  const auto tiles = [](std::int64_t tokens) { return (tokens + 127) / 128 * 128; };
+  const AttentionShape run = fused_attention_grad_shape(s);
   const auto units = static_cast<Bytes>(batches * s.heads);
-  const Bytes scores = units * static_cast<Bytes>(tiles(s.queries) * tiles(s.keys)) * 2;
-  return align_up(scores + scores / 16 + units * static_cast<Bytes>(tiles(s.queries)) * 8 + MiB(2),
+  const Bytes scores = units * static_cast<Bytes>(run.queries * run.keys) * 2;
+  return align_up(scores + scores / 16 + units * static_cast<Bytes>(run.queries) * 8 + MiB(2),
                   256) +
-         fused_attention_sums(s, batches) + kAttentionOverread;
+         attention_copies(s, batches).total();
 }
 
 /// How many batches the fused gradient takes at a time: as many as keep its workspace small, and a
 /// divisor of all.
 inline std::int64_t fused_attention_grad_batches(const AttentionShape& s) {
-  constexpr Bytes kMost = MiB(128);
+  constexpr Bytes kMost = MiB(192);
   std::int64_t best = 1;
   for (std::int64_t n = 1; n <= s.batches; ++n) {
     if (fused_attention_grad_workspace(s, n) > kMost) break;
@@ -134,7 +176,7 @@ inline Bytes plain_attention_grad_workspace(const AttentionShape& s, DType dtype
 
 inline Bytes attention_grad_workspace(const AttentionShape& s, DType dtype) {
   const Bytes plain = plain_attention_grad_workspace(s, dtype);
-  if (!fused_attention(s, dtype)) return plain;
+  if (!fused_attention_grad(s, dtype)) return plain;
   return std::max(plain, fused_attention_grad_workspace(s, fused_attention_grad_batches(s)));
 }
 

@@ -162,7 +162,9 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const LinearOptions& options) {
-  return call_one(kLinear, {x, weight, bias}, {{"transposed", options.transposed}});
+  Attributes attributes;
+  if (options.transposed) attributes = {{"transposed", true}};
+  return call_one(kLinear, {x, weight, bias}, attributes);
 }
 
 }  // namespace plimsoll::ops

@@ -63,7 +63,7 @@ std::vector<Case> cases() {
        },
        5},
       {"lenet", [] { return nn::lenet({.classes = 5, .size = 12}); }, 5},
-      {"resnet18", [] { return nn::resnet18(5, {.channels = 3, .size = 32}); }, 5},
+      {"resnet18", [] { return nn::resnet18(5, {.size = 64, .layout = ops::Layout::nhwc}); }, 5},
       {"unet", [] { return nn::unet({.classes = 3, .channels = 1, .size = 32, .width = 8}); }, 3},
       {"vit",
        [] {
@@ -84,8 +84,9 @@ std::vector<Case> cases() {
        },
        50}};
   for (const Kind& kind : kinds) {
-    // Statistics of eight pictures make large steps chaotic: rounding would decide.
-    const double rate = std::string(kind.name) == "resnet18" ? 5e-4 : 0.02;
+    // Statistics of few values make large steps chaotic: two orders of summation on the CPU are as
+    // far apart after some steps as the CPU and the GPU.
+    const double rate = std::string(kind.name) == "resnet18" ? 1e-4 : 0.02;
     const auto add = [&](const char* suffix, DType dtype, double tolerance) {
       all.push_back(
           {std::string(kind.name) + suffix, kind.make, kind.classes, dtype, tolerance, rate});
@@ -115,8 +116,8 @@ train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, st
 
 TEST_P(OnGpuAndCpu, LossesAgreeOverTwentySteps) {
   const Case& c = GetParam();
-  const auto expected = fit(c, Device::open("cpu:0"), 8, 20).losses;
-  const auto actual = fit(c, open(GiB(2)), 8, 20).losses;
+  const auto expected = fit(c, Device::open("cpu:0"), 16, 20).losses;
+  const auto actual = fit(c, open(GiB(2)), 16, 20).losses;
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
     EXPECT_NEAR(actual[i], expected[i], c.tolerance * std::max(1.0F, std::abs(expected[i])))

@@ -1,6 +1,9 @@
 // attention and self_attention: by cuDNN where it takes the shape, else by the plain kernels.
 #include "backend/cuda/attention.h"
 
+#include <cstddef>
+#include <utility>
+
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
 
@@ -33,13 +36,14 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
   const Bytes limit = ops::attention_grad_workspace(shape, dtype);
-  if (ops::fused_attention(shape, dtype) && !more) {
+  if (ops::fused_attention_grad(shape, dtype) && !more) {
     // Fewer at a time where the library wants more than was foreseen.
     for (std::int64_t n = ops::fused_attention_grad_batches(shape); n > 0 && !state->fused; --n) {
-      const Bytes beside = ops::fused_attention_sums(shape, n) + ops::kAttentionOverread;
-      if (shape.batches % n != 0 || beside >= limit) continue;
-      state->fused = fuse_attention(shape, dtype, true, n, limit - beside);
-      if (state->fused) state->workspace = state->fused->workspace + beside;
+      const Bytes copies = ops::attention_copies(shape, n).total();
+      if (shape.batches % n != 0 || copies >= limit) continue;
+      state->fused =
+          fuse_attention(ops::fused_attention_grad_shape(shape), dtype, true, n, limit - copies);
+      if (state->fused) state->workspace = state->fused->workspace + copies;
     }
   }
   if (!state->fused) state->workspace = ops::plain_attention_grad_workspace(shape, dtype);
@@ -52,8 +56,69 @@ void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
   plain_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
 }
 
+/// The gradient on copies to which tokens were added. Zeros everywhere, and sums so large that no
+/// score of theirs counts, add nothing to any gradient.
+void run_with_added_tokens(const AttentionState& state, const AttentionArrays& arrays,
+                           void* workspace, cudaStream_t stream) {
+  const AttentionShape& s = state.shape;
+  FusedAttention fused = *state.fused;
+  const std::int64_t n = fused.batches;
+  fused.shape.batches = n;
+  const std::int64_t tokens = fused.shape.queries;
+  const ops::AttentionCopies sizes = ops::attention_copies(s, n);
+  auto* at = static_cast<std::byte*>(workspace);
+  const auto take = [&](Bytes bytes) { return std::exchange(at, at + bytes); };
+  std::byte* rows = take(sizes.rows);
+  std::byte* row_gradients = take(sizes.rows);
+  std::byte* results = take(sizes.results);
+  std::byte* result_gradients = take(sizes.results);
+  std::byte* sums = take(sizes.sums);
+  const auto features = static_cast<std::size_t>(s.heads * s.size) * 2;
+  const auto wide = [&](std::size_t row) { return static_cast<std::size_t>(tokens) * row; };
+  const auto narrow = [&](std::size_t row) { return static_cast<std::size_t>(s.queries) * row; };
+  // `count` pieces of s.queries rows each, to where tokens rows have room.
+  const auto spread = [&](std::byte* to, const void* from, std::int64_t first, std::int64_t count,
+                          std::size_t row, int filler) {
+    const auto pieces = static_cast<std::size_t>(count);
+    const auto* begin =
+        static_cast<const std::byte*>(from) + static_cast<std::size_t>(first) * narrow(row);
+    check(cudaMemset2DAsync(to + narrow(row), wide(row), filler, wide(row) - narrow(row), pieces,
+                            stream),
+          "self_attention_grad");
+    check(cudaMemcpy2DAsync(to, wide(row), begin, narrow(row), narrow(row), pieces,
+                            cudaMemcpyDeviceToDevice, stream),
+          "self_attention_grad");
+  };
+  for (std::int64_t b = 0; b < s.batches; b += n) {
+    spread(rows, arrays.q, b, n, 3 * features, 0);
+    spread(results, arrays.y, b, n, features, 0);
+    spread(result_gradients, arrays.dy, b, n, features, 0);
+    spread(sums, arrays.log_sums, b * s.heads, n * s.heads, sizeof(float), 0x7F);
+    run_fused_attention(fused,
+                        {.q = rows,
+                         .k = rows,
+                         .v = rows,
+                         .y = results,
+                         .log_sums = sums,
+                         .dy = result_gradients,
+                         .dq = row_gradients,
+                         .dk = row_gradients,
+                         .dv = row_gradients},
+                        at, stream);
+    auto* to =
+        static_cast<std::byte*>(arrays.dq) + static_cast<std::size_t>(b) * narrow(3 * features);
+    check(cudaMemcpy2DAsync(to, narrow(3 * features), row_gradients, wide(3 * features),
+                            narrow(3 * features), static_cast<std::size_t>(n),
+                            cudaMemcpyDeviceToDevice, stream),
+          "self_attention_grad");
+  }
+}
+
 void run_backward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.fused && state.fused->shape.queries != state.shape.queries) {
+    return run_with_added_tokens(state, arrays, k.workspace, queue_of(k));
+  }
   if (state.fused) return run_fused_attention(*state.fused, arrays, k.workspace, queue_of(k));
   plain_attention_grad(state.shape, k.in(0).dtype(), arrays, k.workspace, queue_of(k));
 }

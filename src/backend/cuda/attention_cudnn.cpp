@@ -11,7 +11,6 @@
 #include <plimsoll/base/error.h>
 
 #include "backend/cuda/cudnn_graph.h"
-#include "backend/cuda/launch.h"
 #include "backend/cuda/libraries.h"
 
 namespace plimsoll::cuda {
@@ -165,21 +164,14 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
         {kV, array(arrays.v, s.v)},
         {kY, array(arrays.y, s.y)},
         {kLogSums, at(arrays.log_sums, b * s.heads * s.queries, DType::f32)}};
-    void* scratch = workspace;
     if (fused.grad) {
-      scratch = static_cast<std::byte*>(workspace) + ops::fused_attention_sums(s, fused.batches);
-      check(cudaMemcpyAsync(workspace, pack[kLogSums],
-                            static_cast<std::size_t>(fused.batches * s.heads * s.queries) * 4,
-                            cudaMemcpyDeviceToDevice, stream),
-            "attention_grad");
-      pack[kLogSums] = workspace;
       pack.insert({{kDy, array(arrays.dy, s.y)},
                    {kDq, array(arrays.dq, s.q)},
                    {kDk, array(arrays.dk, s.k)},
                    {kDv, array(arrays.dv, s.v)}});
     }
     libraries->with_cudnn(stream, [&](cudnnHandle_t handle) {
-      run_graph(graph, handle, pack, scratch, "attention");
+      run_graph(graph, handle, pack, workspace, "attention");
     });
   }
 }
