@@ -46,5 +46,7 @@ if [[ $bench == yes ]]; then
   echo "== memory"
   cmake --build "$build" -j "$jobs" --target benchmarks
   bash bench/memory.sh "$build" || status=1
+  echo "== training"
+  bash bench/train.sh "$build" || status=1
 fi
 exit "$status"

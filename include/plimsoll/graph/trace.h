@@ -40,8 +40,8 @@ class Tracer final : public ops::Dispatcher {
   /// The value that a tensor stands for now (after writes, the new one); kNone if none.
   ValueId find(const Tensor& tensor) const;
 
-  /// What `tensor` was cast from, if it is a 16-bit float's value in a wider dtype: the same number.
-  /// Else `tensor` itself.
+  /// What `tensor` was cast from, if it is a 16-bit float's value in a wider dtype: the same
+  /// number. Else `tensor` itself.
   Tensor before_widening(const Tensor& tensor);
 
   /// The graph so far, without what leads nowhere. The tracer stays as it is.
