@@ -9,6 +9,19 @@
 #include "ops/backward.h"
 
 namespace plimsoll::graph {
+namespace {
+
+/// Kernels read constants as they lie: a view with gaps, or one that begins anywhere, is copied.
+Tensor dense(const Tensor& tensor) {
+  constexpr std::uintptr_t kAlignment = 16;
+  if (tensor.is_symbolic()) return tensor;
+  const auto at = reinterpret_cast<std::uintptr_t>(tensor.raw_data());
+  if (tensor.is_contiguous() && at % kAlignment == 0) return tensor;
+  return tensor.clone(tensor.device(),
+                      {.tag = tensor.storage()->tag(), .label = tensor.storage()->label()});
+}
+
+}  // namespace
 
 /// What stands in the tensors a tracer gives out.
 struct Tracer::Traced final : Symbol {
@@ -48,7 +61,7 @@ void Tracer::bind(const Tensor& tensor, Role role, Tag tag, std::string_view nam
                                        .role = role,
                                        .tag = tag,
                                        .name = std::string(name),
-                                       .tensor = tensor});
+                                       .tensor = role == Role::constant ? dense(tensor) : tensor});
   readers_.resize(graph_.values().size());
   bound_.emplace(tensor.id(), id);
 }

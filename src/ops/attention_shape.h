@@ -114,9 +114,11 @@ inline bool has_whole_blocks(const AttentionShape& s) {
 }
 
 /// Whether the gradient may be a library's: of whole blocks, or of rows to which tokens are easily
-/// added.
+/// added. Without a mask, added keys have the weight exp(-log_sum), which f16 cannot hold where all
+/// scores of a query are below -11; bf16 can down to -88.
 inline bool fused_attention_grad(const AttentionShape& s, DType dtype) {
-  return fused_attention(s, dtype) && (has_whole_blocks(s) || s.together);
+  if (!fused_attention(s, dtype)) return false;
+  return has_whole_blocks(s) || (s.together && (s.causal || dtype == DType::bf16));
 }
 
 /// The shape that it runs on: with tokens added up to whole blocks, if need be.

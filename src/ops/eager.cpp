@@ -70,6 +70,29 @@ Tensor placed(const Tensor& tensor) {
   return tensor.clone(tensor.device(), {.tag = Tag::activations, .label = "aligned"});
 }
 
+/// Waits for what this thread has submitted, at check() or, if that was not reached, at its end.
+class Finished {
+ public:
+  explicit Finished(const Device& device) : device_(device) {}
+  Finished(const Finished&) = delete;
+  Finished& operator=(const Finished&) = delete;
+  ~Finished() {
+    if (checked_) return;
+    try {
+      device_.synchronize(kHostStream);
+    } catch (const Error&) {  // another one is on its way
+    }
+  }
+  void check() const {
+    checked_ = true;
+    device_.synchronize(kHostStream);
+  }
+
+ private:
+  const Device& device_;
+  mutable bool checked_ = false;
+};
+
 class EagerDispatcher final : public Dispatcher {
  public:
   std::vector<Tensor> call(const OpCall& call) override {
@@ -118,6 +141,8 @@ class EagerDispatcher final : public Dispatcher {
     const Bytes scratch = state == nullptr ? 0 : state->workspace;
     const Block workspace = device.allocate(scratch, Tag::workspace, call.def.name);
     if (work) {
+      // Whoever frees these tensors next need not know that a device was at work.
+      const Finished finished(device);
       kernel->run({.outputs = out,
                    .inputs = in,
                    .attributes = call.attributes,
@@ -125,8 +150,7 @@ class EagerDispatcher final : public Dispatcher {
                    .workspace = workspace.data(),
                    .queue = device.queue(kHostStream),
                    .random = RandomScope::key()});
-      // Whoever frees these tensors next need not know that a device was at work.
-      device.synchronize(kHostStream);
+      finished.check();
     }
     if (CheckFiniteScope::current()) check_outputs_finite(call, results);
     return results;

@@ -61,6 +61,10 @@ struct Executor::State {
       throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
                                         tensor.device().name(), device.name()));
     }
+    if (!tensor.is_contiguous()) {
+      throw InvalidArgument(
+          fmt::format("[Executor] {} has gaps between its elements; bind a dense one", value.name));
+    }
     return {const_cast<void*>(tensor.raw_data()), value.type};
   }
 
@@ -111,7 +115,8 @@ struct Executor::State {
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
   std::unique_ptr<RangeCheck> check;
-  std::vector<Tensor> feeding;           ///< host tensors that copies may still read
+  std::vector<Tensor> feeding;           ///< what copies may still read
+  bool reads_device = false;             ///< some of it is on a device
   std::unique_ptr<Recording> recording;  ///< the step; goes before the memory it touches
   std::int64_t runs = 0;
 };
@@ -121,7 +126,12 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
   State& s = *state_;
   const DeviceScope current(device);
   s.queue = device.queue(s.stream);
-  if (device.kind() != DeviceKind::cpu && s.slot->size() >= ops::kWorkspaceSlot) {
+  if (device.kind() != DeviceKind::cpu) {
+    if (s.slot->size() < ops::kWorkspaceSlot) {
+      throw InvalidArgument(fmt::format("[Executor] the plan has {} of workspace; a GPU needs {}",
+                                        format_bytes(s.slot->size()),
+                                        format_bytes(ops::kWorkspaceSlot)));
+    }
     s.key = reinterpret_cast<const ops::RandomKey*>(static_cast<const std::byte*>(s.slot->data()) +
                                                     s.slot->size() - ops::kWorkspaceReserve);
   }
@@ -156,10 +166,11 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     } else if (wanted != 0) {
       launch.workspace = s.slot->data();
     }
-    if (wanted > std::max(task.workspace, plan.workspace)) {
+    const Bytes slot = plan.workspace - (s.key != nullptr ? ops::kWorkspaceReserve : 0);
+    const Bytes given = task.workspace != 0 ? task.workspace : slot;
+    if (wanted > given) {
       throw InternalError(fmt::format("[Executor] {} needs {} of workspace, the plan has {}",
-                                      node.op->name, format_bytes(wanted),
-                                      format_bytes(std::max(task.workspace, plan.workspace))));
+                                      node.op->name, format_bytes(wanted), format_bytes(given)));
     }
     s.launches.push_back(std::move(launch));
   }
@@ -192,6 +203,10 @@ Executor::~Executor() {
 
 void Executor::begin(std::span<const Tensor> feeds, const ops::RandomKey& random) {
   State& s = *state_;
+  if (s.device.closed()) {
+    throw InvalidArgument(
+        fmt::format("[Executor::run] {} is closed, and its memory gone", s.device.name()));
+  }
   if (feeds.size() != s.inputs.size()) {
     throw InvalidArgument(
         fmt::format("[Executor::run] {} feeds for {} inputs", feeds.size(), s.inputs.size()));
@@ -204,10 +219,15 @@ void Executor::begin(std::span<const Tensor> feeds, const ops::RandomKey& random
     }
   }
   if (s.check != nullptr) s.check->begin();
+  // The last step's copies may still be reading tensors of a device; those of the host are read
+  // when they are submitted.
+  if (s.reads_device) wait();
+  s.reads_device = false;
   s.feeding.clear();
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (s.inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
     s.feeding.push_back(feeds[i].contiguous());
+    s.reads_device = s.reads_device || !s.feeding.back().storage()->host_accessible();
     s.device.copy(s.inputs[i].data, s.feeding.back().raw_data(), s.feeding.back().nbytes(),
                   s.stream);
   }

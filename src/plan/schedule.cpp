@@ -113,7 +113,8 @@ void Scheduler::finish() {
   const int count = static_cast<int>(schedule_.tasks.size());
   for (std::size_t r = 0; r < model_.roots.size(); ++r) {
     if (model_.roots[r].output && live_[r] >= 0) {
-      schedule_.instances[static_cast<std::size_t>(live_[r])].last = count - 1;
+      // Beyond the last task, which may not be written over them.
+      schedule_.instances[static_cast<std::size_t>(live_[r])].last = count;
     }
   }
   change_.assign(static_cast<std::size_t>(count) + 2, 0);

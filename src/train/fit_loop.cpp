@@ -113,6 +113,14 @@ void FitLoop::resume() {
   }
   if (!state_.history.empty()) metrics_ = state_.history.back();
   if (!state_.losses.empty()) loss_ = state_.losses.back();
+  stop_if_without_improvement();
+}
+
+void FitLoop::stop_if_without_improvement() {
+  const EarlyStopping& early = options_.early_stopping;
+  if (early.patience > 0 && state_.without >= early.patience) {
+    stop(fmt::format("{} has not improved for {} epochs", early.metric, early.patience));
+  }
 }
 
 void FitLoop::begin() {
@@ -264,9 +272,7 @@ void FitLoop::end_epoch() {
   const EarlyStopping& early = options_.early_stopping;
   if (early.patience > 0) {
     state_.without = improves(early.metric, state_.least, early.least) ? 0 : state_.without + 1;
-    if (state_.without >= early.patience) {
-      stop(fmt::format("{} has not improved for {} epochs", early.metric, early.patience));
-    }
+    stop_if_without_improvement();
   }
   for (const auto& [name, value] : metrics_) {
     log().write("metric", {{"epoch", state_.epoch}, {"name", name}, {"value", value}});

@@ -39,6 +39,7 @@ class FitLoop final : private Run {
 
   void begin();
   void resume();
+  void stop_if_without_improvement();
   bool done() const;
   void train_one(const data::Element& element);
   void end_epoch();

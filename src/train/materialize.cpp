@@ -16,7 +16,9 @@ template <typename Fill>
 Tensor moved(const Device& device, Tensor to, const Tensor& from, const Fill& fill) {
   if (from.defined() && !from.is_symbolic()) {
     const Tensor dense = from.contiguous();
-    if (dense.nbytes() != 0) device.copy(to.raw_mutable_data(), dense.raw_data(), dense.nbytes());
+    // Only a GPU reaches both sides.
+    const Device& mover = dense.device().kind() == DeviceKind::cpu ? device : dense.device();
+    if (dense.nbytes() != 0) mover.copy(to.raw_mutable_data(), dense.raw_data(), dense.nbytes());
   } else {
     fill(to);
   }
@@ -36,7 +38,7 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
     throw InvalidArgument("[Trainer] fit() is running with another plan; use that one meanwhile");
   }
   // A step of Trainer::step may still run in the memory, and its executors know where it is.
-  stepper.reset();
+  end_stepping();
   if (memory != nullptr && memory->serves(plan)) {
     memory->replan(plan);
     return *memory;

@@ -100,7 +100,14 @@ std::vector<double> StepRunner::submit_timed(const Tensor& x, const Tensor& y, s
   return now.steps.front()->run_timed(feeds, {.seed = trainer_.options.seed, .step = step});
 }
 
+void StepRunner::ready(const Tensor& x, const Tensor& y) {
+  if (x.rank() < 1) throw InvalidArgument("[Trainer::step] the input has no batch dimension");
+  check(x, y);
+  running(Phase::Kind::train, x.dim(0));
+}
+
 float StepRunner::loss() const {
+  if (last_ == nullptr) throw InvalidArgument("[Trainer::loss] there was no step()");
   const double sum = before_ + static_cast<double>(last_->outputs().front().item<float>());
   return static_cast<float>(sum / static_cast<double>(parts_));
 }
@@ -172,20 +179,21 @@ Metrics means(const Metrics& sums, std::int64_t count) {
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {
   const Device device = host ? *host : *plan.target;
   if (device.kind() != DeviceKind::cpu) {
-    throw InvalidArgument(
-        fmt::format("[fit] input pipelines do not run on {}; give a host device: .host = "
-                    "Device::open(\"cpu:0\")",
-                    device.name()));
+    throw InvalidArgument(fmt::format(
+        "[fit] input pipelines do not run on {}; give a host device, as FitOptions::host or to "
+        "evaluate(): "
+        "Device::open(\"cpu:0\")",
+        device.name()));
   }
   const bool shared = !host || *host == *plan.target;
   return device.session("input", shared && plan.input != 0 ? Limit(plan.input) : Limit());
 }
 
 Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
-                          const data::PipelineOptions& options) {
+                          const data::PipelineOptions& options, const std::optional<Device>& host) {
   TrainingMemory& memory = impl_->memory_for(plan);
   StepRunner runner(*impl_, memory);
-  const Session session = input_session(plan, std::nullopt);
+  const Session session = input_session(plan, host);
   data::PipelineOptions with = options;
   with.name = "evaluate";
   data::Pipeline pipeline(dataset, session.device(), with);

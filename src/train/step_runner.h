@@ -21,9 +21,13 @@ class StepRunner {
   /// One step; the loss is the mean over the batch. Throws InvalidArgument for a batch that is not
   /// as the model wants it.
   float train(const data::Element& element, std::uint64_t step);
+  /// Makes sure that a batch like this can be run: throws what submit() would.
+  void ready(const Tensor& x, const Tensor& y);
   /// The same in two halves: on a GPU, submit() returns while the step runs, and loss() waits.
   void submit(const Tensor& x, const Tensor& y, std::uint64_t step);
+  /// InvalidArgument if there was no step.
   float loss() const;
+  bool has_loss() const { return last_ != nullptr; }
   /// submit() for a batch that is not split, with the seconds of each task of `timed()`.
   std::vector<double> submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step);
   /// Until no step is running.

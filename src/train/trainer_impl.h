@@ -29,7 +29,9 @@ class Trainer::Impl {
   TrainingMemory& memory_for(const TrainingPlan& plan);
 
   /// Ready for a step by hand.
-  StepRunner& stepping(const TrainingPlan& plan);
+  StepRunner& stepping(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
+  /// Waits for a step that runs and remembers its loss; its executors go.
+  void end_stepping();
 
   std::unique_ptr<nn::Model> model;
   optim::Optimizer optimizer;
@@ -40,6 +42,7 @@ class Trainer::Impl {
   plan::OpTimes times;                  ///< measured while it ran
   std::unique_ptr<TrainingMemory> memory;
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`
+  std::optional<float> last_loss;       ///< of a stepper that has gone
   bool fitting = false;
 };
 

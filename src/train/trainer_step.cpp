@@ -6,18 +6,20 @@ namespace plimsoll::train {
 
 Trainer::Impl::~Impl() = default;
 
-StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan) {
+StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const Tensor& input,
+                                    const Tensor& target) {
   if (stepper == nullptr || !memory->holds(plan)) {
     TrainingMemory& taken = memory_for(plan);
     stepper = std::make_unique<StepRunner>(*this, taken);
   }
+  stepper->ready(input, target);  // before anything is counted
   // The rate lies where a step that still runs may read it.
   if (optimizer.rate_changes()) stepper->wait();
   return *stepper;
 }
 
 void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& target) {
-  StepRunner& runner = impl_->stepping(plan);
+  StepRunner& runner = impl_->stepping(plan, input, target);
   const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
   impl_->optimizer.begin_step();
   runner.submit(input, target, number);
@@ -25,15 +27,21 @@ void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& 
 
 std::vector<double> Trainer::step_timed(const TrainingPlan& plan, const Tensor& input,
                                         const Tensor& target) {
-  StepRunner& runner = impl_->stepping(plan);
+  StepRunner& runner = impl_->stepping(plan, input, target);
   const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
   impl_->optimizer.begin_step();
   return runner.submit_timed(input, target, number);
 }
 
 float Trainer::loss() const {
-  if (impl_->stepper == nullptr) throw InvalidArgument("[Trainer::loss] there was no step()");
-  return impl_->stepper->loss();
+  if (impl_->stepper != nullptr && impl_->stepper->has_loss()) return impl_->stepper->loss();
+  if (!impl_->last_loss) throw InvalidArgument("[Trainer::loss] there was no step()");
+  return *impl_->last_loss;
+}
+
+void Trainer::Impl::end_stepping() {
+  if (stepper != nullptr && stepper->has_loss()) last_loss = stepper->loss();
+  stepper.reset();
 }
 
 }  // namespace plimsoll::train

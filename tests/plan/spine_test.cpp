@@ -75,6 +75,25 @@ class Spine : public testing::Test {
   Tensor y_ = random_tensor({8, 3}, 11, device_);
 };
 
+TEST(Trace, AViewIsAConstantAsDenseAsAny) {
+  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  const Tensor table = random_tensor({5, 9}, 8, device);
+  const std::vector<Tensor> views = {table.transpose(0, 1), table.slice(1, 2, 7).transpose(0, 1),
+                                     table.slice(0, 1, 4)};
+  for (const Tensor& view : views) {
+    graph::Tracer tracer;
+    const Tensor x = tracer.input("x", view.type());
+    {
+      const ops::DispatchScope scope(tracer);
+      tracer.output(ops::add(x, view));
+    }
+    const Tensor fed = random_tensor(view.shape(), 9, device);
+    const Tensor expected = ops::add(fed, view);
+    const auto results = plan::run_graph(tracer.finish(), {{"x", fed}}, device);
+    EXPECT_EQ(results.front().to_vector<float>(), expected.to_vector<float>());
+  }
+}
+
 TEST_F(Spine, EagerTrainingLearns) {
   const Perceptron model(device_);
   const float before = model.step(x_, y_).item<float>();

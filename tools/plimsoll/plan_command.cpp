@@ -32,22 +32,17 @@ struct PlanCommand : TrainOptions {
 void plan_now(PlanCommand& o) {
   complete(o);
   Prepared prepared = prepare(o);
-  const Bytes budget = budget_of(o);
-  prepared.request.budget = budget;
-  std::optional<Device> device;
-  plan::DeviceDescription description;
+  prepared.request.budget = budget_of(o);
+  std::optional<Opened> opened;
   if (o.device.starts_with("cpu") || o.device.starts_with("cuda")) {
-    device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
-    description = plan::describe_device(*device);
-  } else {
-    description = plan::describe_device(o.device);
+    opened.emplace(open_device(o, prepared));
   }
-  const Charge held = device && device->kind() == DeviceKind::cpu
-                          ? device->budget().charge(Tag::input, o.data, prepared.data.held)
-                          : Charge();
+  const plan::DeviceDescription description =
+      opened ? plan::describe_device(opened->device) : plan::describe_device(o.device);
   if (!o.curve) {
-    const train::TrainingPlan plan = device ? prepared.trainer->plan(prepared.request, *device)
-                                            : prepared.trainer->plan(prepared.request, description);
+    const train::TrainingPlan plan = opened
+                                         ? prepared.trainer->plan(prepared.request, opened->device)
+                                         : prepared.trainer->plan(prepared.request, description);
     fmt::print("{}{}", o.json ? plan.to_json() : plan.explain(), o.json ? "\n" : "");
     return;
   }

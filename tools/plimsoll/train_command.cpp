@@ -160,18 +160,14 @@ void train_now(CLI::App& command, RunOptions& o) {
   }
   complete(o);
   Prepared prepared = prepare(o);
-  const Bytes budget = budget_of(o);
-  const Device device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
-  const Charge held = device.kind() == DeviceKind::cpu
-                          ? device.budget().charge(Tag::input, o.data, prepared.data.held)
-                          : Charge();
+  const Opened opened = open_device(o, prepared);
+  const Device& device = opened.device;
   const train::TrainingPlan plan = prepared.trainer->plan(prepared.request, device);
   if (!o.json && !o.quiet) fmt::print("{}", plan.explain());
   std::fflush(stdout);
 
   RunLog log = o.log.empty() ? RunLog() : RunLog(o.log);
   const bool saves = !o.checkpoints.empty();
-  if (saves) save_run(command, o.checkpoints);
   train::FitOptions options;
   options.epochs = o.epochs;
   options.steps = o.steps;
@@ -188,6 +184,12 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.log = &log;
   options.stop = &g_interrupted;
   options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());
+  if (saves) {
+    // Only once the folder was found to be free, or this run's own.
+    train::Callback remember;
+    remember.on_begin = [&](train::Run&) { save_run(command, o.checkpoints); };
+    options.callbacks.push_back(remember);
+  }
   if (!o.quiet) {
     options.callbacks.push_back(report::progress({.out = o.json ? stderr : stdout}));
   }

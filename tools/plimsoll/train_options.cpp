@@ -7,7 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
+#include <plimsoll/plan/device_description.h>
 
 namespace plimsoll::tools {
 namespace {
@@ -100,6 +102,7 @@ Bytes budget_of(const TrainOptions& o) {
     // A share is one of the device that is named, or of this machine.
     const std::vector<DeviceInfo> all = list_devices();
     Bytes total = all.front().total;
+    if (!host && !o.device.starts_with("cuda")) total = plan::describe_device(o.device).memory;
     for (const DeviceInfo& device : all) {
       if (device.name == o.device || device.name == o.device + ":0") total = device.total;
     }
@@ -165,6 +168,33 @@ Prepared prepare(const TrainOptions& o) {
     all.request.validation_remainders = remainder(all.data.validation_count, o.validation_batch);
   }
   return all;
+}
+
+Opened open_device(const TrainOptions& o, Prepared& prepared) {
+  const Bytes budget = budget_of(o);
+  const auto open = [&](const Limit& limit) {
+    Device device = Device::open(o.device, {.limit = limit});
+    Charge held = device.kind() == DeviceKind::cpu
+                      ? device.budget().charge(Tag::input, o.data, prepared.data.held)
+                      : Charge();
+    return Opened{std::move(device), std::move(held)};
+  };
+  // Too little even to begin: the plan for all of the device says what would do.
+  const auto name_what_fits = [&] {
+    const Opened all = open(Limit());
+    prepared.request.budget = budget;
+    (void)prepared.trainer->plan(prepared.request, all.device);
+  };
+  if (budget == 0) return open(Limit());
+  try {
+    return open(Limit(budget));
+  } catch (const OutOfMemory&) {
+    name_what_fits();
+    throw;
+  } catch (const BudgetTooSmall&) {
+    name_what_fits();
+    throw;
+  }
 }
 
 }  // namespace plimsoll::tools

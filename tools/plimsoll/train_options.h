@@ -62,7 +62,15 @@ struct Prepared {
 void complete(TrainOptions& options);
 Prepared prepare(const TrainOptions& options);
 
-/// 0 if none was given.
+/// 0 if none was given. A share is one of the named device.
 Bytes budget_of(const TrainOptions& options);
+
+/// The device with its limit, and what the data holds on it. BudgetTooSmall where that does not
+/// fit, with the budget and the batch that would.
+struct Opened {
+  Device device;
+  Charge held;
+};
+Opened open_device(const TrainOptions& options, Prepared& prepared);
 
 }  // namespace plimsoll::tools

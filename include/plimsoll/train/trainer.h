@@ -165,7 +165,7 @@ class Trainer {
 
   /// One step on a batch in the caller's hands, on any device, for loops of one's own. Takes the
   /// plan's memory at the first. On a GPU it returns while the step runs; the batch must not change
-  /// until loss() or the next step.
+  /// until loss().
   void step(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
   /// The same, waiting after every task: the seconds that each took, in the order of the tasks of
   /// plan.phases[0].steps[0]. For batches that are not split.
@@ -176,9 +176,11 @@ class Trainer {
 
   /// "loss" and, where the model gives logits, "accuracy" over all elements. After fit() it uses
   /// the memory that is there; else it takes that of `plan`. A callback may call it, too; its
-  /// pipeline then needs room beside that of the training.
+  /// pipeline then needs room beside that of the training. `host` is where the pipeline runs if the
+  /// plan's device is not the host.
   Metrics evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
-                   const data::PipelineOptions& pipeline = {});
+                   const data::PipelineOptions& pipeline = {},
+                   const std::optional<Device>& host = std::nullopt);
   /// What the model computes for a batch of inputs. The result is the caller's, tagged `user`.
   Tensor predict(const TrainingPlan& plan, const Tensor& input);
 

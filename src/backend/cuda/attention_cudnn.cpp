@@ -152,7 +152,9 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
   // Another device than the one it was prepared on makes a plan of its own.
   const auto plan = libraries->plan(
       fused.key, [&](cudnnHandle_t handle) { return make_plan(fused, handle, fused.workspace); });
-  if (plan == nullptr) throw DeviceError("[attention] was prepared for another kind of device");
+  if (plan == nullptr || plan->workspace > fused.workspace) {
+    throw DeviceError("[attention] was prepared for another kind of device");
+  }
   const auto& graph = static_cast<const SdpaPlan&>(*plan).graph;
   for (std::int64_t b = 0; b < s.batches; b += fused.batches) {
     const auto array = [&](const void* from, const AttentionLayout& layout) {

@@ -139,7 +139,9 @@ void run_fused_conv(const FusedConv& fused, const ConvArrays& arrays, void* work
   const auto plan = libraries->plan(fused.key, [&](cudnnHandle_t handle) {
     return make_plan(fused.spec, handle, fused.workspace);
   });
-  if (plan == nullptr) throw DeviceError("[conv2d] was prepared for another kind of device");
+  if (plan == nullptr || plan->workspace > fused.workspace) {
+    throw DeviceError("[conv2d] was prepared for another kind of device");
+  }
   std::unordered_map<std::int64_t, void*> pack = {{kX, arrays.x}, {kW, arrays.w}, {kY, arrays.y}};
   if (fused.spec.bias) pack.emplace(kBias, const_cast<void*>(arrays.bias));
   libraries->with_cudnn(stream, [&](cudnnHandle_t handle) {

@@ -8,6 +8,7 @@ namespace plimsoll::cuda {
 
 void check(cudaError_t result, const char* who) {
   if (result == cudaSuccess) return;
+  (void)cudaGetLastError();  // it has been told
   throw DeviceError("[" + std::string(who) + "] " + cudaGetErrorName(result) + ": " +
                     cudaGetErrorString(result));
 }

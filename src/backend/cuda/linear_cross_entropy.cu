@@ -21,6 +21,8 @@ using ops::OpInputs;
 
 constexpr int kRowThreads = 512;
 constexpr int kSumThreads = 1024;
+/// At least what the kernel over rows has of shared memory besides the row.
+constexpr std::size_t kStaticShared = 1024;
 /// Vectors of a row that a thread has on their way at a time.
 constexpr int kInFlight = 4;
 
@@ -299,9 +301,18 @@ std::size_t shared_row(const State& s) {
   constexpr std::size_t kLeast = std::size_t{16} << 10;
   const auto bytes = static_cast<std::size_t>(s.chunks.stride) * sizeof(T);
   if (bytes < kLeast || bytes > kMost) return 0;
-  check(cudaFuncSetAttribute(row_kernel<T, Label, true>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+  int device = 0;
+  int most = 0;
+  check(cudaGetDevice(&device), "linear_cross_entropy");
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "linear_cross_entropy");
+  // The same for every call, as the attribute is the kernel's and not the launch's.
+  const std::size_t allowed = std::min(kMost, static_cast<std::size_t>(most) - kStaticShared);
+  if (bytes > allowed) return 0;
+  check(
+      cudaFuncSetAttribute(row_kernel<T, Label, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           static_cast<int>(allowed)),
+      "linear_cross_entropy");
   return bytes;
 }
 

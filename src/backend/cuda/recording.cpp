@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <plimsoll/base/error.h>
+
 namespace plimsoll::cuda {
 namespace {
 
@@ -20,9 +22,13 @@ class GraphRecording final : public Recording {
   GraphRecording(const GraphRecording&) = delete;
   GraphRecording& operator=(const GraphRecording&) = delete;
   ~GraphRecording() override {
-    const Driver& driver = context_->driver();
-    (void)driver.cuStreamSynchronize(stream_);
-    (void)driver.cuGraphExecDestroy(graph_);
+    if (context_->gone()) return;
+    try {
+      const Context::Scope scope(*context_);
+      (void)context_->driver().cuStreamSynchronize(stream_);
+      (void)context_->driver().cuGraphExecDestroy(graph_);
+    } catch (const Error&) {  // a device that has failed has nothing to give back
+    }
   }
 
   void replay() override {
