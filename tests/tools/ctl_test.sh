@@ -24,7 +24,7 @@ until grep -q '"event":"step"' "$work/log" 2>/dev/null; do :; done
 # Too low: refused with the reason, and the old limit stays.
 status=0
 message=$("$PLIMSOLL" ctl "$pid" --budget 512KiB 2>&1) || status=$?
-[[ $status == 3 && $message == *parameters* ]] || fail "too low: exits $status: $message"
+[[ $status == 3 && $message == *"optimizer 'adam'"* ]] || fail "too low: exits $status: $message"
 [[ $("$PLIMSOLL" ctl "$pid") == *"of 6 MiB used" ]] || fail "the old limit did not stay"
 
 kill -INT "$pid"
