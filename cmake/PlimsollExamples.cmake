@@ -10,5 +10,8 @@ foreach(source IN LISTS plimsoll_examples)
   set_target_properties(
     example_${name} PROPERTIES OUTPUT_NAME ${name}
                                RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/examples")
+  if(name STREQUAL "make_pictures")
+    target_link_libraries(example_${name} PRIVATE JPEG::JPEG)
+  endif()
   add_dependencies(examples example_${name})
 endforeach()
