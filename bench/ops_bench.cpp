@@ -6,7 +6,6 @@
 #include <functional>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +23,8 @@
 #include <plimsoll/plan/executor.h>
 #include <plimsoll/plan/planner.h>
 #include <plimsoll/train/step.h>
+
+#include "random_batch.h"
 
 namespace {
 
@@ -51,21 +52,6 @@ Workload make_workload(std::string_view name) {
   }
   throw InvalidArgument(
       fmt::format("[bench_ops] no model '{}'; use lenet, resnet18 or transformer", name));
-}
-
-Tensor filled(const TensorType& type, std::int64_t labels, unsigned seed, const Device& device) {
-  std::mt19937 random(seed);
-  const auto count = static_cast<std::size_t>(type.shape.elements());
-  if (type.dtype == DType::i64) {
-    std::uniform_int_distribution<std::int64_t> uniform(0, labels - 1);
-    std::vector<std::int64_t> values(count);
-    for (std::int64_t& value : values) value = uniform(random);
-    return Tensor::from_values(std::span<const std::int64_t>(values), type.shape, device);
-  }
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (float& value : values) value = normal(random);
-  return Tensor::from_values(std::span<const float>(values), type.shape, device);
 }
 
 /// Seconds of a clock of the system.
@@ -99,8 +85,8 @@ void run(std::string_view name, std::string_view mode) {
   work.model->materialize(device, 1);
   work.optimizer.materialize(device);
   const std::vector<Tensor> feeds = {
-      filled(work.model->input_type(work.batch), work.labels, 7, device),
-      filled(work.model->target_type(work.batch), work.labels, 8, device)};
+      bench::random_batch(work.model->input_type(work.batch), work.labels, 7, device),
+      bench::random_batch(work.model->target_type(work.batch), work.labels, 8, device)};
 
   std::unique_ptr<plan::Executor> executor;
   if (mode == "planned") executor = make_executor(work, feeds, device);

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iostream>
 #include <map>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +17,8 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/train/trainer.h>
+
+#include "random_batch.h"
 
 namespace {
 
@@ -46,22 +47,6 @@ optim::Optimizer optimizer_of(const std::string& name) {
   if (name == "adamw") return optim::adamw({.lr = 1e-3, .weight_decay = 0.01});
   if (name == "sgd") return optim::sgd({.lr = 0.1, .momentum = 0.9});
   throw InvalidArgument(fmt::format("--optimizer {}: use adamw or sgd", name));
-}
-
-Tensor random_batch(const TensorType& type, std::int64_t below, unsigned seed,
-                    const Device& device) {
-  std::mt19937 random(seed);
-  const auto count = static_cast<std::size_t>(type.elements());
-  if (type.dtype == DType::i64) {
-    std::uniform_int_distribution<std::int64_t> uniform(0, below - 1);
-    std::vector<std::int64_t> values(count);
-    for (std::int64_t& value : values) value = uniform(random);
-    return Tensor::from_values(std::span<const std::int64_t>(values), type.shape, device);
-  }
-  std::normal_distribution<float> normal;
-  std::vector<float> values(count);
-  for (float& value : values) value = normal(random);
-  return Tensor::from_values(std::span<const float>(values), type.shape, device);
 }
 
 /// The driver's figure for this process, looked at every 10 ms.
@@ -127,8 +112,8 @@ int run(const Options& o) {
                          {.precision = train::Precision::parse(o.precision)});
   // The batch is the caller's, beside the plan's copy of it.
   const nn::Model& model = trainer.model();
-  const Tensor x = random_batch(model.input_type(o.batch), o.classes, 1, device);
-  const Tensor y = random_batch(model.target_type(o.batch), o.classes, 2, device);
+  const Tensor x = bench::random_batch(model.input_type(o.batch), o.classes, 1, device);
+  const Tensor y = bench::random_batch(model.target_type(o.batch), o.classes, 2, device);
   const auto opened = Clock::now();
   const train::TrainingPlan plan = trainer.plan({.batch = o.batch}, device);
   const auto planned = Clock::now();

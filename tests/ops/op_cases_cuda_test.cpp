@@ -75,22 +75,8 @@ void check_dtypes(const OpDef& def, const OpCase& c) {
   expect_same(
       call_on_gpu(def, c.inputs, c.attributes), ops::call(def, on_host(c.inputs), c.attributes),
       c.inputs.empty() ? 1e-6 : std::max(1e-9, room(c.inputs.front().dtype(), c)), "as on the CPU");
-  if (!c.dtypes || c.inputs.empty()) return;
-  const DType recorded = c.inputs.front().dtype();
-  for (const DType dtype : kDTypes) {
-    if (!def.dtypes.has(dtype) || dtype == recorded) continue;
-    if (is_floating(dtype) != is_floating(recorded) || dtype == DType::boolean) continue;
-    std::vector<Tensor> narrow;
-    std::vector<Tensor> wide;
-    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      const Tensor& input = c.inputs[i];
-      const bool follows = input.dtype() == recorded;
-      const bool stays_wide = std::find(c.wide.begin(), c.wide.end(), i) != c.wide.end();
-      const DType own = stays_wide ? std::min(dtype, DType::f32) : dtype;
-      narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), own)
-                               : input.clone(test::op_cases_device(), {}));
-      wide.push_back(from_doubles(as_doubles(narrow.back()), input.shape(), input.dtype()));
-    }
+  for (const DType dtype : test::other_dtypes(def, c)) {
+    const auto [narrow, wide] = test::in_dtype(c, dtype);
     expect_same(call_on_gpu(def, narrow, c.attributes), ops::call(def, wide, c.attributes),
                 std::max(allowed(dtype), 1e-9) * 2 * c.tolerance,
                 fmt::format("in {}", dtype_name(dtype)));
@@ -107,7 +93,6 @@ void check_twice(const OpDef& def, const OpCase& c) {
 
 void check_in_place(const OpDef& def, const OpCase& c) {
   if (def.in_place.empty() || def.writes != 0) return;
-  const ops::Kernel& kernel = *ops::kernels_of(DeviceKind::cuda).find(def);
   const auto expected = call_on_gpu(def, c.inputs, c.attributes);
   for (const ops::InPlace& pair : def.in_place) {
     const auto written = static_cast<std::size_t>(pair.output);
@@ -117,31 +102,7 @@ void check_in_place(const OpDef& def, const OpCase& c) {
     std::vector<Tensor> inputs = on_gpu(c.inputs);
     std::vector<Tensor> outputs = on_gpu(expected);
     outputs[written] = inputs[over];
-    std::vector<TensorType> in_types;
-    std::vector<TensorType> out_types;
-    std::vector<ops::TensorView> in;
-    std::vector<ops::TensorView> out;
-    for (Tensor& input : inputs) {
-      in_types.push_back(input.type());
-      in.push_back({input.raw_mutable_data(), input.type()});
-    }
-    for (Tensor& output : outputs) {
-      out_types.push_back(output.type());
-      out.push_back({output.raw_mutable_data(), output.type()});
-    }
-    const DeviceScope current(gpu());
-    const auto state = kernel.prepare == nullptr
-                           ? nullptr
-                           : kernel.prepare({def, in_types, c.attributes}, out_types);
-    const Block workspace =
-        gpu().allocate(state == nullptr ? 0 : state->workspace, Tag::workspace, "test");
-    kernel.run({.outputs = out,
-                .inputs = in,
-                .attributes = c.attributes,
-                .state = state.get(),
-                .workspace = workspace.data(),
-                .queue = gpu().queue(kHostStream)});
-    gpu().synchronize(kHostStream);
+    test::run_kernel(def, c.attributes, inputs, outputs, gpu());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       EXPECT_TRUE(test::same_bits(on_host({outputs[i]})[0], on_host({expected[i]})[0]))
           << "output " << i << " with output " << written << " over input " << over;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/kernel.h>
 
 #include "backend/cpu/dtype_switch.h"
 
@@ -145,6 +146,62 @@ Tensor from_doubles(const std::vector<double>& values, const Shape& shape, DType
   Tensor tensor = Tensor::empty(shape, dtype, op_cases_device());
   cpu::with_any(dtype, [&]<typename T>() { narrow<T>(values, tensor); });
   return tensor;
+}
+
+std::vector<DType> other_dtypes(const ops::OpDef& def, const OpCase& c) {
+  std::vector<DType> all;
+  if (!c.dtypes || c.inputs.empty()) return all;
+  const DType recorded = c.inputs.front().dtype();
+  for (const DType dtype : kDTypes) {
+    if (!def.dtypes.has(dtype) || dtype == recorded) continue;
+    if (is_floating(dtype) != is_floating(recorded) || dtype == DType::boolean) continue;
+    all.push_back(dtype);
+  }
+  return all;
+}
+
+NarrowInputs in_dtype(const OpCase& c, DType dtype) {
+  const DType recorded = c.inputs.front().dtype();
+  NarrowInputs all;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const Tensor& input = c.inputs[i];
+    const bool follows = input.dtype() == recorded;
+    const bool stays_wide = std::find(c.wide.begin(), c.wide.end(), i) != c.wide.end();
+    const DType own = stays_wide ? std::min(dtype, DType::f32) : dtype;
+    all.narrow.push_back(follows ? from_doubles(as_doubles(input), input.shape(), own)
+                                 : input.clone(op_cases_device(), {}));
+    all.wide.push_back(from_doubles(as_doubles(all.narrow.back()), input.shape(), input.dtype()));
+  }
+  return all;
+}
+
+void run_kernel(const ops::OpDef& def, const ops::Attributes& attributes,
+                std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device) {
+  const ops::Kernel& kernel = *ops::kernels_of(device.kind()).find(def);
+  std::vector<TensorType> in_types;
+  std::vector<TensorType> out_types;
+  std::vector<ops::TensorView> in;
+  std::vector<ops::TensorView> out;
+  for (Tensor& input : inputs) {
+    in_types.push_back(input.type());
+    in.push_back({input.raw_mutable_data(), input.type()});
+  }
+  for (Tensor& output : outputs) {
+    out_types.push_back(output.type());
+    out.push_back({output.raw_mutable_data(), output.type()});
+  }
+  const DeviceScope current(device);
+  const auto state =
+      kernel.prepare == nullptr ? nullptr : kernel.prepare({def, in_types, attributes}, out_types);
+  const Block workspace =
+      device.allocate(state == nullptr ? 0 : state->workspace, Tag::workspace, "test");
+  kernel.run({.outputs = out,
+              .inputs = in,
+              .attributes = attributes,
+              .state = state.get(),
+              .workspace = workspace.data(),
+              .queue = device.queue(kHostStream)});
+  device.synchronize(kHostStream);
 }
 
 }  // namespace plimsoll::test

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <plimsoll/ops/attributes.h>
+#include <plimsoll/ops/op_def.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::test {
@@ -25,6 +26,19 @@ struct OpCase {
 /// All cases of tests/ops/recorded, on a host device that lives as long as they do.
 const std::vector<OpCase>& op_cases();
 const Device& op_cases_device();
+
+/// The dtypes besides the recorded one that a case is tried in, of those the op claims.
+std::vector<DType> other_dtypes(const ops::OpDef& def, const OpCase& c);
+/// The inputs of a case in `dtype`, and the same rounded numbers in the recorded one.
+struct NarrowInputs {
+  std::vector<Tensor> narrow;
+  std::vector<Tensor> wide;
+};
+NarrowInputs in_dtype(const OpCase& c, DType dtype);
+
+/// Runs the op's kernel on `device` with its outputs in `outputs`, which may be among `inputs`.
+void run_kernel(const ops::OpDef& def, const ops::Attributes& attributes,
+                std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device);
 
 /// The elements as doubles, whatever the dtype.
 std::vector<double> as_doubles(const Tensor& tensor);
