@@ -1,8 +1,6 @@
 #include <plimsoll/device/device.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -161,22 +159,24 @@ void Device::fill_zero(void* to, Bytes bytes, StreamId stream) const {
   state_->backend->fill_zero(to, bytes, stream);
 }
 
-void DeviceBackend::fill_zero(void* to, Bytes bytes, StreamId stream) {
-  static constexpr std::array<std::byte, 4096> kZeros{};
-  auto* data = static_cast<std::byte*>(to);
-  Bytes done = std::min<Bytes>(bytes, kZeros.size());
-  if (done != 0) copy(data, kZeros.data(), done, stream);
-  while (done < bytes) {
-    const Bytes more = std::min(done, bytes - done);
-    copy(data + done, data, more, stream);
-    done += more;
-  }
-}
-
 StreamId Device::make_stream() const { return state_->backend->make_stream(); }
 void Device::synchronize(StreamId stream) const { state_->backend->synchronize(stream); }
 void Device::synchronize() const { state_->backend->synchronize(); }
 void* Device::queue(StreamId stream) const { return state_->backend->queue(stream); }
+
+std::shared_ptr<Fence> Device::fence(StreamId stream) const {
+  return state_->backend->fence(stream);
+}
+void Device::wait(StreamId stream, const std::shared_ptr<Fence>& fence) const {
+  if (stream == kHostStream) {
+    fence->wait();
+  } else {
+    state_->backend->wait(stream, *fence);
+  }
+}
+std::unique_ptr<StreamTimer> Device::make_timer(StreamId stream) const {
+  return state_->backend->make_timer(stream);
+}
 
 std::unique_ptr<Recording> Device::record(StreamId stream,
                                           const std::function<void()>& work) const {
@@ -187,6 +187,12 @@ DeviceScope::DeviceScope(const Device& device) : device_(device) {
   device_.state_->backend->enter();
 }
 DeviceScope::~DeviceScope() { device_.state_->backend->leave(); }
+
+ProfilerRange::ProfilerRange(const Device& device, std::string_view name)
+    : backend_(*device.state_->backend) {
+  backend_.push_range(name);
+}
+ProfilerRange::~ProfilerRange() { backend_.pop_range(); }
 
 std::unique_ptr<Arena> Device::make_pinned_arena(const Budget& budget) const {
   return std::make_unique<Arena>(

@@ -119,6 +119,73 @@ TEST_F(CudaBackendTest, FencesFollowTheWorkOfTheirStream) {
   for (int i = 0; i < 1000; ++i) device_->fences()->record(stream)->wait();
 }
 
+TEST_F(CudaBackendTest, AStreamWaitsForAnotherOnTheDevice) {
+  const Bytes size = MiB(64);
+  const Mapped memory(device_->pages(), 3 * size, MiB(64));
+  const Mapped pinned(device_->pinned_pages(), MiB(2), MiB(2));
+  const StreamId writer = device_->make_stream();
+  const StreamId reader = device_->make_stream();
+  for (std::uint8_t round = 1; round < 20; ++round) {
+    std::fill_n(pinned.at(), 1024, round);
+    // The bytes that matter come last, after 4 GiB of others.
+    for (int i = 0; i < 64; ++i) device_->copy(memory.at(size), memory.at(), size, writer);
+    device_->copy(memory.at(), pinned.at(), 512, writer);
+    const std::shared_ptr<Fence> fence = device_->fence(writer);
+    device_->wait(reader, *fence);
+    device_->copy(pinned.at(1024), memory.at(), 512, reader);
+    EXPECT_FALSE(fence->done()) << "the host waited";
+    device_->synchronize(reader);
+    EXPECT_TRUE(fence->done());
+    ASSERT_EQ(pinned.at()[1024 + 511], round);
+  }
+}
+
+TEST_F(CudaBackendTest, ATimerTellsTheDevicesTime) {
+  const Bytes size = MiB(256);
+  const Mapped memory(device_->pages(), 2 * size, MiB(64));
+  const StreamId stream = device_->make_stream();
+  const std::unique_ptr<StreamTimer> timer = device_->make_timer(stream);
+  timer->mark();
+  device_->copy(memory.at(size), memory.at(), size, stream);
+  timer->mark();
+  for (int i = 0; i < 16; ++i) device_->copy(memory.at(size), memory.at(), size, stream);
+  timer->mark();
+  const std::vector<double> seconds = timer->seconds();
+  ASSERT_EQ(seconds.size(), 2U);
+  EXPECT_GT(seconds[0], 0);
+  EXPECT_GT(seconds[1], 8 * seconds[0]);
+  EXPECT_LT(seconds[1], 1);
+}
+
+TEST_F(CudaBackendTest, ARecordingTakesTheStreamsThatWaitForIt) {
+  const Bytes size = MiB(16);
+  const Mapped memory(device_->pages(), 4 * size, MiB(64));
+  const StreamId first = device_->make_stream();
+  const StreamId second = device_->make_stream();
+  std::vector<std::uint8_t> bytes(size);
+  const auto work = [&] {
+    device_->copy(memory.at(size), memory.at(), size, first);
+    device_->wait(second, *device_->fence(first));
+    device_->copy(memory.at(2 * size), memory.at(size), size, second);
+    device_->wait(first, *device_->fence(second));
+    device_->copy(memory.at(3 * size), memory.at(2 * size), size, first);
+    // An arena that is short of memory, on another thread, must not end up in the recording.
+    std::thread([&] { EXPECT_THROW((void)device_->fences()->record(first), DeviceError); }).join();
+  };
+  const std::unique_ptr<Recording> recording = device_->record(first, work);
+  ASSERT_NE(recording, nullptr);
+  EXPECT_NO_THROW((void)device_->fences()->record(first));
+  for (std::uint8_t round = 1; round < 5; ++round) {
+    std::fill(bytes.begin(), bytes.end(), round);
+    device_->copy(memory.at(), bytes.data(), size, kHostStream);
+    recording->replay();
+    device_->synchronize(first);
+    device_->copy(bytes.data(), memory.at(3 * size), size, kHostStream);
+    ASSERT_EQ(bytes.front(), round);
+    ASSERT_EQ(bytes.back(), round);
+  }
+}
+
 TEST_F(CudaBackendTest, ContentsSurviveOnTheDeviceWhileOthersAreMappedAndMoved) {
   const auto pages = device_->pages();
   const Mapped kept(pages, MiB(64), MiB(64));

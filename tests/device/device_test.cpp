@@ -286,6 +286,33 @@ TEST(DeviceWork, TheCpuHasOneStream) {
   EXPECT_NO_THROW(device.copy(nullptr, nullptr, 0));
 }
 
+TEST(DeviceWork, FencesOfTheHostAreBehindIt) {
+  const Device device = open_cpu(MiB(16));
+  const auto fence = device.fence(kHostStream);
+  EXPECT_TRUE(fence->done());
+  EXPECT_NO_THROW(fence->wait());
+  EXPECT_NO_THROW(device.wait(kHostStream, fence));
+  EXPECT_THROW(device.fence(5), InvalidArgument);
+  const ProfilerRange range(device, "nothing to see");
+}
+
+TEST(DeviceWork, ATimerTellsTheTimeBetweenItsMarks) {
+  const Device device = open_cpu(MiB(16));
+  const auto timer = device.make_timer(kHostStream);
+  EXPECT_TRUE(timer->seconds().empty());
+  timer->mark();
+  EXPECT_TRUE(timer->seconds().empty());
+  std::vector<char> bytes(1 << 20, 1);
+  std::vector<char> copy(bytes.size());
+  for (int i = 0; i < 8; ++i) device.copy(copy.data(), bytes.data(), bytes.size());
+  timer->mark();
+  timer->mark();
+  const std::vector<double> seconds = timer->seconds();
+  ASSERT_EQ(seconds.size(), 2U);
+  EXPECT_GT(seconds[0], 0);
+  EXPECT_GE(seconds[1], 0);
+}
+
 TEST(DeviceWork, PinnedArenasAreChargedToTheHost) {
   const Device host = open_cpu(MiB(16));
   const auto pinned = host.make_pinned_arena(host.budget());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <plimsoll/device/device.h>
 #include <plimsoll/memory/fence.h>
@@ -58,6 +59,18 @@ class DeviceBackend {
   /// See Device::fill_zero. Unless it is overridden, a first piece comes from the host and copies
   /// double it.
   virtual void fill_zero(void* to, Bytes bytes, StreamId stream);
+
+  /// See Device::fence, Device::wait and Device::make_timer. Unless they are overridden the host
+  /// waits for the stream: right for streams that are the host's.
+  virtual std::shared_ptr<Fence> fence(StreamId stream);
+  virtual void wait(StreamId stream, Fence& fence) {
+    (void)stream;
+    fence.wait();
+  }
+  virtual std::unique_ptr<StreamTimer> make_timer(StreamId stream);
+  /// See ProfilerRange.
+  virtual void push_range(std::string_view name) { (void)name; }
+  virtual void pop_range() noexcept {}
 
   /// See Device::queue, DeviceScope and Device::record.
   virtual void* queue(StreamId stream) {

@@ -16,6 +16,7 @@
 
 namespace plimsoll {
 
+class DeviceBackend;
 class Session;
 
 enum class DeviceKind : std::uint8_t { cpu, cuda };
@@ -77,6 +78,18 @@ class Recording {
   virtual ~Recording() = default;
   /// Submits it to the stream it was recorded on. Throws DeviceError.
   virtual void replay() = 0;
+};
+
+/// Times between points of a stream's work, by the device's own clock: it costs the work next to
+/// nothing, and nobody waits before seconds().
+class StreamTimer {
+ public:
+  virtual ~StreamTimer() = default;
+  /// A point after what was submitted so far. Throws DeviceError.
+  virtual void mark() = 0;
+  /// Seconds from each mark to the next, one less than there are marks; waits for the last of
+  /// them. Throws DeviceError.
+  virtual std::vector<double> seconds() = 0;
 };
 
 /// A device, or a logical one: pages, an arena, a budget.
@@ -141,10 +154,22 @@ class Device {
   void synchronize(StreamId stream) const;
   void synchronize() const;
 
+  /// A point in the work of `stream`, after everything submitted to it so far; for kHostStream one
+  /// that is passed. Throws DeviceError.
+  std::shared_ptr<Fence> fence(StreamId stream) const;
+  /// Work submitted to `stream` from now on begins after `fence`, which is of this device: the
+  /// device waits for it and the host does not. For kHostStream the calling thread waits. Throws
+  /// DeviceError.
+  void wait(StreamId stream, const std::shared_ptr<Fence>& fence) const;
+  /// On the CPU by the host's clock. Destroyed before the device closes.
+  std::unique_ptr<StreamTimer> make_timer(StreamId stream) const;
+
   /// The driver's own handle of a stream, for kernels and libraries; null on the CPU.
   void* queue(StreamId stream) const;
   /// Records what `work` submits to `stream` instead of running it; null where the device cannot
-  /// record, and then `work` is not called. `work` may neither wait nor use other streams.
+  /// record, and then `work` is not called. `work` may not wait on the host. Another stream takes
+  /// part once it waits for a fence of `stream` that was made in `work`; before the end of `work`,
+  /// `stream` must wait for a fence of its last. Such fences are for wait() within `work` alone.
   std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) const;
 
   /// Host memory that the device's copy engines can reach directly, in an arena of its own under
@@ -158,6 +183,7 @@ class Device {
  private:
   friend class Session;
   friend class DeviceScope;
+  friend class ProfilerRange;
   explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
@@ -172,6 +198,19 @@ class DeviceScope {
 
  private:
   Device device_;
+};
+
+/// While it lives, what this thread submits stands under `name` in a profiler of the device's
+/// (NVTX on CUDA); nothing where none is attached, and nothing on the CPU. Ranges nest.
+class ProfilerRange {
+ public:
+  ProfilerRange(const Device& device, std::string_view name);
+  ProfilerRange(const ProfilerRange&) = delete;
+  ProfilerRange& operator=(const ProfilerRange&) = delete;
+  ~ProfilerRange();
+
+ private:
+  DeviceBackend& backend_;
 };
 
 /// A scope on a device: a budget and an arena that belong to it alone. Closing it returns every

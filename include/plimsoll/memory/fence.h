@@ -20,6 +20,9 @@ class Fence {
   virtual void wait() = 0;
 };
 
+/// The fence of work that is done: what the host's stream has.
+std::shared_ptr<Fence> passed_fence();
+
 /// Records fences. Called with an arena's lock held, so an implementation must not call back into
 /// the memory layer.
 class FenceSource {

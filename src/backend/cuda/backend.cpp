@@ -12,6 +12,7 @@
 #include "backend/cuda/cuda_pages.h"
 #include "backend/cuda/libraries.h"
 #include "backend/cuda/nvml.h"
+#include "backend/cuda/nvtx.h"
 #include "backend/cuda/pinned_pages.h"
 #include "backend/cuda/recording.h"
 #include "backend/cuda/streams.h"
@@ -121,8 +122,16 @@ class CudaBackend final : public DeviceBackend {
   void enter() override { context_->push(); }
   void leave() noexcept override { context_->pop(); }
   std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) override {
+    const StreamTable::Capture capture(*streams_, stream);
     return make_recording(context_, streams_->get(stream), work);
   }
+  std::shared_ptr<Fence> fence(StreamId stream) override { return streams_->fence(stream); }
+  void wait(StreamId stream, Fence& fence) override { streams_->wait(stream, fence); }
+  std::unique_ptr<StreamTimer> make_timer(StreamId stream) override {
+    return streams_->make_timer(stream);
+  }
+  void push_range(std::string_view name) override { nvtx::push(name); }
+  void pop_range() noexcept override { nvtx::pop(); }
 
  private:
   struct Memory {

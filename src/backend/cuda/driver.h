@@ -45,6 +45,8 @@ namespace plimsoll::cuda {
   X(cuEventRecord)                    \
   X(cuEventQuery)                     \
   X(cuEventSynchronize)               \
+  X(cuEventElapsedTime)               \
+  X(cuStreamWaitEvent)                \
   X(cuStreamBeginCapture)             \
   X(cuStreamEndCapture)               \
   X(cuGraphInstantiateWithFlags)      \

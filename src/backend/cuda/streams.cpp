@@ -1,5 +1,6 @@
 #include "backend/cuda/streams.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <string>
@@ -9,10 +10,45 @@
 namespace plimsoll::cuda {
 namespace {
 
-class FinishedFence final : public Fence {
+/// Times by the driver's events, made when they are wanted: it happens once in a training.
+class EventTimer final : public StreamTimer {
  public:
-  bool done() override { return true; }
-  void wait() override {}
+  EventTimer(std::shared_ptr<Context> context, CUstream stream)
+      : context_(std::move(context)), stream_(stream) {}
+  EventTimer(const EventTimer&) = delete;
+  EventTimer& operator=(const EventTimer&) = delete;
+  ~EventTimer() override {
+    for (CUevent event : events_) (void)context_->driver().cuEventDestroy(event);
+  }
+
+  void mark() override {
+    const Context::Scope scope(*context_);
+    events_.reserve(events_.size() + 1);
+    CUevent event = nullptr;
+    context_->check(context_->driver().cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate");
+    events_.push_back(event);
+    context_->check(context_->driver().cuEventRecord(event, stream_), "cuEventRecord");
+  }
+
+  std::vector<double> seconds() override {
+    std::vector<double> between;
+    if (events_.empty()) return between;
+    const Context::Scope scope(*context_);
+    const Driver& driver = context_->driver();
+    context_->check(driver.cuEventSynchronize(events_.back()), "cuEventSynchronize");
+    for (std::size_t i = 1; i < events_.size(); ++i) {
+      float milliseconds = 0;
+      context_->check(driver.cuEventElapsedTime(&milliseconds, events_[i - 1], events_[i]),
+                      "cuEventElapsedTime");
+      between.push_back(static_cast<double>(milliseconds) * 1e-3);
+    }
+    return between;
+  }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const CUstream stream_;
+  std::vector<CUevent> events_;
 };
 
 }  // namespace
@@ -74,6 +110,8 @@ class StreamTable::EventFence final : public Fence {
   EventFence& operator=(const EventFence&) = delete;
   ~EventFence() override { pool_->give(event_); }
 
+  CUevent event() const { return event_; }
+
   bool done() override {
     if (done_) return true;
     const Context& context = pool_->context();
@@ -102,7 +140,7 @@ class StreamTable::EventFence final : public Fence {
 StreamTable::StreamTable(std::shared_ptr<Context> context)
     : context_(std::move(context)),
       events_(std::make_shared<EventPool>(context_)),
-      finished_(std::make_shared<FinishedFence>()) {}
+      passed_(passed_fence()) {}
 
 StreamTable::~StreamTable() {
   for (CUstream stream : streams_) (void)context_->driver().cuStreamDestroy(stream);
@@ -134,10 +172,45 @@ void StreamTable::synchronize(StreamId stream) const {
   context_->check(context_->driver().cuStreamSynchronize(get(stream)), "cuStreamSynchronize");
 }
 
-std::shared_ptr<Fence> StreamTable::record(StreamId stream) {
-  if (stream == kHostStream) return finished_;
+std::shared_ptr<Fence> StreamTable::fence(StreamId stream) {
+  if (stream == kHostStream) return passed_;
   const Context::Scope scope(*context_);
   return std::make_shared<EventFence>(events_, get(stream));
+}
+
+std::shared_ptr<Fence> StreamTable::record(StreamId stream) {
+  const std::shared_lock lock(captures_);
+  if (std::find(captured_.begin(), captured_.end(), stream) != captured_.end()) {
+    throw DeviceError("[" + context_->name() + "] stream " + std::to_string(stream) +
+                      " is being recorded; ask again afterwards");
+  }
+  return fence(stream);
+}
+
+void StreamTable::wait(StreamId stream, Fence& fence) const {
+  const auto* of_event = dynamic_cast<const EventFence*>(&fence);
+  if (of_event == nullptr) {
+    fence.wait();
+    return;
+  }
+  const Context::Scope scope(*context_);
+  context_->check(context_->driver().cuStreamWaitEvent(get(stream), of_event->event(), 0),
+                  "cuStreamWaitEvent");
+}
+
+std::unique_ptr<StreamTimer> StreamTable::make_timer(StreamId stream) const {
+  return std::make_unique<EventTimer>(context_, get(stream));
+}
+
+StreamTable::Capture::Capture(StreamTable& table, StreamId stream)
+    : table_(table), stream_(stream) {
+  const std::unique_lock lock(table_.captures_);
+  table_.captured_.push_back(stream);
+}
+
+StreamTable::Capture::~Capture() {
+  const std::unique_lock lock(table_.captures_);
+  table_.captured_.erase(std::find(table_.captured_.begin(), table_.captured_.end(), stream_));
 }
 
 }  // namespace plimsoll::cuda

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include <plimsoll/device/device.h>
 #include <plimsoll/memory/fence.h>
 
 #include "backend/cuda/context.h"
@@ -28,7 +29,27 @@ class StreamTable final : public FenceSource {
   /// Waits for the work submitted to `stream`.
   void synchronize(StreamId stream) const;
 
+  /// For arenas, whichever thread is short of memory. Throws DeviceError while the stream is being
+  /// recorded: the fence would become part of that.
   std::shared_ptr<Fence> record(StreamId stream) override;
+
+  /// See Device; for the thread that submits the stream's work.
+  std::shared_ptr<Fence> fence(StreamId stream);
+  void wait(StreamId stream, Fence& fence) const;
+  std::unique_ptr<StreamTimer> make_timer(StreamId stream) const;
+
+  /// While it lives, record() refuses the stream. Made before the recording begins.
+  class Capture {
+   public:
+    Capture(StreamTable& table, StreamId stream);
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    ~Capture();
+
+   private:
+    StreamTable& table_;
+    const StreamId stream_;
+  };
 
  private:
   class EventPool;
@@ -36,9 +57,11 @@ class StreamTable final : public FenceSource {
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<EventPool> events_;
-  std::shared_ptr<Fence> finished_;  ///< the fence of the host's stream
+  std::shared_ptr<Fence> passed_;  ///< the fence of the host's stream
   mutable std::shared_mutex mutex_;
   std::vector<CUstream> streams_;  ///< stream 1 is the first
+  std::shared_mutex captures_;
+  std::vector<StreamId> captured_;  ///< those that are being recorded
 };
 
 }  // namespace plimsoll::cuda
