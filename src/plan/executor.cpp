@@ -7,6 +7,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/copy_queues.h"
 #include "plan/range_check.h"
 #include "plan/step_model.h"
 
@@ -50,6 +51,16 @@ struct Executor::State {
   ops::TensorView view(const Place& place) {
     const Value& value = plan.graph->value(place.value);
     if (!place.persistent) return {at(place.offset), value.type};
+    Tensor tensor = bound(value);
+    if (tensor.device() != device) {
+      throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
+                                        tensor.device().name(), device.name()));
+    }
+    return {const_cast<void*>(tensor.raw_data()), value.type};
+  }
+
+  /// The dense tensor that a value's memory is bound to.
+  Tensor bound(const Value& value) const {
     const Value& root = plan.graph->value(value.memory);
     Tensor tensor = bind ? bind(root) : Tensor();
     if (!tensor.defined()) tensor = root.tensor;
@@ -57,15 +68,49 @@ struct Executor::State {
       throw InvalidArgument(fmt::format("[Executor] {} has no data; allocate it first",
                                         value.name.empty() ? "a persistent value" : value.name));
     }
-    if (tensor.device() != device) {
-      throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
-                                        tensor.device().name(), device.name()));
-    }
     if (!tensor.is_contiguous()) {
       throw InvalidArgument(
           fmt::format("[Executor] {} has gaps between its elements; bind a dense one", value.name));
     }
-    return {const_cast<void*>(tensor.raw_data()), value.type};
+    return tensor;
+  }
+
+  void make_copies(const ExecutorOptions& o) {
+    if (plan.copies.empty()) return;
+    if (plan.host != 0 && (o.host == nullptr || o.host->size() < plan.host)) {
+      throw InvalidArgument(fmt::format(
+          "[Executor] the plan puts {} into the host's memory, but {} are given",
+          format_bytes(plan.host), format_bytes(o.host == nullptr ? 0 : o.host->size())));
+    }
+    host = o.host;
+    std::vector<CopyQueues::Copy> all;
+    for (const PlannedCopy& copy : plan.copies) {
+      const Value& value = plan.graph->value(copy.place.value);
+      CopyQueues::Copy made{.out = copy.out,
+                            .device = at(copy.place.offset),
+                            .bytes = value.type.bytes(),
+                            .begins = copy.begins,
+                            .needed = copy.needed};
+      if (copy.state) {
+        Tensor home = bound(value);
+        if (!home.storage()->host_accessible()) {
+          throw InvalidArgument(fmt::format(
+              "[Executor] {} is on {}, but the plan has it in the host's memory between steps",
+              value.name, home.device().name()));
+        }
+        made.host = home.raw_mutable_data();
+      } else {
+        made.host = static_cast<std::byte*>(host->data()) + copy.host_offset;
+      }
+      all.push_back(made);
+    }
+    copies = std::make_unique<CopyQueues>(
+        device, stream, o.to_host ? *o.to_host : device.make_stream(),
+        o.from_host ? *o.from_host : device.make_stream(), std::move(all));
+  }
+
+  void before(std::size_t task) {
+    if (copies != nullptr) copies->before(static_cast<int>(task));
   }
 
   void launch(std::size_t task, const ops::RandomKey& random) {
@@ -73,6 +118,7 @@ struct Executor::State {
     bool work = launch.node->op->writes != 0;
     for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
     if (check != nullptr) check->before(task);
+    before(task);
     if (work) {
       launch.kernel->run({.outputs = launch.outputs,
                           .inputs = launch.inputs,
@@ -99,6 +145,7 @@ struct Executor::State {
   /// Gives every task and the copies of the outputs to the device.
   void submit(const ops::RandomKey& random) {
     for (std::size_t t = 0; t < launches.size(); ++t) launch(t, random);
+    before(launches.size());
     copy_outputs();
   }
 
@@ -110,6 +157,8 @@ struct Executor::State {
   std::function<Tensor(const Value&)> bind;
   std::shared_ptr<Storage> range;
   std::shared_ptr<Storage> slot;  ///< workspace that stands apart
+  std::shared_ptr<Storage> host;
+  std::unique_ptr<CopyQueues> copies;  ///< null if there are none
   std::vector<Launch> launches;
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
@@ -191,6 +240,7 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     s.outputs.push_back(Tensor::from_storage(options.outputs, type.dtype, type.shape, {}, next));
     next = align_up(next + type.bytes(), kAlignment);
   }
+  s.make_copies(options);
   if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range->data());
 }
 
@@ -265,6 +315,7 @@ std::vector<double> Executor::run_timed(std::span<const Tensor> feeds,
     wait();
     seconds.push_back(std::chrono::duration<double>(Clock::now() - began).count());
   }
+  s.before(s.launches.size());
   s.copy_outputs();
   return seconds;
 }

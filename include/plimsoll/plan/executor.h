@@ -21,8 +21,14 @@ struct ExecutorOptions {
   std::shared_ptr<Storage> range = nullptr;
   std::shared_ptr<Storage> workspace = nullptr;
   std::shared_ptr<Storage> outputs = nullptr;
-  /// The stream that steps run on; a new one if there is none.
+  /// The host's memory for what a plan puts there for a while; must be given if there is such. It
+  /// should be pinned, or the device's copies wait for the host's.
+  std::shared_ptr<Storage> host = nullptr;
+  /// The stream that steps run on, and those of copies to the host and from it; new ones where
+  /// there are none.
   std::optional<StreamId> stream = std::nullopt;
+  std::optional<StreamId> to_host = std::nullopt;
+  std::optional<StreamId> from_host = std::nullopt;
   /// The tensor that stands for a parameter or a state now, for graphs that were traced before it
   /// had data; an undefined one means the graph's own.
   std::function<Tensor(const graph::Value& value)> bind = nullptr;
@@ -32,8 +38,8 @@ struct ExecutorOptions {
 class Executor {
  public:
   /// Parameters and state are the tensors that the graph's values are bound to; they must have
-  /// data on `device`. Throws OutOfMemory if the range cannot be had, InvalidArgument if memory
-  /// that was given is too small.
+  /// data on `device`, but for state that the plan has in the host's memory. Throws OutOfMemory if
+  /// the range cannot be had, InvalidArgument if memory that was given is too small.
   Executor(const Plan& plan, const Device& device, const ExecutorOptions& options = {});
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
