@@ -1,6 +1,6 @@
 #include <plimsoll/plan/executor.h>
 
-#include <chrono>
+#include <deque>
 
 #include <fmt/format.h>
 
@@ -18,6 +18,13 @@ using graph::Node;
 using graph::Value;
 using graph::ValueId;
 
+namespace {
+
+/// Steps whose foreign feeds are kept before the host waits for the first of them.
+constexpr std::size_t kFeedsHeld = 4;
+
+}  // namespace
+
 struct Executor::State {
   /// A task ready to run: nothing is looked up or allocated any more.
   struct Launch {
@@ -27,6 +34,12 @@ struct Executor::State {
     std::vector<ops::TensorView> inputs;
     std::vector<ops::TensorView> outputs;
     void* workspace;
+  };
+
+  /// Tensors that are read until the fence.
+  struct Fed {
+    std::shared_ptr<Fence> fence;
+    std::vector<Tensor> tensors;
   };
 
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
@@ -113,6 +126,27 @@ struct Executor::State {
     if (copies != nullptr) copies->before(static_cast<int>(task));
   }
 
+  /// Copies what is fed to its place. Memory of the host's arenas is read when a copy is submitted,
+  /// that of this device's waits for the copy by itself; others' memory is kept until it is done.
+  void feed(std::span<const Tensor> feeds) {
+    while (!feeding.empty() && (feeding.size() >= kFeedsHeld || feeding.front().fence->done())) {
+      feeding.front().fence->wait();
+      feeding.pop_front();
+    }
+    std::vector<Tensor> kept;
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      if (inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
+      const Tensor dense = feeds[i].contiguous();
+      const Storage& storage = *dense.storage();
+      const bool here = storage.device().kind() == device.kind() &&
+                        storage.device().ordinal() == device.ordinal();
+      device.copy(inputs[i].data, here ? dense.raw_data_on(stream) : dense.raw_data(),
+                  dense.nbytes(), stream);
+      if (storage.foreign() || !(here || storage.host_accessible())) kept.push_back(dense);
+    }
+    if (!kept.empty()) feeding.push_back({device.fence(stream), std::move(kept)});
+  }
+
   void launch(std::size_t task, const ops::RandomKey& random) {
     const Launch& launch = launches[task];
     bool work = launch.node->op->writes != 0;
@@ -120,6 +154,7 @@ struct Executor::State {
     if (check != nullptr) check->before(task);
     before(task);
     if (work) {
+      const ProfilerRange named(device, launch.node->op->name);
       launch.kernel->run({.outputs = launch.outputs,
                           .inputs = launch.inputs,
                           .attributes = launch.node->attributes,
@@ -164,8 +199,7 @@ struct Executor::State {
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
   std::unique_ptr<RangeCheck> check;
-  std::vector<Tensor> feeding;           ///< what copies may still read
-  bool reads_device = false;             ///< some of it is on a device
+  std::deque<Fed> feeding;               ///< foreign tensors that copies may still read
   std::unique_ptr<Recording> recording;  ///< the step; goes before the memory it touches
   std::int64_t runs = 0;
 };
@@ -269,18 +303,7 @@ void Executor::begin(std::span<const Tensor> feeds, const ops::RandomKey& random
     }
   }
   if (s.check != nullptr) s.check->begin();
-  // The last step's copies may still be reading tensors of a device; those of the host are read
-  // when they are submitted.
-  if (s.reads_device) wait();
-  s.reads_device = false;
-  s.feeding.clear();
-  for (std::size_t i = 0; i < feeds.size(); ++i) {
-    if (s.inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
-    s.feeding.push_back(feeds[i].contiguous());
-    s.reads_device = s.reads_device || !s.feeding.back().storage()->host_accessible();
-    s.device.copy(s.inputs[i].data, s.feeding.back().raw_data(), s.feeding.back().nbytes(),
-                  s.stream);
-  }
+  s.feed(feeds);
   if (s.key != nullptr) {
     s.device.copy(const_cast<ops::RandomKey*>(s.key), &random, sizeof(random), s.stream);
   }
@@ -289,6 +312,7 @@ void Executor::begin(std::span<const Tensor> feeds, const ops::RandomKey& random
 void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) {
   State& s = *state_;
   const DeviceScope current(s.device);
+  const ProfilerRange named(s.device, "step");
   begin(feeds, random);
   // The first step runs as it is, so that libraries load what they need; then it is recorded.
   if (++s.runs == 2 && s.check == nullptr) {
@@ -303,21 +327,19 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
 
 std::vector<double> Executor::run_timed(std::span<const Tensor> feeds,
                                         const ops::RandomKey& random) {
-  using Clock = std::chrono::steady_clock;
   State& s = *state_;
   const DeviceScope current(s.device);
+  const ProfilerRange named(s.device, "timed step");
+  const std::unique_ptr<StreamTimer> timer = s.device.make_timer(s.stream);
   begin(feeds, random);
-  wait();
-  std::vector<double> seconds;
+  timer->mark();
   for (std::size_t t = 0; t < s.launches.size(); ++t) {
-    const Clock::time_point began = Clock::now();
     s.launch(t, random);
-    wait();
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - began).count());
+    timer->mark();
   }
   s.before(s.launches.size());
   s.copy_outputs();
-  return seconds;
+  return timer->seconds();
 }
 
 void Executor::wait() const { state_->device.synchronize(state_->stream); }

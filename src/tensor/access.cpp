@@ -65,6 +65,12 @@ Bytes Tensor::nbytes() const {
 
 const void* Tensor::raw_data() const { return rep("raw_data").address(); }
 
+const void* Tensor::raw_data_on(StreamId stream) const {
+  const Rep& r = rep("raw_data_on");
+  const auto* base = static_cast<const std::byte*>(r.storage->data_on(stream));
+  return base == nullptr ? nullptr : base + r.offset;
+}
+
 void* Tensor::raw_mutable_data() {
   const Rep& r = rep("raw_mutable_data");
   require_writable(*r.storage, "raw_mutable_data");

@@ -52,6 +52,19 @@ bool Storage::alive() const {
 
 void* Storage::data() const {
   if (viewed_) return viewed_->data();
+  if (arrival_) arrival_->wait();
+  return address();
+}
+
+void* Storage::data_on(StreamId stream) const {
+  if (viewed_) return viewed_->data_on(stream);
+  void* const data = address();
+  if (arrival_ && !arrival_->done()) device_.wait(stream, arrival_);
+  if (block_) block_.record_use(stream);
+  return data;
+}
+
+void* Storage::address() const {
   if (foreign_) return address_;
   void* address = block_.data();
   if (address == nullptr && size_ != 0) {

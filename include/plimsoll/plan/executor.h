@@ -50,7 +50,8 @@ class Executor {
   /// recorded, and later ones replay it.
   void run(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
-  /// A step like any other that waits after every task: the seconds that each of plan().tasks took.
+  /// A step like any other, never a replayed one, which it waits for: the seconds that each of
+  /// plan().tasks took, by the device's clock.
   std::vector<double> run_timed(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
   /// Until the last step is done.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/device/device.h>
@@ -43,9 +44,16 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
   ~Storage();
 
-  /// The first byte; null if there are none. Throws Error naming the label and the session if that
-  /// was closed.
+  /// The first byte; null if there are none. Waits for contents that are on their way. Throws Error
+  /// naming the label and the session if that was closed.
   void* data() const;
+  /// The same for work that is submitted to `stream` of the device from now on. Contents that are
+  /// on their way are waited for there, not here; and the memory is not given to others before that
+  /// work is done, though this object may go earlier (foreign memory the caller keeps).
+  void* data_on(StreamId stream) const;
+  /// The contents come with `fence`, of this storage's device. Said once, by who makes it and
+  /// before others have it.
+  void set_arrival(std::shared_ptr<Fence> fence) { arrival_ = std::move(fence); }
   /// In bytes, as asked for.
   Bytes size() const { return size_; }
   const Device& device() const { return device_; }
@@ -71,6 +79,9 @@ class Storage {
   void* address_ = nullptr;  ///< of foreign memory
   std::function<void()> release_;
   std::shared_ptr<Storage> viewed_;
+  std::shared_ptr<Fence> arrival_;  ///< null: the contents are there
+
+  void* address() const;
 };
 
 }  // namespace plimsoll

@@ -118,6 +118,9 @@ class Tensor {
   const void* raw_data() const;
   /// The same for writing. InvalidArgument if the storage is read-only.
   void* raw_mutable_data();
+  /// raw_data() for work that is submitted to `stream` of the tensor's device from now on, see
+  /// Storage::data_on: the host waits for nothing.
+  const void* raw_data_on(StreamId stream) const;
   /// The same for a tensor in the host's memory with elements of type T.
   template <typename T>
   const T* data() const {
