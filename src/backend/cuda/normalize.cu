@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kBlockOf<Group>) norm_rows(const Norm<T> n) {
       Vec<T, V> y;
 #pragma unroll
       for (int i = 0; i < V; ++i) {
-        y.lane[i] = narrow<T>((widen(x.lane[i]) - s.mean) * s.inverse * scale[i] + bias[i]);
+        y.lane[i] = narrow<T>(rounded::fma(normalised(widen(x.lane[i]), s), scale[i], bias[i]));
       }
       store_some(n.y + offset + at, y, n.aligned);
     });
