@@ -1,5 +1,6 @@
 #include <plimsoll/plan/executor.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/fused_launches.h"
 #include "plan/range_check.h"
 #include "plan/step_model.h"
 
@@ -26,6 +28,12 @@ struct Executor::State {
     std::vector<ops::TensorView> inputs;
     std::vector<ops::TensorView> outputs;
     void* workspace;
+  };
+
+  /// Several of them as one.
+  struct Fused {
+    FusedLaunch tasks;
+    decltype(ops::FusedKernel::run) run;
   };
 
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
@@ -68,21 +76,23 @@ struct Executor::State {
     return {const_cast<void*>(tensor.raw_data()), value.type};
   }
 
+  ops::KernelContext context(const Launch& launch, const ops::RandomKey& random) const {
+    return {.outputs = launch.outputs,
+            .inputs = launch.inputs,
+            .attributes = launch.node->attributes,
+            .state = launch.prepared.get(),
+            .workspace = launch.workspace,
+            .queue = queue,
+            .random = random,
+            .random_at = key};
+  }
+
   void launch(std::size_t task, const ops::RandomKey& random) {
     const Launch& launch = launches[task];
     bool work = launch.node->op->writes != 0;
     for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
     if (check != nullptr) check->before(task);
-    if (work) {
-      launch.kernel->run({.outputs = launch.outputs,
-                          .inputs = launch.inputs,
-                          .attributes = launch.node->attributes,
-                          .state = launch.prepared.get(),
-                          .workspace = launch.workspace,
-                          .queue = queue,
-                          .random = random,
-                          .random_at = key});
-    }
+    if (work) launch.kernel->run(context(launch, random));
     if (check != nullptr) {
       device.synchronize(stream);
       check->after(task);
@@ -96,10 +106,38 @@ struct Executor::State {
     }
   }
 
+  void launch(const Fused& group, const ops::RandomKey& random) const {
+    std::vector<const ops::OpDef*> ops;
+    std::vector<ops::KernelContext> calls;
+    for (std::size_t i = 0; i < group.tasks.count; ++i) {
+      const Launch& one = launches[group.tasks.first + i];
+      ops.push_back(one.node->op);
+      calls.push_back(context(one, random));
+    }
+    group.run(ops, calls, group.tasks.between);
+  }
+
   /// Gives every task and the copies of the outputs to the device.
   void submit(const ops::RandomKey& random) {
-    for (std::size_t t = 0; t < launches.size(); ++t) launch(t, random);
+    auto group = fused.begin();
+    for (std::size_t t = 0; t < launches.size();) {
+      if (group != fused.end() && group->tasks.first == t) {
+        launch(*group, random);
+        t += group++->tasks.count;
+      } else {
+        launch(t++, random);
+      }
+    }
     copy_outputs();
+  }
+
+  void fuse(std::span<const ops::FusedKernel> kernels) {
+    std::vector<const ops::FusedPattern*> patterns;
+    for (const ops::FusedKernel& kernel : kernels) patterns.push_back(kernel.pattern);
+    for (const FusedLaunch& tasks : fused_launches(plan, patterns)) {
+      const auto kernel = std::ranges::find(kernels, tasks.pattern, &ops::FusedKernel::pattern);
+      fused.push_back({tasks, kernel->run});
+    }
   }
 
   Plan plan;
@@ -111,6 +149,7 @@ struct Executor::State {
   std::shared_ptr<Storage> range;
   std::shared_ptr<Storage> slot;  ///< workspace that stands apart
   std::vector<Launch> launches;
+  std::vector<Fused> fused;  ///< by rising task
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
@@ -191,6 +230,7 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     s.outputs.push_back(Tensor::from_storage(options.outputs, type.dtype, type.shape, {}, next));
     next = align_up(next + type.bytes(), kAlignment);
   }
+  if (options.fuse && !options.check) s.fuse(kernels.fused());
   if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range->data());
 }
 

@@ -187,7 +187,9 @@ void run_columns(const KernelContext& k, const NormGrad<T>& n, const Plan& plan,
   }
 }
 
-void run_norm_grad(const KernelContext& k, bool centered) {
+/// With `sum`, the call of the op add that follows, which reads dx; `dx` is whether others do.
+void run_norm_grad(const KernelContext& k, bool centered, const KernelContext* sum = nullptr,
+                   bool dx = true) {
   const char* const who = centered ? "layer_norm_grad" : "rms_norm_grad";
   const std::int64_t features = k.in(0).shape().dim(-1);
   if (features == 0) return;
@@ -203,7 +205,7 @@ void run_norm_grad(const KernelContext& k, bool centered) {
   const SumsTo dscale = sums_to(k.out(1), dtype);
   const SumsTo dbias = k.outputs.size() > 2 ? sums_to(k.out(2), dtype) : SumsTo{};
   with_float(dtype, [&]<typename T>() {
-    NormGrad<T> n{.dx = k.out(0).as<T>(),
+    NormGrad<T> n{.dx = dx ? k.out(0).as<T>() : nullptr,
                   .dy = k.in(0).as<const T>(),
                   .x = k.in(1).as<const T>(),
                   .scale = parameters_of(k.in(2), dtype),
@@ -211,7 +213,11 @@ void run_norm_grad(const KernelContext& k, bool centered) {
                   .features = features,
                   .epsilon = static_cast<Acc<T>>(k.attributes.number("epsilon")),
                   .centered = centered};
-    n.aligned = all_aligned({n.dx, n.dy, n.x, n.scale.data});
+    if (sum != nullptr) {
+      n.total = sum->out(0).as<T>();
+      n.other = sum->in(sum->in(0).data == k.out(0).data ? 1 : 0).as<const T>();
+    }
+    n.aligned = all_aligned({n.dx, n.dy, n.x, n.scale.data, n.total, n.other});
     if constexpr (sizeof(T) < 8) {
       if (plan.held) return run_held<T>(k, n, plan, dscale, dbias);
     }
@@ -236,6 +242,11 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
 void add_normalize_grad_kernels(KernelTable& table) {
   table.add("layer_norm_grad", {[](const KernelContext& k) { run_norm_grad(k, true); }, prepare});
   table.add("rms_norm_grad", {[](const KernelContext& k) { run_norm_grad(k, false); }, prepare});
+  // Rows are held: the pattern has no others.
+  table.add_fused("norm_grad, add", [](std::span<const ops::OpDef* const> ops,
+                                       std::span<const KernelContext> calls, bool between) {
+    run_norm_grad(calls[0], ops[0]->name == "layer_norm_grad", &calls[1], between);
+  });
 }
 
 }  // namespace plimsoll::cuda

@@ -15,7 +15,7 @@ namespace plimsoll::cuda {
 
 template <typename T>
 struct NormGrad {
-  T* dx;
+  T* dx;  ///< null: nobody wants it
   const T* dy;
   const T* x;
   Parameters scale;
@@ -24,6 +24,9 @@ struct NormGrad {
   Acc<T> epsilon;
   bool centered;
   bool aligned = false;
+  /// If not null: total = dx + other, dx rounded first.
+  T* total = nullptr;
+  const T* other = nullptr;
 };
 
 /// How norm_grad_rows is cut, by what a row is like alone.
@@ -35,7 +38,7 @@ struct HeldRows {
   /// Each thread of `group` has `items` vectors of `lanes` elements of a row.
   constexpr HeldRows(int items, int lanes, int group)
       : threads(group == 32 && (lanes > 4 || items <= 4) ? 512 : 256), stages(3), blocks(1) {
-    // dy, x, and room for what may be added to dx.
+    // dy, x and what is added to dx.
     const int stage = threads * items * 16 * 3;
     constexpr int kMost = 216 * 1024;
     if (3 * stage > kMost) stages = 2;
@@ -76,6 +79,7 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
   const int features = static_cast<int>(n.features);
   const int lane = static_cast<int>(threadIdx.x) % Group;
   const int group = static_cast<int>(threadIdx.x) / Group;
+  const int arrays = n.other == nullptr ? 2 : 3;
 
   auto* const scales = reinterpret_cast<float*>(shared);
   for (int i = static_cast<int>(threadIdx.x); i < features; i += kThreads) {
@@ -86,7 +90,7 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
   __syncthreads();
   uint4* const buffers = shared + (features + 3) / 4;
   const auto slot = [&](int stage, int array, int item) {
-    return buffers + ((stage * kGroups + group) * 2 + array) * kRow + item * Group + lane;
+    return buffers + ((stage * kGroups + group) * arrays + array) * kRow + item * Group + lane;
   };
 
   const float share = 1.0F / static_cast<float>(n.features);
@@ -100,6 +104,9 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
       for_vectors<V, Items, Group>(features, [&](int item, int at) {
         __pipeline_memcpy_async(slot(stage, 0, item), n.x + offset + at, 16);
         __pipeline_memcpy_async(slot(stage, 1, item), n.dy + offset + at, 16);
+        if (arrays == 3) {
+          __pipeline_memcpy_async(slot(stage, 2, item), n.other + offset + at, 16);
+        }
       });
     }
     __pipeline_commit();
@@ -177,7 +184,16 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
           dx.lane[e] = narrow<T>(rounded::mul(s.inverse, rounded::fma(-normal, along, rest)));
         }
       }
-      store_some(n.dx + offset + at, dx, n.aligned);
+      if (n.dx != nullptr) store_some(n.dx + offset + at, dx, n.aligned);
+      if (arrays == 3) {
+        Vec<T, V> other = stages > 0 ? load_vec<V>(reinterpret_cast<const T*>(slot(stage, 2, item)))
+                                     : load_some<V>(n.other + offset + at, n.aligned);
+#pragma unroll
+        for (int i = 0; i < V; ++i) {
+          other.lane[i] = narrow<T>(rounded::add(widen(dx.lane[i]), widen(other.lane[i])));
+        }
+        store_some(n.total + offset + at, other, n.aligned);
+      }
     });
     if (stages > 0) stage = stage + 1 == stages ? 0 : stage + 1;
   }
@@ -225,7 +241,8 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
 template <typename T, int Items, int Group>
 std::size_t norm_grad_shared(const NormGrad<T>& n, int stages) {
   constexpr HeldRows kCut(Items, kVector<T>, Group);
-  const auto staged = static_cast<std::size_t>(stages * 2 * Items * 16 * kCut.threads);
+  const int arrays = n.other == nullptr ? 2 : 3;
+  const auto staged = static_cast<std::size_t>(stages * arrays * Items * 16 * kCut.threads);
   const std::size_t sums =
       kCut.threads == Group ? 0 : sizeof(float) * 2 * kVector<T> * kCut.threads;
   return static_cast<std::size_t>((n.features + 3) / 4) * 16 + std::max(staged, sums);

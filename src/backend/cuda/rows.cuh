@@ -109,6 +109,24 @@ class Row {
     }
   }
 
+  /// Of a held row: adds another to it and rounds, as the op `add` does.
+  __device__ __forceinline__ void add(const T* other, std::int64_t count) {
+    static_assert(Items > 0);
+    for_vectors<V, Items, Group>(count, [&](int item, int at) {
+      const Vec<T, V> more = load_some<V>(other + at, aligned_);
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        held_[item].lane[i] =
+            narrow<T>(rounded::add(widen(held_[item].lane[i]), widen(more.lane[i])));
+      }
+    });
+  }
+  __device__ __forceinline__ void store(T* to, std::int64_t count) const {
+    static_assert(Items > 0);
+    for_vectors<V, Items, Group>(
+        count, [&](int item, int at) { store_some(to + at, held_[item], aligned_); });
+  }
+
  private:
   const T* from_;
   bool aligned_;
