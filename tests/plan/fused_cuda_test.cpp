@@ -8,12 +8,14 @@
 
 #include <plimsoll/device/backend.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/models.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
 #include <plimsoll/plan/executor.h>
 #include <plimsoll/plan/planner.h>
+#include <plimsoll/train/trainer.h>
 
 #include "plan/fused_launches.h"
 #include "support/op_cases.h"
@@ -109,6 +111,59 @@ TEST_F(FusedOnGpu, ResidualsOfEveryRowLength) {
   }
   EXPECT_GT(seen, 150U);
 }
+
+struct Kind {
+  const char* name;
+  optim::Optimizer (*optimizer)();
+  DType precision;
+};
+
+class FusedTraining : public FusedOnGpu, public testing::WithParamInterface<Kind> {};
+
+/// A step whose time is taken runs its tasks one by one.
+TEST_P(FusedTraining, HasTheBitsOfTasksOneByOne) {
+  const Kind& kind = GetParam();
+  const auto losses = [&](bool fuse) {
+    train::Trainer trainer(nn::vit({.classes = 5,
+                                    .channels = 3,
+                                    .size = 32,
+                                    .patch = 8,
+                                    .features = 128,
+                                    .layers = 3,
+                                    .heads = 2}),
+                           kind.optimizer(), {.precision = kind.precision, .seed = 3});
+    constexpr std::int64_t kBatch = 64;
+    const Tensor x = test::random_tensor(trainer.model().input_type(kBatch).shape, 1, DType::f32)
+                         .clone(gpu(), {});
+    const Tensor y =
+        test::random_indices(trainer.model().target_type(kBatch).shape, 5, 2).clone(gpu(), {});
+    const auto plan = trainer.plan({.batch = kBatch}, gpu());
+    std::vector<float> all;
+    for (int i = 0; i < 6; ++i) {
+      if (fuse) {
+        trainer.step(plan, x, y);
+      } else {
+        (void)trainer.step_timed(plan, x, y);
+      }
+      all.push_back(trainer.loss());
+    }
+    return all;
+  };
+  const auto expected = losses(false);
+  EXPECT_EQ(losses(true), expected);
+  EXPECT_NE(expected.front(), expected.back());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Optimizers, FusedTraining,
+    testing::Values(
+        Kind{"sgd_bf16", [] { return optim::sgd({.lr = 0.02}); }, DType::bf16},
+        Kind{"momentum_f16", [] { return optim::sgd({.lr = 0.02, .momentum = 0.9}); }, DType::f16},
+        Kind{"adam_f32", [] { return optim::adam({.weight_decay = 0.01}); }, DType::f32},
+        Kind{"adamw_bf16", [] { return optim::adamw(); }, DType::bf16},
+        Kind{"rmsprop_bf16", [] { return optim::rmsprop(); }, DType::bf16},
+        Kind{"rmsprop_momentum_f16", [] { return optim::rmsprop({.momentum = 0.9}); }, DType::f16}),
+    [](const testing::TestParamInfo<Kind>& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace plimsoll

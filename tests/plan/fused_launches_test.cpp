@@ -2,16 +2,21 @@
 // Nothing here needs a GPU.
 #include "plan/fused_launches.h"
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/model.h>
+#include <plimsoll/nn/models.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/tape.h>
 #include <plimsoll/plan/planner.h>
+#include <plimsoll/train/trainer.h>
 
 namespace plimsoll {
 namespace {
@@ -26,8 +31,39 @@ std::vector<plan::FusedLaunch> fused(const plan::Plan& plan) {
   return plan::fused_launches(plan, all_patterns());
 }
 
+/// Launches and the tasks in them, by pattern.
+struct Count {
+  int launches = 0;
+  std::size_t tasks = 0;
+};
+std::map<std::string, Count> counts(const plan::Plan& plan) {
+  std::map<std::string, Count> by_name;
+  for (const plan::FusedLaunch& launch : fused(plan)) {
+    Count& count = by_name[std::string(launch.pattern->name)];
+    ++count.launches;
+    count.tasks += launch.count;
+  }
+  return by_name;
+}
+
+int tasks_of(const plan::Plan& plan, std::string_view op) {
+  int count = 0;
+  for (const plan::PlannedTask& task : plan.tasks) {
+    count += plan.graph->node(task.node).op->name == op ? 1 : 0;
+  }
+  return count;
+}
+
 class FusedLaunches : public testing::Test {
  protected:
+  /// One step of `model` in bf16 with AdamW, as planned for an H200 with ample memory.
+  static plan::Plan step_of(std::unique_ptr<nn::Model> model, std::int64_t batch) {
+    train::Trainer trainer(std::move(model), optim::adamw({.lr = 1e-3}),
+                           {.precision = DType::bf16, .allow_split = false});
+    const auto plan = trainer.plan({.batch = batch}, plan::describe_device("h200"));
+    return *plan.phases.front().steps.front();
+  }
+
   static plan::Plan planned(const graph::Tracer& tracer) {
     auto graph = std::make_shared<graph::Graph>(tracer.finish());
     graph->verify();
@@ -49,6 +85,27 @@ class FusedLaunches : public testing::Test {
     return planned(tracer);
   }
 };
+
+TEST_F(FusedLaunches, AVisionTransformersStep) {
+  const plan::Plan plan = step_of(nn::make_model("vit_b16", {}), 128);
+  const auto found = counts(plan);
+  // The first norm follows an add that broadcasts, the last one a slice.
+  EXPECT_EQ(found.at("add, norm").launches, 23);
+  EXPECT_EQ(found.at("norm_grad, add").launches, 24);
+  EXPECT_EQ(found.at("updates").launches, 1);
+  EXPECT_GE(found.at("updates").tasks, 100U);
+  EXPECT_EQ(found.at("casts").launches, 1);
+  EXPECT_GE(found.at("casts").tasks, 48U);
+  EXPECT_EQ(tasks_of(plan, "layer_norm_grad"), 25);
+}
+
+TEST_F(FusedLaunches, ALanguageModelsStep) {
+  const auto found = counts(step_of(nn::gpt2({.dropout = 0}), 16));
+  EXPECT_EQ(found.at("add, norm").launches, 24);
+  EXPECT_EQ(found.at("norm_grad, add").launches, 24);
+  EXPECT_EQ(found.at("updates").launches, 1);
+  EXPECT_EQ(found.at("casts").launches, 1);
+}
 
 TEST_F(FusedLaunches, NoPatternsNoLaunches) {
   const plan::Plan plan = add_and_norm({64, 128}, DType::f32);
