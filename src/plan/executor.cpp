@@ -1,5 +1,6 @@
 #include <plimsoll/plan/executor.h>
 
+#include <algorithm>
 #include <deque>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <plimsoll/ops/kernel.h>
 
 #include "plan/copy_queues.h"
+#include "plan/fused_launches.h"
 #include "plan/range_check.h"
 #include "plan/step_model.h"
 
@@ -40,6 +42,12 @@ struct Executor::State {
   struct Fed {
     std::shared_ptr<Fence> fence;
     std::vector<Tensor> tensors;
+  };
+
+  /// Several launches as one.
+  struct Fused {
+    FusedLaunch tasks;
+    decltype(ops::FusedKernel::run) run;
   };
 
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
@@ -147,6 +155,17 @@ struct Executor::State {
     if (!kept.empty()) feeding.push_back({device.fence(stream), std::move(kept)});
   }
 
+  ops::KernelContext context(const Launch& launch, const ops::RandomKey& random) const {
+    return {.outputs = launch.outputs,
+            .inputs = launch.inputs,
+            .attributes = launch.node->attributes,
+            .state = launch.prepared.get(),
+            .workspace = launch.workspace,
+            .queue = queue,
+            .random = random,
+            .random_at = key};
+  }
+
   void launch(std::size_t task, const ops::RandomKey& random) {
     const Launch& launch = launches[task];
     bool work = launch.node->op->writes != 0;
@@ -155,14 +174,7 @@ struct Executor::State {
     before(task);
     if (work) {
       const ProfilerRange named(device, launch.node->op->name);
-      launch.kernel->run({.outputs = launch.outputs,
-                          .inputs = launch.inputs,
-                          .attributes = launch.node->attributes,
-                          .state = launch.prepared.get(),
-                          .workspace = launch.workspace,
-                          .queue = queue,
-                          .random = random,
-                          .random_at = key});
+      launch.kernel->run(context(launch, random));
     }
     if (check != nullptr) {
       device.synchronize(stream);
@@ -177,11 +189,51 @@ struct Executor::State {
     }
   }
 
+  void launch(const Fused& group, const ops::RandomKey& random) const {
+    std::vector<const ops::OpDef*> ops;
+    std::vector<ops::KernelContext> calls;
+    for (std::size_t i = 0; i < group.tasks.count; ++i) {
+      const Launch& one = launches[group.tasks.first + i];
+      ops.push_back(one.node->op);
+      calls.push_back(context(one, random));
+    }
+    const ProfilerRange named(device, launches[group.tasks.first].node->op->name);
+    group.run(ops, calls, group.tasks.between);
+  }
+
   /// Gives every task and the copies of the outputs to the device.
   void submit(const ops::RandomKey& random) {
-    for (std::size_t t = 0; t < launches.size(); ++t) launch(t, random);
+    auto group = fused.begin();
+    for (std::size_t t = 0; t < launches.size();) {
+      if (group != fused.end() && group->tasks.first == t) {
+        before(t);
+        launch(*group, random);
+        t += group++->tasks.count;
+      } else {
+        launch(t++, random);
+      }
+    }
     before(launches.size());
     copy_outputs();
+  }
+
+  void fuse(std::span<const ops::FusedKernel> kernels) {
+    std::vector<const ops::FusedPattern*> patterns;
+    for (const ops::FusedKernel& kernel : kernels) patterns.push_back(kernel.pattern);
+    for (const FusedLaunch& tasks : fused_launches(plan, patterns)) {
+      // A copy that begins or is waited for in between keeps them apart.
+      const auto within = [&](int at) {
+        const auto t = static_cast<std::size_t>(at);
+        return t > tasks.first && t < tasks.first + tasks.count;
+      };
+      if (std::ranges::any_of(plan.copies, [&](const PlannedCopy& copy) {
+            return within(copy.begins) || within(copy.needed);
+          })) {
+        continue;
+      }
+      const auto kernel = std::ranges::find(kernels, tasks.pattern, &ops::FusedKernel::pattern);
+      fused.push_back({tasks, kernel->run});
+    }
   }
 
   Plan plan;
@@ -195,6 +247,7 @@ struct Executor::State {
   std::shared_ptr<Storage> host;
   std::unique_ptr<CopyQueues> copies;  ///< null if there are none
   std::vector<Launch> launches;
+  std::vector<Fused> fused;  ///< by rising task
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
@@ -275,6 +328,7 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     next = align_up(next + type.bytes(), kAlignment);
   }
   s.make_copies(options);
+  if (options.fuse && !options.check) s.fuse(kernels.fused());
   if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range->data());
 }
 

@@ -60,7 +60,9 @@ inline constexpr Bytes kAlignment = 256;
 constexpr Bytes aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Nodes in the order they run when nothing is recomputed: as traced, but what only leads to
-/// writes (updates, statistics) as soon as it can, so that gradients do not pile up.
+/// writes (updates, statistics) as soon as it can, so that gradients do not pile up. Casts of small
+/// parameters come first and their updates last, beside each other so that a device can run them
+/// together, as far as that takes less than 1 MiB and 1/256 of what a step computes.
 std::vector<graph::NodeId> base_order(const graph::Graph& graph);
 
 /// State that may be in the host's memory between steps, the one whose update comes first first:

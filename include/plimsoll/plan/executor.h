@@ -15,6 +15,9 @@ struct ExecutorOptions {
   /// Fills memory with a pattern as soon as it is free, and checks after every task that nothing
   /// but its outputs has changed; an InternalError names the task. Slow.
   bool check = false;
+  /// Let one launch stand for several tasks where the device has a kernel for that. Results have
+  /// the same bits.
+  bool fuse = true;
   /// Memory of the caller's that several executors share, as they never run at the same time: the
   /// plan's range, the workspace slot, and the copies of the outputs one after the other at
   /// multiples of 256 bytes. Each must be large enough. Null: the executor takes its own.
@@ -50,8 +53,8 @@ class Executor {
   /// recorded, and later ones replay it.
   void run(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
-  /// A step like any other, never a replayed one, which it waits for: the seconds that each of
-  /// plan().tasks took, by the device's clock.
+  /// A step like any other, which runs its tasks one by one, never replays one, and waits at its
+  /// end: the seconds that each of plan().tasks took, by the device's clock.
   std::vector<double> run_timed(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
   /// Until the last step is done.

@@ -106,11 +106,19 @@ __device__ __forceinline__ void gather(const T* x, const Positions& places, std:
       }
     }
   }
-  for (; i < end; i += step) {
-    const Vec<T, V> raw = load_vec<V>(x + places.at(i));
+  if (i < end) {  // the rest, which is less than U
+    Vec<T, V> raw[U - 1];
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      lanes[v] = join<J>(lanes[v], static_cast<Lane<T>>(widen(raw.lane[v])));
+    for (int u = 0; u < U - 1; ++u) {
+      if (i + u * step < end) raw[u] = load_vec<V>(x + places.at(i + u * step));
+    }
+#pragma unroll
+    for (int u = 0; u < U - 1; ++u) {
+      if (i + u * step >= end) break;
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        lanes[v] = join<J>(lanes[v], static_cast<Lane<T>>(widen(raw[u].lane[v])));
+      }
     }
   }
 #pragma unroll
@@ -171,10 +179,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Blocks on a multiprocessor at a time.
+constexpr int kColumnBlocks = 4;
+
 /// Threads x of a block have V outputs each, side by side; threads y have every so many-th row of
 /// the block's part.
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kColumnBlocks)
     columns_kernel(T* out, Total<T>* partial, const T* x, const __grid_constant__ Work work) {
   using W = Total<T>;
   __shared__ W shared[V][kThreads];
@@ -287,7 +298,8 @@ struct Plan {
       work.threads = static_cast<int>(kThreads / down);
       const std::int64_t blocks = (columns + work.threads - 1) / work.threads;
       const std::int64_t most = (units + down * 8 - 1) / (down * 8);
-      work.parts = std::min(most, (kFull / 2 + blocks - 1) / blocks);
+      // No more blocks than run at a time, so that none is left over.
+      work.parts = std::clamp<std::int64_t>(132 * kColumnBlocks / blocks, 1, most);
     }
   }
   Bytes workspace() const {
@@ -316,7 +328,8 @@ void launch(const KernelContext& k, const Plan& plan) {
   }
   check_launch("reduction");
   if (work.parts == 1) return;
-  const auto across = static_cast<int>(std::min<std::int64_t>(32, power_from(work.outputs)));
+  auto across = static_cast<int>(std::min<std::int64_t>(32, power_from(work.outputs)));
+  while (across > 8 && work.outputs / across < 132) across /= 2;
   const auto blocks = static_cast<unsigned>((work.outputs + across - 1) / across);
   parts_kernel<T><<<blocks, kThreads, 0, queue_of(k)>>>(out, partial, work.outputs, work.parts,
                                                         across, work.op, work.factor);
