@@ -8,7 +8,8 @@
 
 #include "ops/attention_shape.h"
 
-// Attention and its gradient, twice: by our own plain kernels, which take everything, and by cuDNN.
+// Attention and its gradient: by our own plain kernels, which take everything, by cuDNN, and the
+// gradient for few tokens by a kernel of its own.
 
 namespace plimsoll::cuda {
 
@@ -31,6 +32,12 @@ void plain_attention(const ops::AttentionShape& shape, DType dtype, const Attent
 /// `workspace` of ops::plain_attention_grad_workspace bytes.
 void plain_attention_grad(const ops::AttentionShape& shape, DType dtype,
                           const AttentionArrays& arrays, void* workspace, cudaStream_t stream);
+
+/// Whether the current device has what short_attention_grad needs.
+bool short_attention_grad_fits(const ops::AttentionShape& shape);
+/// For what ops::short_attention_grad says.
+void short_attention_grad(const ops::AttentionShape& shape, DType dtype,
+                          const AttentionArrays& arrays, cudaStream_t stream);
 
 /// cuDNN's, prepared for a shape.
 struct FusedAttention {
