@@ -3,6 +3,7 @@
 #include <cuda_pipeline.h>
 
 #include "backend/cuda/normalize.cuh"
+#include "backend/cuda/vectors.cuh"
 
 // The gradients of layer_norm and rms_norm by rows that a group of threads can hold. dy and x are
 // read once; each thread adds up dscale and dbias of its columns over all rows that its group
@@ -51,20 +52,6 @@ struct HeldRows {
   }
 };
 
-/// Makes the compiler forget what it knows of `vectors`: it keeps them, and no widened copies.
-template <typename T, int V, int N>
-__device__ __forceinline__ void as_they_are(Vec<T, V> (&vectors)[N]) {
-  if constexpr (is_narrow_v<T>) {
-#pragma unroll
-    for (int n = 0; n < N; ++n) {
-      uint4 word;
-      __builtin_memcpy(&word, &vectors[n], sizeof(word));
-      asm volatile("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
-      __builtin_memcpy(&vectors[n], &word, sizeof(word));
-    }
-  }
-}
-
 /// `parts` gets each block's dscale and dbias: [blocks, 2, features]. `stages` is 3, 2 or, if rows
 /// go straight to registers, 0. Shared memory: scale, then the stages or the sums of a block.
 template <typename T, int Items, int Group>
@@ -82,12 +69,6 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
   const int arrays = n.other == nullptr ? 2 : 3;
 
   auto* const scales = reinterpret_cast<float*>(shared);
-  for (int i = static_cast<int>(threadIdx.x); i < features; i += kThreads) {
-    float one[1];
-    load_parameters<T>(n.scale, i, one, true);
-    scales[i] = one[0];
-  }
-  __syncthreads();
   uint4* const buffers = shared + (features + 3) / 4;
   const auto slot = [&](int stage, int array, int item) {
     return buffers + ((stage * kGroups + group) * arrays + array) * kRow + item * Group + lane;
@@ -112,6 +93,12 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
     __pipeline_commit();
   };
   for (int s = 0; s + 1 < stages; ++s) fetch(first + s * stride, s);
+  for (int i = static_cast<int>(threadIdx.x); i < features; i += kThreads) {
+    float one[1];
+    load_parameters<T>(n.scale, i, one, true);
+    scales[i] = one[0];
+  }
+  __syncthreads();
 
   int stage = 0;
   for (std::int64_t r = first; r < n.rows; r += stride) {
@@ -165,11 +152,14 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
     as_they_are(x);
     as_they_are(dy);
     s.inverse = inverse_root(sums[0], share, n.epsilon);
-    const float total = n.centered ? rounded::mul(sums[1], share) : 0.0F;
+    // dx = inverse * (dy by scale - its mean - normal * the mean of that by normal)
+    const float mean = n.centered ? rounded::mul(sums[1], share) : 0.0F;
     const float along = rounded::mul(rounded::mul(sums[2], s.inverse), share);
+    const float level = -rounded::mul(s.inverse, mean);
+    const float slope = -rounded::mul(s.inverse, along);
 
     for_vectors<V, Items, Group>(features, [&](int item, int at) {
-      Vec<T, V> dx;
+      float dx[V];
 #pragma unroll
       for (int half = 0; half < V; half += 4) {
         const Vec<float, 4> scale = load_vec<4>(scales + at + half);
@@ -180,19 +170,21 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
           const float normal = normalised(widen(x[item].lane[e]), s);
           dscale[item * V + e] = rounded::fma(d, normal, dscale[item * V + e]);
           dbias[item * V + e] = rounded::add(dbias[item * V + e], d);
-          const float rest = rounded::sub(rounded::mul(d, scale.lane[i]), total);
-          dx.lane[e] = narrow<T>(rounded::mul(s.inverse, rounded::fma(-normal, along, rest)));
+          const float scaled = rounded::mul(d, scale.lane[i]);
+          dx[e] = rounded::fma(normal, slope, rounded::fma(scaled, s.inverse, level));
         }
       }
-      if (n.dx != nullptr) store_some(n.dx + offset + at, dx, n.aligned);
+      const Vec<T, V> narrow_dx = narrow_all<T>(dx);
+      if (n.dx != nullptr) store_some(n.dx + offset + at, narrow_dx, n.aligned);
       if (arrays == 3) {
-        Vec<T, V> other = stages > 0 ? load_vec<V>(reinterpret_cast<const T*>(slot(stage, 2, item)))
-                                     : load_some<V>(n.other + offset + at, n.aligned);
+        const Vec<T, V> other = stages > 0
+                                    ? load_vec<V>(reinterpret_cast<const T*>(slot(stage, 2, item)))
+                                    : load_some<V>(n.other + offset + at, n.aligned);
 #pragma unroll
         for (int i = 0; i < V; ++i) {
-          other.lane[i] = narrow<T>(rounded::add(widen(dx.lane[i]), widen(other.lane[i])));
+          dx[i] = rounded::add(widen(narrow_dx.lane[i]), widen(other.lane[i]));
         }
-        store_some(n.total + offset + at, other, n.aligned);
+        store_some(n.total + offset + at, narrow_all<T>(dx), n.aligned);
       }
     });
     if (stages > 0) stage = stage + 1 == stages ? 0 : stage + 1;
@@ -208,30 +200,36 @@ __global__ void __launch_bounds__(HeldRows(Items, kVector<T>, Group).threads,
       }
     });
   } else {
-    // The groups' sums of some columns at a time, where their rows were.
+    // The groups' sums, where their rows were: there is room for all columns or for some.
     constexpr int kColumns = Group * V;
-    auto* const sums = reinterpret_cast<float*>(buffers);  // [kGroups, 2, kColumns]
+    const int some = stages > 0 ? Items : 1;
+    const int width = some * kColumns;
+    auto* const sums = reinterpret_cast<float*>(buffers);  // [kGroups, 2, width]
     __pipeline_wait_prior(0);
-#pragma unroll
-    for (int item = 0; item < Items; ++item) {
+    for (int begin = 0; begin < Items; begin += some) {
       __syncthreads();
-      float* const mine = sums + group * 2 * kColumns + lane * V;
 #pragma unroll
-      for (int i = 0; i < V; i += 4) {
-        const float* from = dscale + item * V + i;
-        *reinterpret_cast<float4*>(mine + i) = make_float4(from[0], from[1], from[2], from[3]);
-        from = dbias + item * V + i;
-        *reinterpret_cast<float4*>(mine + kColumns + i) =
-            make_float4(from[0], from[1], from[2], from[3]);
+      for (int item = 0; item < Items; ++item) {
+        if (item < begin || item >= begin + some) continue;
+        float* const mine = sums + group * 2 * width + (item - begin) * kColumns + lane * V;
+#pragma unroll
+        for (int i = 0; i < V; i += 4) {
+          const float* from = dscale + item * V + i;
+          *reinterpret_cast<float4*>(mine + i) = make_float4(from[0], from[1], from[2], from[3]);
+          from = dbias + item * V + i;
+          *reinterpret_cast<float4*>(mine + width + i) =
+              make_float4(from[0], from[1], from[2], from[3]);
+        }
       }
       __syncthreads();
-      for (int i = static_cast<int>(threadIdx.x); i < 2 * kColumns; i += kThreads) {
-        const int column = item * kColumns + i % kColumns;
+      for (int i = static_cast<int>(threadIdx.x); i < 2 * width; i += kThreads) {
+        const bool bias = i >= width;
+        const int column = begin * kColumns + (bias ? i - width : i);
         if (column >= features) continue;
         float sum = sums[i];
 #pragma unroll
-        for (int g = 1; g < kGroups; ++g) sum += sums[g * 2 * kColumns + i];
-        part[i / kColumns * features + column] = sum;
+        for (int g = 1; g < kGroups; ++g) sum += sums[g * 2 * width + i];
+        part[(bias ? features : 0) + column] = sum;
       }
     }
   }

@@ -9,6 +9,7 @@
 
 #include "backend/cuda/dtype.cuh"
 #include "backend/cuda/strided_copy.h"
+#include "backend/cuda/vectors.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -106,19 +107,11 @@ __device__ __forceinline__ void gather(const T* x, const Positions& places, std:
       }
     }
   }
-  if (i < end) {  // the rest, which is less than U
-    Vec<T, V> raw[U - 1];
+  for (; i < end; i += step) {
+    const Vec<T, V> raw = load_vec<V>(x + places.at(i));
 #pragma unroll
-    for (int u = 0; u < U - 1; ++u) {
-      if (i + u * step < end) raw[u] = load_vec<V>(x + places.at(i + u * step));
-    }
-#pragma unroll
-    for (int u = 0; u < U - 1; ++u) {
-      if (i + u * step >= end) break;
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        lanes[v] = join<J>(lanes[v], static_cast<Lane<T>>(widen(raw[u].lane[v])));
-      }
+    for (int v = 0; v < V; ++v) {
+      lanes[v] = join<J>(lanes[v], static_cast<Lane<T>>(widen(raw.lane[v])));
     }
   }
 #pragma unroll
@@ -225,6 +218,73 @@ __global__ void __launch_bounds__(kThreads, kColumnBlocks)
   }
 }
 
+/// The same for sums over all rows of a matrix of floats, which gradients of biases are: `pitch` is
+/// how far rows are apart. Some are on their way while the last ones are added.
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads, kColumnBlocks)
+    sum_columns_kernel(T* out, Total<T>* partial, const T* x, std::int64_t rows, std::int64_t pitch,
+                       std::int64_t outputs, std::int64_t parts, int across, double factor) {
+  constexpr int U = 4;
+  __shared__ Total<T> shared[V][kThreads];
+  const int down = kThreads / across;
+  const int self = static_cast<int>(threadIdx.x);
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * across + self % across;
+  const std::int64_t part = blockIdx.y;
+  const std::int64_t begin = rows * part / parts + self / across;
+  const std::int64_t end = rows * (part + 1) / parts;
+  const std::int64_t step = down * pitch;
+  Lane<T> lanes[V] = {};
+  if (column * V < outputs && begin < end) {
+    int left = static_cast<int>((end - begin + down - 1) / down);
+    const T* at = x + begin * pitch + column * V;
+    Vec<T, V> raw[U] = {};
+    const auto load = [&](Vec<T, V>(&to)[U]) {
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        if (u < left) to[u] = load_vec<V>(at + u * step);
+      }
+    };
+    load(raw);
+    as_they_are(raw);
+    while (left > U) {
+      left -= U;
+      at += U * step;
+      Vec<T, V> next[U] = {};
+      load(next);
+      as_they_are(next);
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) lanes[v] += static_cast<Lane<T>>(widen(raw[u].lane[v]));
+        raw[u] = next[u];
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < U; ++u) {
+      if (u < left) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) lanes[v] += static_cast<Lane<T>>(widen(raw[u].lane[v]));
+      }
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < V; ++v) shared[v][self] = static_cast<Total<T>>(lanes[v]);
+  __syncthreads();
+  for (int i = self; i < across * V; i += kThreads) {
+    const int lane = i % across;
+    const int v = i / across;
+    Total<T> total = shared[v][lane];
+    for (int row = 1; row < down; ++row) total += shared[v][row * across + lane];
+    const std::int64_t output = (static_cast<std::int64_t>(blockIdx.x) * across + lane) * V + v;
+    if (output >= outputs) continue;
+    if (parts == 1) {
+      out[output] = finished<T>(total, factor);
+    } else {
+      partial[part * outputs + output] = total;
+    }
+  }
+}
+
 /// The parts of each output: threads x of a block have one output each, threads y some parts.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
@@ -324,7 +384,16 @@ void launch(const KernelContext& k, const Plan& plan) {
     const std::int64_t columns = work.outputs / V;
     const dim3 grid(static_cast<unsigned>((columns + work.threads - 1) / work.threads),
                     static_cast<unsigned>(work.parts));
-    columns_kernel<T, V><<<grid, kThreads, 0, queue_of(k)>>>(out, partial, x, work);
+    bool summed = false;
+    if constexpr (!std::is_integral_v<T> && V > 1) {
+      summed = work.op == Join::sum && work.kept.rank == 1 && work.reduced.rank == 1;
+      if (summed) {
+        sum_columns_kernel<T, V><<<grid, kThreads, 0, queue_of(k)>>>(
+            out, partial, x, work.reduced.extent[0], work.reduced.stride[0], work.outputs,
+            work.parts, work.threads, work.factor);
+      }
+    }
+    if (!summed) columns_kernel<T, V><<<grid, kThreads, 0, queue_of(k)>>>(out, partial, x, work);
   }
   check_launch("reduction");
   if (work.parts == 1) return;
