@@ -1,5 +1,5 @@
-// attention and self_attention: by cuDNN where it takes the shape, else by the plain kernels; the
-// gradient for few tokens by our own.
+// attention and self_attention: by our own kernels where tokens are few, by cuDNN where it takes
+// the shape, else by the plain kernels.
 #include "backend/cuda/attention.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ struct AttentionState final : KernelState {
 std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dtype) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
-  if (ops::fused_attention(shape, dtype)) {
+  state->few_tokens = ops::short_attention(shape, dtype) && short_attention_fits(shape);
+  if (!state->few_tokens && ops::fused_attention(shape, dtype)) {
     state->fused = fuse_attention(shape, dtype, false, shape.batches,
                                   ops::kWorkspaceSlot - ops::kWorkspaceReserve);
   }
@@ -39,8 +40,8 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
   Bytes limit = ops::attention_grad_workspace(shape, dtype);
-  if (ops::short_attention_grad(shape, dtype)) {
-    state->few_tokens = short_attention_grad_fits(shape);
+  if (ops::short_attention(shape, dtype)) {
+    state->few_tokens = short_attention_fits(shape);
     if (state->few_tokens) return state;
     limit = std::max(limit, ops::kWorkspaceSlot - ops::kWorkspaceReserve);
   }
@@ -60,6 +61,7 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
 
 void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.few_tokens) return short_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
   if (state.fused) return run_fused_attention(*state.fused, arrays, k.workspace, queue_of(k));
   plain_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
 }
