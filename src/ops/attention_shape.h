@@ -109,8 +109,8 @@ inline bool fused_attention(const AttentionShape& s, DType dtype) {
 inline constexpr std::int64_t kShortTokens = 256;
 inline constexpr int kShortStep = 16;
 
-/// Whether our own kernels for few tokens are used, forward and backward, on a device that has the
-/// shared memory for them. They need no workspace.
+/// Whether our own kernels for few tokens take the shape, on a device that has the shared memory
+/// for them: the gradient's always do, the other where no library is used. They need no workspace.
 inline bool short_attention(const AttentionShape& s, DType dtype) {
   const auto few = [](std::int64_t tokens) { return tokens > 0 && tokens <= kShortTokens; };
   return (dtype == DType::f16 || dtype == DType::bf16) && (s.size == 32 || s.size == 64) &&

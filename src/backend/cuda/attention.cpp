@@ -1,5 +1,5 @@
-// attention and self_attention: by our own kernels where tokens are few, by cuDNN where it takes
-// the shape, else by the plain kernels.
+// attention and self_attention: by cuDNN where it takes the shape, but the gradient of few tokens
+// by our own kernel; else by our own for few tokens, or by the plain ones.
 #include "backend/cuda/attention.h"
 
 #include <algorithm>
@@ -25,11 +25,12 @@ struct AttentionState final : KernelState {
 std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dtype) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
-  state->few_tokens = ops::short_attention(shape, dtype) && short_attention_fits(shape);
-  if (!state->few_tokens && ops::fused_attention(shape, dtype)) {
+  if (ops::fused_attention(shape, dtype)) {
     state->fused = fuse_attention(shape, dtype, false, shape.batches,
                                   ops::kWorkspaceSlot - ops::kWorkspaceReserve);
   }
+  state->few_tokens =
+      !state->fused && ops::short_attention(shape, dtype) && short_attention_fits(shape);
   if (state->fused) state->workspace = state->fused->workspace;
   return state;
 }

@@ -97,7 +97,8 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
   const float lowest = __int_as_float(static_cast<int>(0xff800000));
   const int end = min(a.keys, first + kTiles * kStep + a.ahead);
   unsigned queries[kTiles][kSize / 16][4];
-  load_queries<T, kSize>(queries, a.q + unit_start(a.at_q, a.heads) + first * a.at_q.row,
+  load_queries<T, kSize>(queries,
+                         a.q + unit_start(a.at_q, blockIdx.x, a.heads) + first * a.at_q.row,
                          a.at_q.row, a.queries - first, a.scale < 0);
 
   /// Puts `value` where a query does not see the key, of those from c on.
@@ -172,7 +173,7 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
       }
     }
   }
-  T* to = a.y + unit_start(a.at_y, a.heads);
+  T* to = a.y + unit_start(a.at_y, blockIdx.x, a.heads);
   float* log_sums = a.log_sums + static_cast<std::int64_t>(blockIdx.x) * a.queries;
 #pragma unroll
   for (int m = 0; m < kTiles; ++m) {
@@ -204,14 +205,18 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocks) short_kernel(Arguments
   const int rows = whole_keys(a.keys);
   const unsigned keys = shared_address(memory);
   const unsigned values = keys + static_cast<unsigned>(rows * Rows<kSize>::kBytes);
-  copy_rows<T, kSize>(keys, a.k + unit_start(a.at_k, a.heads), a.at_k.row, a.keys, rows);
-  copy_rows<T, kSize>(values, a.v + unit_start(a.at_v, a.heads), a.at_v.row, a.keys, rows);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int warps = static_cast<int>(blockDim.x) / 32;
+  const int begin = rows / kStep * warp / warps;
+  const int end = rows / kStep * (warp + 1) / warps;
+  copy_steps<T, kSize>(keys, a.k + unit_start(a.at_k, blockIdx.x, a.heads), a.at_k.row, a.keys,
+                       begin, end);
+  copy_steps<T, kSize>(values, a.v + unit_start(a.at_v, blockIdx.x, a.heads), a.at_v.row, a.keys,
+                       begin, end);
   wait_for_copies();
   __syncthreads();
   constexpr int kQueries = kTiles * kStep;
-  const int stride = static_cast<int>(blockDim.x) / 32 * kQueries;
-  for (int first = static_cast<int>(threadIdx.x) / 32 * kQueries; first < a.queries;
-       first += stride) {
+  for (int first = warp * kQueries; first < a.queries; first += warps * kQueries) {
     run_queries<T, kSize>(a, keys, values, first);
   }
 #endif

@@ -10,10 +10,11 @@ namespace plimsoll::cuda {
 inline constexpr int kStep = ops::kShortStep;
 inline constexpr float kLog2E = 1.44269504088896341F;
 
-/// Where the head of this block begins.
-__device__ __forceinline__ std::int64_t unit_start(const ops::AttentionLayout& at, int heads) {
-  const unsigned batch = blockIdx.x / static_cast<unsigned>(heads);
-  const unsigned head = blockIdx.x % static_cast<unsigned>(heads);
+/// Where a unit begins: a head of a batch.
+__device__ __forceinline__ std::int64_t unit_start(const ops::AttentionLayout& at, unsigned unit,
+                                                   int heads) {
+  const unsigned batch = unit / static_cast<unsigned>(heads);
+  const unsigned head = unit % static_cast<unsigned>(heads);
   return at.start + batch * at.batch + head * at.head;
 }
 
@@ -47,17 +48,26 @@ struct Rows {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-/// Copies `tokens` rows, with zeros after them up to `rows`. Done after wait_for_copies().
+/// Copies steps `begin` to `end` of `tokens` rows, with zeros after the last, by one warp. Done
+/// after wait_for_copies().
 template <typename T, int kSize>
-__device__ __forceinline__ void copy_rows(unsigned to, const T* from, std::int64_t stride,
-                                          int tokens, int rows) {
+__device__ __forceinline__ void copy_steps(unsigned to, const T* from, std::int64_t stride,
+                                           int tokens, int begin, int end) {
   using R = Rows<kSize>;
-  const int chunks = rows * R::kChunks;
-  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += static_cast<int>(blockDim.x)) {
-    const int row = i / R::kChunks;
-    const int chunk = i % R::kChunks;
-    copy_async(to + R::at(row, chunk), from + min(row, tokens - 1) * stride + chunk * 8,
-               row < tokens);
+  constexpr int kRows = 32 / R::kChunks;  // of a warp at a time
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int chunk = lane % R::kChunks;
+  const int first = begin * kStep + lane / R::kChunks;
+  const T* at = from + first * stride + chunk * 8;
+  for (int step = begin; step < end; ++step) {
+#pragma unroll
+    for (int i = 0; i < kStep / kRows; ++i) {
+      const bool there = step * kStep + i * kRows + lane / R::kChunks < tokens;
+      copy_async(to + static_cast<unsigned>(step * kStep * R::kBytes) +
+                     R::at(i * kRows + lane / R::kChunks, chunk),
+                 there ? at : from, there);
+      at += kRows * stride;
+    }
   }
 }
 

@@ -1,8 +1,10 @@
-// The gradient of attention for so few tokens that all of a head is in shared memory. A block has
-// one head; its warps take tiles of 32 keys, for which they compute dk and dv, and tiles of 32
-// queries, for dq. Each tile's scores are computed where they are needed, so that weights and their
-// gradients go from product to product in registers: seven products instead of five, without a word
-// between the warps. Every sum has one order, whichever warp takes a tile.
+// The gradient of attention for so few tokens that all of a head is in shared memory. A block stays
+// on a multiprocessor and computes one head after the other; its warps take tiles of 32 keys, for
+// which they compute dk and dv, and tiles of 32 queries, for dq. Each tile's scores are computed
+// where they are needed, so that weights and their gradients go from product to product in
+// registers: seven products instead of five, and no word between the warps. Copies of the heads to
+// come are jobs among the others, so that no warp waits for memory while there is work. Every sum
+// has one order, whichever warp takes a tile.
 #include "backend/cuda/attention_short.cuh"
 #include "backend/cuda/launch.h"
 
@@ -12,7 +14,11 @@ namespace {
 using ops::AttentionLayout;
 using ops::AttentionShape;
 
-constexpr int kMostThreads = 256;
+constexpr int kWarps = 8;
+constexpr int kKeyTiles = 2;    ///< of 16 keys, in a job
+constexpr int kQueryTiles = 2;  ///< of 16 queries
+constexpr int kLoads = 4;       ///< jobs in which a head is copied
+constexpr int kMostBuffers = 4;
 
 template <typename T>
 struct Arguments {
@@ -33,8 +39,11 @@ struct Arguments {
   int heads;
   int queries;
   int keys;
-  bool causal;
+  int ahead;  ///< query i sees the keys up to i + ahead
   float scale;
+  unsigned units;
+  int buffers;       ///< heads in shared memory
+  int buffer_bytes;  ///< each
 };
 
 /// A head in shared memory: for each of q, dy, k and v the address of its rows, which end in whole
@@ -97,6 +106,7 @@ __device__ __forceinline__ void add_tile(const Head& head, int first, unsigned r
                                                       : c + kStep - 1 > first + head.ahead);
     float score[kTiles][2][4] = {};
     float slope[kTiles][2][4] = {};
+    float4 shifts[2] = {};
     unsigned b[2][2][4];
     load_matrices(b[0][0], column + offset + R::pair());
     load_matrices(b[0][1], column_value + offset + R::pair());
@@ -106,6 +116,10 @@ __device__ __forceinline__ void add_tile(const Head& head, int first, unsigned r
         const unsigned at = (R::pair() + offset) ^ static_cast<unsigned>((i + 1) << 5);
         load_matrices(b[(i + 1) % 2][0], column + at);
         load_matrices(b[(i + 1) % 2][1], column_value + at);
+      } else if constexpr (kByKeys) {
+        // In time for the weights, and no earlier, as registers are few.
+        shifts[0] = *reinterpret_cast<const float4*>(head.rows + c + lane % 4 * 2);
+        shifts[1] = *reinterpret_cast<const float4*>(head.rows + c + 8 + lane % 4 * 2);
       }
       const auto& of = b[i % 2];
 #pragma unroll
@@ -125,10 +139,7 @@ __device__ __forceinline__ void add_tile(const Head& head, int first, unsigned r
     if constexpr (kByKeys) load_transposed(b[0][1], column_value + offset + R::square());
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
-      float4 shift = {};
-      if constexpr (kByKeys) {
-        shift = *reinterpret_cast<const float4*>(head.rows + c + n * 8 + lane % 4 * 2);
-      }
+      const float4 shift = shifts[n];
 #pragma unroll
       for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
@@ -190,14 +201,15 @@ __device__ __forceinline__ void add_tile(const Head& head, int first, unsigned r
 }
 
 template <typename T, int kSize, int kTiles>
-__device__ __forceinline__ void run_keys(const Arguments<T>& a, const Head& head, int first) {
+__device__ __forceinline__ void run_keys(const Arguments<T>& a, const Head& head, unsigned unit,
+                                         int first) {
   float dk[kTiles][kSize / 8][4] = {};
   float dv[kTiles][kSize / 8][4] = {};
   const auto offset = static_cast<unsigned>(first * Rows<kSize>::kBytes);
   add_tile<T, kSize, kTiles, true>(head, first, head.k + offset, head.v + offset, head.q, head.dy,
                                    dk, dv);
-  T* to_k = a.dk + unit_start(a.at_k, a.heads);
-  T* to_v = a.dv + unit_start(a.at_v, a.heads);
+  T* to_k = a.dk + unit_start(a.at_k, unit, a.heads);
+  T* to_v = a.dv + unit_start(a.at_v, unit, a.heads);
 #pragma unroll
   for (int m = 0; m < kTiles; ++m) {
     const int row = first + m * kStep;
@@ -208,13 +220,14 @@ __device__ __forceinline__ void run_keys(const Arguments<T>& a, const Head& head
 }
 
 template <typename T, int kSize, int kTiles>
-__device__ __forceinline__ void run_queries(const Arguments<T>& a, const Head& head, int first) {
+__device__ __forceinline__ void run_queries(const Arguments<T>& a, const Head& head, unsigned unit,
+                                            int first) {
   float dq[kTiles][kSize / 8][4] = {};
   float none[kTiles][kSize / 8][4];
   const auto offset = static_cast<unsigned>(first * Rows<kSize>::kBytes);
   add_tile<T, kSize, kTiles, false>(head, first, head.q + offset, head.dy + offset, head.k, head.v,
                                     dq, none);
-  T* to = a.dq + unit_start(a.at_q, a.heads);
+  T* to = a.dq + unit_start(a.at_q, unit, a.heads);
 #pragma unroll
   for (int m = 0; m < kTiles; ++m) {
     const int row = first + m * kStep;
@@ -223,114 +236,203 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, const Head& h
   }
 }
 
-/// Copies dy, and writes rows[i].y: the sum of y dy, less what comes in by the sums themselves.
+/// Waits until other warps have counted so far, and for what they wrote before.
+__device__ __forceinline__ void wait_for(const int* counter, int count) {
+  if (threadIdx.x % 32 == 0) {
+    while (*reinterpret_cast<const volatile int*>(counter) < count) __nanosleep(40);
+    __threadfence_block();
+  }
+  __syncwarp();
+}
+/// Counts one, after all that this warp did before.
+__device__ __forceinline__ void count_up(int* counter) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) {
+    __threadfence_block();
+    atomicAdd(counter, 1);
+  }
+}
+
+/// A buffer's contents: q, dy, k, v and what a Head has for each query.
 template <typename T, int kSize>
-__device__ __forceinline__ void copy_and_multiply(const Arguments<T>& a, std::byte* to,
-                                                  float2* rows) {
+__device__ __forceinline__ Head head_in(const Arguments<T>& a, std::byte* buffer) {
+  const int query_bytes = whole_steps(a.queries) * Rows<kSize>::kBytes;
+  const int key_bytes = whole_steps(a.keys) * Rows<kSize>::kBytes;
+  Head head{};
+  head.q = shared_address(buffer);
+  head.dy = head.q + static_cast<unsigned>(query_bytes);
+  head.k = head.dy + static_cast<unsigned>(query_bytes);
+  head.v = head.k + static_cast<unsigned>(key_bytes);
+  head.rows = reinterpret_cast<const float2*>(buffer + 2 * query_bytes + 2 * key_bytes);
+  head.queries = a.queries;
+  head.keys = a.keys;
+  head.ahead = a.ahead;
+  head.scale = a.scale;
+  return head;
+}
+
+/// Steps `begin` to `end` of dy, and of what a Head has for each query: y dy less what comes in by
+/// the sums themselves.
+template <typename T, int kSize>
+__device__ __forceinline__ void load_queries(const Arguments<T>& a, std::byte* buffer,
+                                             unsigned unit, int begin, int end) {
   using R = Rows<kSize>;
-  constexpr int kAtATime = 8;
-  const T* y = a.y + unit_start(a.at_y, a.heads);
-  const T* dy = a.dy + unit_start(a.at_y, a.heads);
-  const int chunks = whole_steps(a.queries) * R::kChunks;
-  const auto threads = static_cast<int>(blockDim.x);
-  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += kAtATime * threads) {
-    Vec<T> left[kAtATime] = {};
-    Vec<T> right[kAtATime] = {};
+  constexpr int kRows = 32 / R::kChunks;  // of a warp at a time
+  constexpr int kTimes = kStep / kRows;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int chunk = lane % R::kChunks;
+  const int query_bytes = whole_steps(a.queries) * R::kBytes;
+  const int key_bytes = whole_steps(a.keys) * R::kBytes;
+  std::byte* to = buffer + query_bytes;
+  auto* rows = reinterpret_cast<float2*>(buffer + 2 * query_bytes + 2 * key_bytes);
+  const std::int64_t first = static_cast<std::int64_t>(unit) * a.queries;
+  const std::int64_t start = unit_start(a.at_y, unit, a.heads) +
+                             (begin * kStep + lane / R::kChunks) * a.at_y.row + chunk * 8;
+  const T* y = a.y + start;
+  const T* dy = a.dy + start;
+  for (int step = begin; step < end; ++step) {
+    Vec<T> left[kTimes] = {};
+    Vec<T> right[kTimes] = {};
+    float log_sum = 0;
+    float less = 0;
 #pragma unroll
-    for (int j = 0; j < kAtATime; ++j) {
-      const int row = (i + j * threads) / R::kChunks;
-      if (row >= a.queries) continue;
-      const std::int64_t at = row * a.at_y.row + (i + j * threads) % R::kChunks * 8;
-      left[j] = load_vec<kVector<T>>(y + at);
-      right[j] = load_vec<kVector<T>>(dy + at);
+    for (int i = 0; i < kTimes; ++i) {
+      if (step * kStep + i * kRows + lane / R::kChunks < a.queries) {
+        left[i] = load_vec<kVector<T>>(y);
+        right[i] = load_vec<kVector<T>>(dy);
+      }
+      y += kRows * a.at_y.row;
+      dy += kRows * a.at_y.row;
+    }
+    const int query = step * kStep + lane % kStep;
+    if (query < a.queries) {
+      log_sum = a.log_sums[first + query];
+      if (a.d_log_sums != nullptr) less = a.d_log_sums[first + query];
     }
 #pragma unroll
-    for (int j = 0; j < kAtATime; ++j) {
-      // Whole warps at a time: steps have a multiple of 32 chunks.
-      if (i + j * threads >= chunks) break;
-      const int row = (i + j * threads) / R::kChunks;
-      const int chunk = (i + j * threads) % R::kChunks;
-      store_vec(reinterpret_cast<T*>(to + R::at(row, chunk)), right[j]);
+    for (int i = 0; i < kTimes; ++i) {
+      const int row = i * kRows + lane / R::kChunks;
+      store_vec(reinterpret_cast<T*>(to + step * kStep * R::kBytes + R::at(row, chunk)), right[i]);
       float sum = 0;
 #pragma unroll
-      for (int l = 0; l < kVector<T>; ++l) sum += widen(left[j].lane[l]) * widen(right[j].lane[l]);
+      for (int l = 0; l < kVector<T>; ++l) sum += widen(left[i].lane[l]) * widen(right[i].lane[l]);
 #pragma unroll
       for (int offset = R::kChunks / 2; offset > 0; offset /= 2) {
         sum += __shfl_xor_sync(kWholeWarp, sum, offset);
       }
-      if (chunk == 0) {
-        const bool more = a.d_log_sums != nullptr && row < a.queries;
-        const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * a.queries + row;
-        rows[row].y = sum - (more ? a.d_log_sums[at] : 0.0F);
-      }
+      const float of_row = __shfl_sync(kWholeWarp, less, row);
+      if (chunk == 0) rows[step * kStep + row].y = sum - of_row;
     }
+    if (lane < kStep) rows[query].x = log_sum * kLog2E;
+  }
+}
+
+/// A part of a head's copy, of kLoads.
+template <typename T, int kSize>
+__device__ __forceinline__ void load_part(const Arguments<T>& a, std::byte* buffer, unsigned unit,
+                                          int part) {
+  const Head head = head_in<T, kSize>(a, buffer);
+  const int query_steps = whole_steps(a.queries) / kStep;
+  const int key_steps = whole_steps(a.keys) / kStep;
+  const int queries = query_steps * part / kLoads;
+  const int queries_end = query_steps * (part + 1) / kLoads;
+  const int keys = key_steps * part / kLoads;
+  const int keys_end = key_steps * (part + 1) / kLoads;
+  copy_steps<T, kSize>(head.q, a.q + unit_start(a.at_q, unit, a.heads), a.at_q.row, a.queries,
+                       queries, queries_end);
+  copy_steps<T, kSize>(head.k, a.k + unit_start(a.at_k, unit, a.heads), a.at_k.row, a.keys, keys,
+                       keys_end);
+  copy_steps<T, kSize>(head.v, a.v + unit_start(a.at_v, unit, a.heads), a.at_v.row, a.keys, keys,
+                       keys_end);
+  load_queries<T, kSize>(a, buffer, unit, queries, queries_end);
+  wait_for_copies();
+}
+
+/// Job `job` of a head: large tiles first, and of them those that take longest where causal.
+template <typename T, int kSize>
+__device__ __forceinline__ void run_job(const Arguments<T>& a, const Head& head, unsigned unit,
+                                        int job) {
+  const int keys = whole_steps(a.keys);
+  const int queries = whole_steps(a.queries);
+  const int key_tiles = keys / (kKeyTiles * kStep);
+  const int tiles = key_tiles + queries / (kQueryTiles * kStep);
+  if (job < key_tiles) {
+    run_keys<T, kSize, kKeyTiles>(a, head, unit, job * kKeyTiles * kStep);
+  } else if (job < tiles) {
+    run_queries<T, kSize, kQueryTiles>(a, head, unit, (tiles - 1 - job) * kQueryTiles * kStep);
+  } else if (job == tiles && keys % (kKeyTiles * kStep) != 0) {
+    run_keys<T, kSize, 1>(a, head, unit, keys - kStep);
+  } else {
+    run_queries<T, kSize, 1>(a, head, unit, queries - kStep);
   }
 }
 
 #endif
 
+/// Jobs of a head, without its copy.
+__host__ __device__ constexpr int jobs_of(int queries, int keys) {
+  constexpr int kKeys = kKeyTiles * kStep;
+  constexpr int kQueries = kQueryTiles * kStep;
+  return (keys + kKeys - 1) / kKeys + (queries + kQueries - 1) / kQueries;
+}
+
+struct Control {
+  int next;
+  int loaded[kMostBuffers];  ///< parts copied
+  int done[kMostBuffers];    ///< jobs
+};
+
+/// Blocks take units in turn. Head n of a block, unit blockIdx.x + n * gridDim.x, is in buffer
+/// n % buffers. Jobs are taken in one order: those of head n, and among them the copy of head
+/// n + buffers - 1 to where head n - 1 was. A job waits only for such as were taken before it.
 template <typename T, int kSize>
-__global__ void __launch_bounds__(kMostThreads, 1) short_grad_kernel(Arguments<T> a) {
+__global__ void __launch_bounds__(kWarps * 32, 1) short_grad_kernel(Arguments<T> a) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) std::byte memory[];
-  const int queries = whole_steps(a.queries);
-  const int keys = whole_steps(a.keys);
-  const int query_bytes = queries * Rows<kSize>::kBytes;
-  const int key_bytes = keys * Rows<kSize>::kBytes;
-  std::byte* after = memory + 2 * query_bytes + 2 * key_bytes;
-  auto* rows = reinterpret_cast<float2*>(after);
-  auto* next = reinterpret_cast<int*>(rows + queries);
-  Head head{};
-  head.q = shared_address(memory);
-  head.dy = head.q + static_cast<unsigned>(query_bytes);
-  head.k = head.dy + static_cast<unsigned>(query_bytes);
-  head.v = head.k + static_cast<unsigned>(key_bytes);
-  head.rows = rows;
-  head.queries = a.queries;
-  head.keys = a.keys;
-  head.ahead = a.causal ? a.keys - a.queries : a.keys;
-  head.scale = a.scale;
-
-  copy_rows<T, kSize>(head.q, a.q + unit_start(a.at_q, a.heads), a.at_q.row, a.queries, queries);
-  copy_rows<T, kSize>(head.k, a.k + unit_start(a.at_k, a.heads), a.at_k.row, a.keys, keys);
-  copy_rows<T, kSize>(head.v, a.v + unit_start(a.at_v, a.heads), a.at_v.row, a.keys, keys);
-  for (int i = static_cast<int>(threadIdx.x); i < queries; i += static_cast<int>(blockDim.x)) {
-    const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * a.queries + i;
-    rows[i].x = i < a.queries ? a.log_sums[at] * kLog2E : 0.0F;
-  }
-  copy_and_multiply<T, kSize>(a, memory + query_bytes, rows);
-  if (threadIdx.x == 0) *next = 0;
-  wait_for_copies();
+  auto* control = reinterpret_cast<Control*>(memory + a.buffers * a.buffer_bytes);
+  const int heads = static_cast<int>((a.units - blockIdx.x + gridDim.x - 1) / gridDim.x);
+  const int jobs = jobs_of(a.queries, a.keys);
+  const auto buffer = [&](int n) { return memory + n % a.buffers * a.buffer_bytes; };
+  const auto unit = [&](int n) { return blockIdx.x + static_cast<unsigned>(n) * gridDim.x; };
+  const auto load = [&](int n, int part) {
+    wait_for(&control->done[n % a.buffers], n / a.buffers * jobs);
+    load_part<T, kSize>(a, buffer(n), unit(n), part);
+    count_up(&control->loaded[n % a.buffers]);
+  };
+  if (threadIdx.x == 0) *control = {};
   __syncthreads();
 
-  // The large tiles first, and of them what takes longest where causal.
-  const int key_pairs = keys / (2 * kStep);
-  const int query_pairs = queries / (2 * kStep);
-  const int pairs = key_pairs + query_pairs;
-  const int odd_keys = keys / kStep % 2;
-  const int odd_queries = queries / kStep % 2;
+  const int before = min(heads, a.buffers - 1);
+  // With one buffer a head is copied before its jobs, else when most of its predecessor is done.
+  const int loads_at = a.buffers == 1 ? 0 : jobs / 2;
+  int job = static_cast<int>(threadIdx.x / 32);
+  for (; job < before * kLoads; job += kWarps) load(job / kLoads, job % kLoads);
   for (;;) {
-    int job = 0;
-    if (threadIdx.x % 32 == 0) job = atomicAdd(next, 1);
+    if (threadIdx.x % 32 == 0) job = atomicAdd(&control->next, 1);
     job = __shfl_sync(kWholeWarp, job, 0);
-    if (job >= pairs + odd_keys + odd_queries) return;
-    if (job < key_pairs) {
-      run_keys<T, kSize, 2>(a, head, job * 2 * kStep);
-    } else if (job < pairs) {
-      run_queries<T, kSize, 2>(a, head, (pairs - 1 - job) * 2 * kStep);
-    } else if (job < pairs + odd_keys) {
-      run_keys<T, kSize, 1>(a, head, keys - kStep);
-    } else {
-      run_queries<T, kSize, 1>(a, head, queries - kStep);
+    const int n = job / (jobs + kLoads);
+    int of_head = job % (jobs + kLoads);
+    if (n >= heads) return;
+    if (of_head >= loads_at && of_head < loads_at + kLoads) {
+      const int next = n + a.buffers - 1;
+      if (next < heads) load(next, of_head - loads_at);
+      continue;
     }
+    if (of_head >= loads_at) of_head -= kLoads;
+    wait_for(&control->loaded[n % a.buffers], (n / a.buffers + 1) * kLoads);
+    run_job<T, kSize>(a, head_in<T, kSize>(a, buffer(n)), unit(n), of_head);
+    count_up(&control->done[n % a.buffers]);
   }
 #endif
 }
 
-std::size_t shared_bytes(const AttentionShape& s) {
-  const auto steps = [](std::int64_t tokens) { return (tokens + kStep - 1) / kStep * kStep; };
-  return static_cast<std::size_t>(2 * (steps(s.queries) + steps(s.keys)) * s.size * 2 +
-                                  steps(s.queries) * std::int64_t{sizeof(float2)} + 16);
+/// Of one head.
+int buffer_bytes(const AttentionShape& s) {
+  const int queries = whole_steps(static_cast<int>(s.queries));
+  const int keys = whole_steps(static_cast<int>(s.keys));
+  const int bytes = 2 * (queries + keys) * static_cast<int>(s.size) * 2 +
+                    queries * static_cast<int>(sizeof(float2));
+  return (bytes + 127) / 128 * 128;
 }
 
 int attribute(cudaDeviceAttr which) {
@@ -341,20 +443,21 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
+int buffers_of(const AttentionShape& s) {
+  const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return std::min(kMostBuffers, (most - static_cast<int>(sizeof(Control))) / buffer_bytes(s));
+}
+
 template <typename T, int kSize>
-void launch(const Arguments<T>& a, const AttentionShape& s, cudaStream_t stream) {
-  const std::size_t shared = shared_bytes(s);
-  check(
-      cudaFuncSetAttribute(short_grad_kernel<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
-      "attention_grad");
-  // Registers are for eight warps, and shared memory for two heads if these are small.
-  constexpr std::size_t kHalf = std::size_t{112} << 10;
-  const std::int64_t tiles =
-      (s.keys + 2 * kStep - 1) / (2 * kStep) + (s.queries + 2 * kStep - 1) / (2 * kStep);
-  const std::int64_t warps = std::min<std::int64_t>(tiles, shared <= kHalf ? 4 : 8);
-  short_grad_kernel<T, kSize>
-      <<<static_cast<unsigned>(s.units()), static_cast<unsigned>(warps) * 32, shared, stream>>>(a);
+void launch(const Arguments<T>& a, cudaStream_t stream) {
+  const int most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  check(cudaFuncSetAttribute(short_grad_kernel<T, kSize>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, most),
+        "attention_grad");
+  const auto blocks =
+      std::min(a.units, static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount)));
+  const auto shared = static_cast<std::size_t>(a.buffers * a.buffer_bytes) + sizeof(Control);
+  short_grad_kernel<T, kSize><<<blocks, kWarps * 32, shared, stream>>>(a);
   check_launch("attention_grad");
 }
 
@@ -377,18 +480,19 @@ void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStrea
                        .heads = static_cast<int>(s.heads),
                        .queries = static_cast<int>(s.queries),
                        .keys = static_cast<int>(s.keys),
-                       .causal = s.causal,
-                       .scale = static_cast<float>(s.scale)};
-  if (s.size == 64) return launch<T, 64>(a, s, stream);
-  launch<T, 32>(a, s, stream);
+                       .ahead = static_cast<int>(s.causal ? s.keys - s.queries : s.keys),
+                       .scale = static_cast<float>(s.scale),
+                       .units = static_cast<unsigned>(s.units()),
+                       .buffers = buffers_of(s),
+                       .buffer_bytes = buffer_bytes(s)};
+  if (s.size == 64) return launch<T, 64>(a, stream);
+  launch<T, 32>(a, stream);
 }
 
 }  // namespace
 
 bool short_attention_fits(const AttentionShape& s) {
-  return attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
-         shared_bytes(s) <=
-             static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  return attribute(cudaDevAttrComputeCapabilityMajor) >= 8 && buffers_of(s) > 0;
 }
 
 void short_attention_grad(const AttentionShape& s, DType dtype, const AttentionArrays& arrays,
