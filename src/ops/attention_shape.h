@@ -109,9 +109,9 @@ inline bool fused_attention(const AttentionShape& s, DType dtype) {
 inline constexpr std::int64_t kShortTokens = 256;
 inline constexpr int kShortStep = 16;
 
-/// Whether the gradient is that of our own kernel for few tokens, on a device that has the shared
-/// memory for it. It needs no workspace.
-inline bool short_attention_grad(const AttentionShape& s, DType dtype) {
+/// Whether our own kernels for few tokens take the shape, on a device that has the shared memory
+/// for them: the gradient's always do, the other where no library is used. They need no workspace.
+inline bool short_attention(const AttentionShape& s, DType dtype) {
   const auto few = [](std::int64_t tokens) { return tokens > 0 && tokens <= kShortTokens; };
   return (dtype == DType::f16 || dtype == DType::bf16) && (s.size == 32 || s.size == 64) &&
          s.size == s.value_size && few(s.queries) && few(s.keys);
@@ -191,7 +191,7 @@ inline Bytes plain_attention_grad_workspace(const AttentionShape& s, DType dtype
 /// Beyond the slot that all kernels may count on.
 inline Bytes attention_grad_workspace(const AttentionShape& s, DType dtype) {
   const Bytes plain = plain_attention_grad_workspace(s, dtype);
-  if (short_attention_grad(s, dtype) || !fused_attention_grad(s, dtype)) return plain;
+  if (short_attention(s, dtype) || !fused_attention_grad(s, dtype)) return plain;
   return std::max(plain, fused_attention_grad_workspace(s, fused_attention_grad_batches(s)));
 }
 

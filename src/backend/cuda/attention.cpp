@@ -1,5 +1,5 @@
-// attention and self_attention: by cuDNN where it takes the shape, else by the plain kernels; the
-// gradient for few tokens by our own.
+// attention and self_attention: by cuDNN where it takes the shape, but the gradient of few tokens
+// by our own kernel; else by our own for few tokens, or by the plain ones.
 #include "backend/cuda/attention.h"
 
 #include <algorithm>
@@ -29,6 +29,8 @@ std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dt
     state->fused = fuse_attention(shape, dtype, false, shape.batches,
                                   ops::kWorkspaceSlot - ops::kWorkspaceReserve);
   }
+  state->few_tokens =
+      !state->fused && ops::short_attention(shape, dtype) && short_attention_fits(shape);
   if (state->fused) state->workspace = state->fused->workspace;
   return state;
 }
@@ -39,8 +41,8 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
   Bytes limit = ops::attention_grad_workspace(shape, dtype);
-  if (ops::short_attention_grad(shape, dtype)) {
-    state->few_tokens = short_attention_grad_fits(shape);
+  if (ops::short_attention(shape, dtype)) {
+    state->few_tokens = short_attention_fits(shape);
     if (state->few_tokens) return state;
     limit = std::max(limit, ops::kWorkspaceSlot - ops::kWorkspaceReserve);
   }
@@ -60,6 +62,7 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
 
 void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.few_tokens) return short_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
   if (state.fused) return run_fused_attention(*state.fused, arrays, k.workspace, queue_of(k));
   plain_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
 }

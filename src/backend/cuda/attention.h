@@ -8,8 +8,8 @@
 
 #include "ops/attention_shape.h"
 
-// Attention and its gradient: by our own plain kernels, which take everything, by cuDNN, and the
-// gradient for few tokens by a kernel of its own.
+// Attention and its gradient, three times: by our own plain kernels, which take everything, by our
+// own for few tokens, and by cuDNN.
 
 namespace plimsoll::cuda {
 
@@ -33,9 +33,10 @@ void plain_attention(const ops::AttentionShape& shape, DType dtype, const Attent
 void plain_attention_grad(const ops::AttentionShape& shape, DType dtype,
                           const AttentionArrays& arrays, void* workspace, cudaStream_t stream);
 
-/// Whether the current device has what short_attention_grad needs.
-bool short_attention_grad_fits(const ops::AttentionShape& shape);
-/// For what ops::short_attention_grad says.
+/// Whether the current device has what these two need. They are for what ops::short_attention says.
+bool short_attention_fits(const ops::AttentionShape& shape);
+void short_attention(const ops::AttentionShape& shape, DType dtype, const AttentionArrays& arrays,
+                     cudaStream_t stream);
 void short_attention_grad(const ops::AttentionShape& shape, DType dtype,
                           const AttentionArrays& arrays, cudaStream_t stream);
 

@@ -1,11 +1,8 @@
-// The gradient of attention for so few tokens that all of a head is in shared memory. A block has
-// one head; its warps take tiles of 32 keys, for which they compute dk and dv, and tiles of 32
-// queries, for dq. Each tile's scores are computed where they are needed, so that weights and their
-// gradients go from product to product in registers: seven products instead of five, without a word
-// between the warps. Every sum has one order, whichever warp takes a tile.
-#include "backend/cuda/attention.h"
+// Attention for so few tokens that a head's keys and values are in shared memory. A block has one
+// head, a warp 32 of its queries. The scores are computed twice: first for their maximum, then for
+// the weights, so that no sum is ever scaled again.
+#include "backend/cuda/attention_short.cuh"
 #include "backend/cuda/launch.h"
-#include "backend/cuda/mma.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -13,22 +10,18 @@ namespace {
 using ops::AttentionLayout;
 using ops::AttentionShape;
 
-constexpr int kStep = ops::kShortStep;
-constexpr int kMostThreads = 256;
-constexpr float kLog2E = 1.44269504088896341F;
+constexpr int kBlockThreads = 128;
+constexpr int kBlocks = 3;        ///< of a multiprocessor
+constexpr int kTiles = 2;         ///< of 16 queries, in a warp
+constexpr int kKeys = 2 * kStep;  ///< at a time
 
 template <typename T>
 struct Arguments {
   const T* q;
   const T* k;
   const T* v;
-  const T* y;
-  const T* dy;
-  const float* log_sums;
-  const float* d_log_sums;
-  T* dq;
-  T* dk;
-  T* dv;
+  T* y;
+  float* log_sums;
   AttentionLayout at_q;
   AttentionLayout at_k;
   AttentionLayout at_v;
@@ -36,397 +29,211 @@ struct Arguments {
   int heads;
   int queries;
   int keys;
-  bool causal;
+  int ahead;  ///< query i sees the keys up to i + ahead
   float scale;
 };
 
-__device__ __forceinline__ std::int64_t unit_start(const AttentionLayout& at, int heads) {
-  const auto unit = static_cast<std::int64_t>(blockIdx.x);
-  return at.start + unit / heads * at.batch + unit % heads * at.head;
+__host__ __device__ constexpr int whole_keys(int keys) {
+  return (keys + kKeys - 1) / kKeys * kKeys;
 }
-
-__device__ __forceinline__ int whole_steps(int tokens) {
-  return (tokens + kStep - 1) / kStep * kStep;
-}
-
-/// Rows of kSize elements in shared memory, from an address that is a multiple of 128. The chunks
-/// of 16 bytes in a row change places with the row's number, so that one chunk of eight rows that
-/// follow each other is in all banks.
-template <int kSize>
-struct Rows {
-  static constexpr int kBytes = kSize * 2;
-  static constexpr int kChunks = kSize / 8;
-
-  static __device__ __forceinline__ unsigned at(int row, int chunk) {
-    const int turn = kSize == 64 ? row & 7 : row >> 1 & 3;
-    return static_cast<unsigned>(row * kBytes + ((chunk ^ turn) << 4));
-  }
-  /// Where this lane's row begins of 16x16 elements: as A from rows, as B from columns.
-  static __device__ __forceinline__ unsigned square() {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    return at(lane & 15, lane >> 4);
-  }
-  /// The same of 8 rows of 32 elements: as B from rows, twice.
-  static __device__ __forceinline__ unsigned band() {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    return at(lane & 7, lane >> 3);
-  }
-};
-
-/// A head in shared memory: for each of q, dy, k and v the address of its rows, which end in whole
-/// steps, zeros after the last token; and for each query how far the scores' exponents are shifted,
-/// as power of two, and what the gradients of its weights have in common.
-struct Head {
-  unsigned q;
-  unsigned dy;
-  unsigned k;
-  unsigned v;
-  const float2* rows;
-  int queries;
-  int keys;
-  bool causal;
-  float scale;
-
-  /// Query i sees the keys up to i + ahead() where causal.
-  __device__ __forceinline__ int ahead() const { return keys - queries; }
-  __device__ __forceinline__ bool sees(int query, int key) const {
-    return query < queries && key < keys && (!causal || key <= query + ahead());
-  }
-};
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-/// 16 rows of sums to 16-bit rows, `count` of them at most.
+/// Rows of queries as A, zeros after the last; with the other sign where `turned`.
 template <typename T, int kSize>
-__device__ __forceinline__ void store_rows(T* to, std::int64_t stride,
-                                           const float (&sums)[kSize / 8][4], int count,
-                                           float factor) {
+__device__ __forceinline__ void load_queries(unsigned (&to)[kTiles][kSize / 16][4], const T* from,
+                                             std::int64_t stride, int count, bool turned) {
   const int lane = static_cast<int>(threadIdx.x % 32);
+  const unsigned signs = turned ? 0x80008000U : 0U;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int row = lane / 4 + half * 8;
+  for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
-    for (int n = 0; n < kSize / 8; n += 4) {
-      unsigned words[4];
+    for (int half = 0; half < 2; ++half) {
+      const int row = m * kStep + half * 8 + lane / 4;
+      const T* at = from + row * stride + lane % 4 * 2;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        words[i] = pack<T>(sums[n + i][half * 2] * factor, sums[n + i][half * 2 + 1] * factor);
-      }
-      transpose_quad(words);
-      if (row < count) {
-        *reinterpret_cast<uint4*>(to + row * stride + (n + lane % 4) * 8) =
-            make_uint4(words[0], words[1], words[2], words[3]);
+      for (int i = 0; i < kSize / 16; ++i) {
+        to[m][i][half] = row < count ? *reinterpret_cast<const unsigned*>(at + i * 16) ^ signs : 0U;
+        to[m][i][half + 2] =
+            row < count ? *reinterpret_cast<const unsigned*>(at + i * 16 + 8) ^ signs : 0U;
       }
     }
   }
 }
 
-/// Scores are a tile of kTiles * 16 rows times steps of 16 columns: keys times queries (kByKeys)
-/// or queries times keys. `row`, `row_value`: the address of the tile in k and v, or in q and dy;
-/// `column`, `column_value`: of the first row of the others. On return `by_score` has the scores'
-/// gradients times the columns, `by_weight` the weights times the columns' values (kByKeys only).
-template <typename T, int kSize, int kTiles, bool kByKeys>
-__device__ __forceinline__ void add_tile(const Head& head, int first, unsigned row,
-                                         unsigned row_value, unsigned column, unsigned column_value,
-                                         float (&by_score)[kTiles][kSize / 8][4],
-                                         float (&by_weight)[kTiles][kSize / 8][4]) {
+using Scores = float[kTiles][kKeys / 8][4];
+
+/// The products of a tile of queries with kKeys keys, from address `keys` on.
+template <typename T, int kSize>
+__device__ __forceinline__ void multiply_keys(Scores& scores,
+                                              const unsigned (&queries)[kTiles][kSize / 16][4],
+                                              unsigned keys) {
   using R = Rows<kSize>;
-  constexpr int kParts = kSize / 16;
+#pragma unroll
+  for (int i = 0; i < kSize / 16; ++i) {
+    unsigned b[kKeys / kStep][4];
+#pragma unroll
+    for (int s = 0; s < kKeys / kStep; ++s) {
+      load_matrices(b[s], (keys + R::pair() + static_cast<unsigned>(s * kStep * R::kBytes)) ^
+                              static_cast<unsigned>(i << 5));
+    }
+#pragma unroll
+    for (int n = 0; n < kKeys / 8; ++n) {
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+        multiply_add<T>(scores[m][n], queries[m][i], b[n / 2][n % 2 * 2], b[n / 2][n % 2 * 2 + 1]);
+      }
+    }
+  }
+}
+
+template <typename T, int kSize>
+__device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys, unsigned values,
+                                            int first) {
+  using R = Rows<kSize>;
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const float exponent = head.scale * kLog2E;
-  unsigned rows[kTiles][kParts][4];
-  unsigned row_values[kTiles][kParts][4];
+  // The largest product has the largest score: where the scale is negative, queries are turned.
+  const float exponent = fabsf(a.scale) * kLog2E;
+  const float lowest = __int_as_float(static_cast<int>(0xff800000));
+  const int end = min(a.keys, first + kTiles * kStep + a.ahead);
+  unsigned queries[kTiles][kSize / 16][4];
+  load_queries<T, kSize>(queries,
+                         a.q + unit_start(a.at_q, blockIdx.x, a.heads) + first * a.at_q.row,
+                         a.at_q.row, a.queries - first, a.scale < 0);
+
+  /// Puts `value` where a query does not see the key, of those from c on.
+  const auto hide = [&](Scores& scores, int c, float value) {
+    if (c + kKeys <= a.keys && c + kKeys - 1 <= first + a.ahead) return;
 #pragma unroll
-  for (int m = 0; m < kTiles; ++m) {
+    for (int i = 0; i < kTiles * kKeys / 2; ++i) {
+      const int m = i / (kKeys / 2);
+      const int n = i / 4 % (kKeys / 8);
+      const int key = c + n * 8 + lane % 4 * 2 + i % 2;
+      const int last = min(a.keys - 1, first + m * kStep + i / 2 % 2 * 8 + lane / 4 + a.ahead);
+      scores[m][n][i % 4] = key <= last ? scores[m][n][i % 4] : value;
+    }
+  };
+  // Of this lane's rows, two in each tile.
+  float highest[kTiles][2];
+  float sums[kTiles][2] = {};
 #pragma unroll
-    for (int i = 0; i < kParts; ++i) {
-      const unsigned at = (R::square() + static_cast<unsigned>(m * kStep * R::kBytes)) ^
-                          static_cast<unsigned>(i << 5);
-      load_matrices(rows[m][i], row + at);
-      load_matrices(row_values[m][i], row_value + at);
+  for (int m = 0; m < kTiles; ++m) highest[m][0] = highest[m][1] = lowest;
+  for (int c = 0; c < end; c += kKeys) {
+    Scores scores = {};
+    multiply_keys<T, kSize>(scores, queries, keys + static_cast<unsigned>(c * R::kBytes));
+    hide(scores, c, lowest);
+#pragma unroll
+    for (int i = 0; i < kTiles * kKeys / 2; ++i) {
+      float& top = highest[i / (kKeys / 2)][i / 2 % 2];
+      top = fmaxf(top, scores[i / (kKeys / 2)][i / 4 % (kKeys / 8)][i % 4]);
     }
   }
-  // Of queries, their shifts are those of the rows.
-  float2 row_shift[kTiles][2];
-  if constexpr (!kByKeys) {
+  float shifts[kTiles][2];
 #pragma unroll
-    for (int m = 0; m < kTiles; ++m) {
-      row_shift[m][0] = head.rows[first + m * kStep + lane / 4];
-      row_shift[m][1] = head.rows[first + m * kStep + lane / 4 + 8];
+  for (int i = 0; i < kTiles * 2; ++i) {
+    float& top = highest[i / 2][i % 2];
+    top = fmaxf(top, __shfl_xor_sync(kWholeWarp, top, 1));
+    top = fmaxf(top, __shfl_xor_sync(kWholeWarp, top, 2));
+    shifts[i / 2][i % 2] = top == lowest ? 0.0F : top * exponent;
+  }
+
+  float y[kTiles][kSize / 8][4] = {};
+  for (int c = 0; c < end; c += kKeys) {
+    Scores scores = {};
+    multiply_keys<T, kSize>(scores, queries, keys + static_cast<unsigned>(c * R::kBytes));
+#pragma unroll
+    for (int i = 0; i < kTiles * kKeys / 2; ++i) {
+      float& score = scores[i / (kKeys / 2)][i / 4 % (kKeys / 8)][i % 4];
+      score = power_of_two(score * exponent - shifts[i / (kKeys / 2)][i / 2 % 2]);
     }
-  }
-  int begin = 0;
-  int end = kByKeys ? head.queries : head.keys;
-  if (head.causal && kByKeys) begin = max(0, first - head.ahead()) / kStep * kStep;
-  if (head.causal && !kByKeys) {
-    end = min(end, min(first + kTiles * kStep, head.queries) + head.ahead());
-  }
-  for (int c = begin; c < end; c += kStep) {
-    const auto offset = static_cast<unsigned>(c * R::kBytes);
-    bool edge = c + kStep > (kByKeys ? head.queries : head.keys);
-    if (head.causal && kByKeys) edge |= first + kTiles * kStep - 1 > c + head.ahead();
-    if (head.causal && !kByKeys) edge |= c + kStep - 1 > first + head.ahead();
-    unsigned weights[kTiles][4];
-    unsigned slopes[kTiles][4];
+    hide(scores, c, 0.0F);
+    unsigned weights[kTiles][kKeys / kStep][4];
 #pragma unroll
-    for (int n = 0; n < 2; ++n) {
-      float score[kTiles][4] = {};
-      float slope[kTiles][4] = {};
-      const unsigned band = R::band() + offset + static_cast<unsigned>(n * 8 * R::kBytes);
+    for (int i = 0; i < kTiles * kKeys / 4; ++i) {
+      const int m = i / (kKeys / 4);
+      const int n = i / 2 % (kKeys / 8);
+      const float(&pair)[4] = scores[m][n];
+      sums[m][i % 2] += pair[i % 2 * 2] + pair[i % 2 * 2 + 1];
+      weights[m][n / 2][n % 2 * 2 + i % 2] = pack<T>(pair[i % 2 * 2], pair[i % 2 * 2 + 1]);
+    }
 #pragma unroll
-      for (int i = 0; i < kParts; i += 2) {
+    for (int s = 0; s < kKeys / kStep; ++s) {
+      const unsigned at = values + static_cast<unsigned>((c + s * kStep) * R::kBytes) + R::square();
+#pragma unroll
+      for (int i = 0; i < kSize / 16; ++i) {
         unsigned b[4];
-        load_matrices(b, (column + band) ^ static_cast<unsigned>(i << 5));
+        load_transposed(b, at ^ static_cast<unsigned>(i << 5));
 #pragma unroll
-        for (int m = 0; m < kTiles; ++m) {
-          multiply_add<T>(score[m], rows[m][i], b[0], b[1]);
-          multiply_add<T>(score[m], rows[m][i + 1], b[2], b[3]);
-        }
-        load_matrices(b, (column_value + band) ^ static_cast<unsigned>(i << 5));
+        for (int n = 0; n < 2; ++n) {
 #pragma unroll
-        for (int m = 0; m < kTiles; ++m) {
-          multiply_add<T>(slope[m], row_values[m][i], b[0], b[1]);
-          multiply_add<T>(slope[m], row_values[m][i + 1], b[2], b[3]);
-        }
-      }
-      const int pair = c + n * 8 + lane % 4 * 2;
-      float4 shift = {};
-      if constexpr (kByKeys) shift = *reinterpret_cast<const float4*>(head.rows + pair);
-#pragma unroll
-      for (int m = 0; m < kTiles; ++m) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float2 of = !kByKeys     ? row_shift[m][i / 2]
-                            : i % 2 == 0 ? make_float2(shift.x, shift.y)
-                                         : make_float2(shift.z, shift.w);
-          score[m][i] = power_of_two(score[m][i] * exponent - of.x);
-          slope[m][i] = score[m][i] * (slope[m][i] - of.y);
-        }
-      }
-      if (edge) {
-#pragma unroll
-        for (int m = 0; m < kTiles; ++m) {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            const int r = first + m * kStep + lane / 4 + i / 2 * 8;
-            if (kByKeys ? head.sees(pair + i % 2, r) : head.sees(r, pair + i % 2)) continue;
-            score[m][i] = 0;
-            slope[m][i] = 0;
+          for (int m = 0; m < kTiles; ++m) {
+            multiply_add<T>(y[m][i * 2 + n], weights[m][s], b[2 * n], b[2 * n + 1]);
           }
         }
       }
-#pragma unroll
-      for (int m = 0; m < kTiles; ++m) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          if constexpr (kByKeys) {
-            weights[m][n * 2 + half] = pack<T>(score[m][half * 2], score[m][half * 2 + 1]);
-          }
-          slopes[m][n * 2 + half] = pack<T>(slope[m][half * 2], slope[m][half * 2 + 1]);
-        }
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kParts; ++i) {
-      unsigned b[4];
-      const unsigned square = R::square() + offset;
-      if constexpr (kByKeys) {
-        load_transposed(b, (column_value + square) ^ static_cast<unsigned>(i << 5));
-#pragma unroll
-        for (int m = 0; m < kTiles; ++m) {
-          multiply_add<T>(by_weight[m][i * 2], weights[m], b[0], b[1]);
-          multiply_add<T>(by_weight[m][i * 2 + 1], weights[m], b[2], b[3]);
-        }
-      }
-      load_transposed(b, (column + square) ^ static_cast<unsigned>(i << 5));
-#pragma unroll
-      for (int m = 0; m < kTiles; ++m) {
-        multiply_add<T>(by_score[m][i * 2], slopes[m], b[0], b[1]);
-        multiply_add<T>(by_score[m][i * 2 + 1], slopes[m], b[2], b[3]);
-      }
     }
   }
-}
-
-template <typename T, int kSize, int kTiles>
-__device__ __forceinline__ void run_keys(const Arguments<T>& a, const Head& head, int first) {
-  float dk[kTiles][kSize / 8][4] = {};
-  float dv[kTiles][kSize / 8][4] = {};
-  const auto offset = static_cast<unsigned>(first * Rows<kSize>::kBytes);
-  add_tile<T, kSize, kTiles, true>(head, first, head.k + offset, head.v + offset, head.q, head.dy,
-                                   dk, dv);
-  T* to_k = a.dk + unit_start(a.at_k, a.heads);
-  T* to_v = a.dv + unit_start(a.at_v, a.heads);
+  T* to = a.y + unit_start(a.at_y, blockIdx.x, a.heads);
+  float* log_sums = a.log_sums + static_cast<std::int64_t>(blockIdx.x) * a.queries;
 #pragma unroll
   for (int m = 0; m < kTiles; ++m) {
     const int row = first + m * kStep;
-    store_rows<T, kSize>(to_k + row * a.at_k.row, a.at_k.row, dk[m], head.keys - row, head.scale);
-    store_rows<T, kSize>(to_v + row * a.at_v.row, a.at_v.row, dv[m], head.keys - row, 1.0F);
-  }
-}
-
-template <typename T, int kSize, int kTiles>
-__device__ __forceinline__ void run_queries(const Arguments<T>& a, const Head& head, int first) {
-  float dq[kTiles][kSize / 8][4] = {};
-  float none[kTiles][kSize / 8][4];
-  const auto offset = static_cast<unsigned>(first * Rows<kSize>::kBytes);
-  add_tile<T, kSize, kTiles, false>(head, first, head.q + offset, head.dy + offset, head.k, head.v,
-                                    dq, none);
-  T* to = a.dq + unit_start(a.at_q, a.heads);
+    float factors[2];
 #pragma unroll
-  for (int m = 0; m < kTiles; ++m) {
-    const int row = first + m * kStep;
-    store_rows<T, kSize>(to + row * a.at_q.row, a.at_q.row, dq[m], head.queries - row, head.scale);
-  }
-}
-
-/// Copies `tokens` rows, and zeros up to a whole step. Done after wait_for_copies().
-template <typename T, int kSize>
-__device__ __forceinline__ void copy_rows(unsigned to, const T* from, std::int64_t stride,
-                                          int tokens) {
-  using R = Rows<kSize>;
-  const int chunks = whole_steps(tokens) * R::kChunks;
-  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += static_cast<int>(blockDim.x)) {
-    const int row = i / R::kChunks;
-    const int chunk = i % R::kChunks;
-    copy_async(to + R::at(row, chunk), from + min(row, tokens - 1) * stride + chunk * 8,
-               row < tokens);
-  }
-}
-
-/// Copies dy, and writes rows[i].y: the sum of y dy, less what comes in by the sums themselves.
-template <typename T, int kSize>
-__device__ __forceinline__ void copy_and_multiply(const Arguments<T>& a, std::byte* to,
-                                                  float2* rows) {
-  using R = Rows<kSize>;
-  constexpr int kAtATime = 4;
-  const T* y = a.y + unit_start(a.at_y, a.heads);
-  const T* dy = a.dy + unit_start(a.at_y, a.heads);
-  const int chunks = whole_steps(a.queries) * R::kChunks;
-  const auto threads = static_cast<int>(blockDim.x);
-  for (int i = static_cast<int>(threadIdx.x); i < chunks; i += kAtATime * threads) {
-    Vec<T> left[kAtATime] = {};
-    Vec<T> right[kAtATime] = {};
-#pragma unroll
-    for (int j = 0; j < kAtATime; ++j) {
-      const int row = (i + j * threads) / R::kChunks;
-      if (row >= a.queries) continue;
-      const std::int64_t at = row * a.at_y.row + (i + j * threads) % R::kChunks * 8;
-      left[j] = load_vec<kVector<T>>(y + at);
-      right[j] = load_vec<kVector<T>>(dy + at);
-    }
-#pragma unroll
-    for (int j = 0; j < kAtATime; ++j) {
-      // Whole warps at a time: steps have a multiple of 32 chunks.
-      if (i + j * threads >= chunks) break;
-      const int row = (i + j * threads) / R::kChunks;
-      const int chunk = (i + j * threads) % R::kChunks;
-      store_vec(reinterpret_cast<T*>(to + R::at(row, chunk)), right[j]);
-      float sum = 0;
-#pragma unroll
-      for (int l = 0; l < kVector<T>; ++l) sum += widen(left[j].lane[l]) * widen(right[j].lane[l]);
-#pragma unroll
-      for (int offset = R::kChunks / 2; offset > 0; offset /= 2) {
-        sum += __shfl_xor_sync(kWholeWarp, sum, offset);
-      }
-      if (chunk == 0) {
-        const bool more = a.d_log_sums != nullptr && row < a.queries;
-        const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * a.queries + row;
-        rows[row].y = sum - (more ? a.d_log_sums[at] : 0.0F);
+    for (int half = 0; half < 2; ++half) {
+      float sum = sums[m][half];
+      sum += __shfl_xor_sync(kWholeWarp, sum, 1);
+      sum += __shfl_xor_sync(kWholeWarp, sum, 2);
+      const int query = row + half * 8 + lane / 4;
+      const bool blind = query + a.ahead < 0;
+      factors[half] = blind ? 0.0F : 1.0F / sum;
+      if (lane % 4 == 0 && query < a.queries) {
+        log_sums[query] = blind ? 0.0F : highest[m][half] * fabsf(a.scale) + logf(sum);
       }
     }
+    store_rows<T, kSize>(to + row * a.at_y.row, a.at_y.row, y[m], a.queries - row, factors[0],
+                         factors[1]);
   }
 }
 
 #endif
 
 template <typename T, int kSize>
-__global__ void __launch_bounds__(kMostThreads, 1) short_grad_kernel(Arguments<T> a) {
+__global__ void __launch_bounds__(kBlockThreads, kBlocks) short_kernel(Arguments<T> a) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) std::byte memory[];
-  const int queries = whole_steps(a.queries);
-  const int keys = whole_steps(a.keys);
-  const int query_bytes = queries * Rows<kSize>::kBytes;
-  const int key_bytes = keys * Rows<kSize>::kBytes;
-  std::byte* after = memory + 2 * query_bytes + 2 * key_bytes;
-  auto* rows = reinterpret_cast<float2*>(after);
-  auto* next = reinterpret_cast<int*>(rows + queries);
-  Head head{};
-  head.q = shared_address(memory);
-  head.dy = head.q + static_cast<unsigned>(query_bytes);
-  head.k = head.dy + static_cast<unsigned>(query_bytes);
-  head.v = head.k + static_cast<unsigned>(key_bytes);
-  head.rows = rows;
-  head.queries = a.queries;
-  head.keys = a.keys;
-  head.causal = a.causal;
-  head.scale = a.scale;
-
-  copy_rows<T, kSize>(head.q, a.q + unit_start(a.at_q, a.heads), a.at_q.row, a.queries);
-  copy_rows<T, kSize>(head.k, a.k + unit_start(a.at_k, a.heads), a.at_k.row, a.keys);
-  copy_rows<T, kSize>(head.v, a.v + unit_start(a.at_v, a.heads), a.at_v.row, a.keys);
-  for (int i = static_cast<int>(threadIdx.x); i < queries; i += static_cast<int>(blockDim.x)) {
-    const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * a.queries + i;
-    rows[i].x = i < a.queries ? a.log_sums[at] * kLog2E : 0.0F;
-  }
-  copy_and_multiply<T, kSize>(a, memory + query_bytes, rows);
-  if (threadIdx.x == 0) *next = 0;
+  const int rows = whole_keys(a.keys);
+  const unsigned keys = shared_address(memory);
+  const unsigned values = keys + static_cast<unsigned>(rows * Rows<kSize>::kBytes);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int warps = static_cast<int>(blockDim.x) / 32;
+  const int begin = rows / kStep * warp / warps;
+  const int end = rows / kStep * (warp + 1) / warps;
+  copy_steps<T, kSize>(keys, a.k + unit_start(a.at_k, blockIdx.x, a.heads), a.at_k.row, a.keys,
+                       begin, end);
+  copy_steps<T, kSize>(values, a.v + unit_start(a.at_v, blockIdx.x, a.heads), a.at_v.row, a.keys,
+                       begin, end);
   wait_for_copies();
   __syncthreads();
-
-  // The large tiles first, and of them what takes longest where causal.
-  const int key_pairs = keys / (2 * kStep);
-  const int query_pairs = queries / (2 * kStep);
-  const int pairs = key_pairs + query_pairs;
-  const int odd_keys = keys / kStep % 2;
-  const int odd_queries = queries / kStep % 2;
-  for (;;) {
-    int job = 0;
-    if (threadIdx.x % 32 == 0) job = atomicAdd(next, 1);
-    job = __shfl_sync(kWholeWarp, job, 0);
-    if (job >= pairs + odd_keys + odd_queries) return;
-    if (job < key_pairs) {
-      run_keys<T, kSize, 2>(a, head, job * 2 * kStep);
-    } else if (job < pairs) {
-      run_queries<T, kSize, 2>(a, head, (pairs - 1 - job) * 2 * kStep);
-    } else if (job < pairs + odd_keys) {
-      run_keys<T, kSize, 1>(a, head, keys - kStep);
-    } else {
-      run_queries<T, kSize, 1>(a, head, queries - kStep);
-    }
+  constexpr int kQueries = kTiles * kStep;
+  for (int first = warp * kQueries; first < a.queries; first += warps * kQueries) {
+    run_queries<T, kSize>(a, keys, values, first);
   }
 #endif
-}
-
-std::size_t shared_bytes(const AttentionShape& s) {
-  const auto steps = [](std::int64_t tokens) { return (tokens + kStep - 1) / kStep * kStep; };
-  return static_cast<std::size_t>(2 * (steps(s.queries) + steps(s.keys)) * s.size * 2 +
-                                  steps(s.queries) * std::int64_t{sizeof(float2)} + 16);
-}
-
-int attribute(cudaDeviceAttr which) {
-  int device = 0;
-  int value = 0;
-  check(cudaGetDevice(&device), "attention_grad");
-  check(cudaDeviceGetAttribute(&value, which, device), "attention_grad");
-  return value;
 }
 
 template <typename T, int kSize>
 void launch(const Arguments<T>& a, const AttentionShape& s, cudaStream_t stream) {
-  const std::size_t shared = shared_bytes(s);
-  check(
-      cudaFuncSetAttribute(short_grad_kernel<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)),
-      "attention_grad");
-  // Registers are for eight warps, and shared memory for two heads if these are small.
-  constexpr std::size_t kHalf = std::size_t{112} << 10;
-  const std::int64_t tiles =
-      (s.keys + 2 * kStep - 1) / (2 * kStep) + (s.queries + 2 * kStep - 1) / (2 * kStep);
-  const std::int64_t warps = std::min<std::int64_t>(tiles, shared <= kHalf ? 4 : 8);
-  short_grad_kernel<T, kSize>
-      <<<static_cast<unsigned>(s.units()), static_cast<unsigned>(warps) * 32, shared, stream>>>(a);
-  check_launch("attention_grad");
+  constexpr int kMost = 2 * whole_keys(ops::kShortTokens) * Rows<kSize>::kBytes;
+  check(cudaFuncSetAttribute(short_kernel<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             kMost),
+        "attention");
+  const int tiles = (a.queries + kTiles * kStep - 1) / (kTiles * kStep);
+  const int warps = std::min(tiles, kBlockThreads / 32);
+  short_kernel<T, kSize>
+      <<<static_cast<unsigned>(s.units()), static_cast<unsigned>(warps * 32),
+         static_cast<std::size_t>(2 * whole_keys(a.keys) * Rows<kSize>::kBytes), stream>>>(a);
+  check_launch("attention");
 }
 
 template <typename T>
@@ -434,13 +241,8 @@ void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStrea
   const Arguments<T> a{.q = static_cast<const T*>(arrays.q),
                        .k = static_cast<const T*>(arrays.k),
                        .v = static_cast<const T*>(arrays.v),
-                       .y = static_cast<const T*>(arrays.y),
-                       .dy = static_cast<const T*>(arrays.dy),
-                       .log_sums = static_cast<const float*>(arrays.log_sums),
-                       .d_log_sums = static_cast<const float*>(arrays.d_log_sums),
-                       .dq = static_cast<T*>(arrays.dq),
-                       .dk = static_cast<T*>(arrays.dk),
-                       .dv = static_cast<T*>(arrays.dv),
+                       .y = static_cast<T*>(arrays.y),
+                       .log_sums = static_cast<float*>(arrays.log_sums),
                        .at_q = s.q,
                        .at_k = s.k,
                        .at_v = s.v,
@@ -448,7 +250,7 @@ void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStrea
                        .heads = static_cast<int>(s.heads),
                        .queries = static_cast<int>(s.queries),
                        .keys = static_cast<int>(s.keys),
-                       .causal = s.causal,
+                       .ahead = static_cast<int>(s.causal ? s.keys - s.queries : s.keys),
                        .scale = static_cast<float>(s.scale)};
   if (s.size == 64) return launch<T, 64>(a, s, stream);
   launch<T, 32>(a, s, stream);
@@ -456,14 +258,8 @@ void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStrea
 
 }  // namespace
 
-bool short_attention_grad_fits(const AttentionShape& s) {
-  return attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
-         shared_bytes(s) <=
-             static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-}
-
-void short_attention_grad(const AttentionShape& s, DType dtype, const AttentionArrays& arrays,
-                          cudaStream_t stream) {
+void short_attention(const AttentionShape& s, DType dtype, const AttentionArrays& arrays,
+                     cudaStream_t stream) {
   if (s.units() == 0) return;
   if (dtype == DType::f16) return launch_as<__half>(s, arrays, stream);
   launch_as<__nv_bfloat16>(s, arrays, stream);
