@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,27 +9,49 @@
 #include "data/node.h"
 #include "data/prefetch.h"
 #include "data/simple_stage.h"
+#include "data/staging_ring.h"
 
 namespace plimsoll::data {
 namespace {
+
+/// Elements on their way to a device at once; more would only wait for the same copy engine.
+constexpr int kMostOnTheWay = 4;
 
 /// Copies each element's numbers to a device. One at a time: what does not fit there stays in the
 /// inbox.
 class TransferStage final : public OneInputStage {
  public:
-  TransferStage(StagePtr input, const Engine& engine, Device device, const std::string& title)
+  TransferStage(StagePtr input, const Engine& engine, Device device, int count,
+                const std::string& title)
       : OneInputStage(std::move(input)),
         device_(std::move(device)),
         options_(engine.tensor_options(Tag::prefetch, title)) {
     options_.account = device_.budget().account(Tag::prefetch, title);
+    if (device_.kind() == DeviceKind::cpu) return;
+    const int slots = count == kAutotune ? 2 : std::clamp(count, 1, kMostOnTheWay);
+    ring_.emplace(engine, device_, static_cast<std::size_t>(slots), title, options_);
   }
+
+  void start(std::uint64_t epoch) override {
+    OneInputStage::start(epoch);
+    let_go();
+  }
+  void restore(const State& state) override {
+    OneInputStage::restore(state);
+    let_go();
+    // An idle pipeline holds nothing there either.
+    if (ring_) device_.arena().trim();
+  }
+  Bytes relieve() override { return let_go(); }
+  bool can_relieve() const override { return ring_.has_value(); }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t /*max*/) override {
     inbox_.forget(inbox_.taken());
     const Pull filled = inbox_.fill(1);
+    if (filled == Pull::end) let_go();
     if (filled != Pull::ready) return filled;
-    out.push_back(transferred(inbox_.front()));
+    out.push_back(ring_ ? ring_->send(inbox_.front()) : transferred(inbox_.front()));
     inbox_.front().clear();
     inbox_.pop();
     return Pull::ready;
@@ -45,8 +68,11 @@ class TransferStage final : public OneInputStage {
     return result;
   }
 
+  Bytes let_go() { return ring_ ? ring_->release() : 0; }
+
   const Device device_;
   TensorOptions options_;
+  std::optional<StagingRing> ring_;
 };
 
 class PrefetchToNode final : public Node {
@@ -58,15 +84,19 @@ class PrefetchToNode final : public Node {
   StagePtr make(Builder& builder) const override {
     require_room();
     const auto transfer = [&](StagePtr input, const Engine& engine) {
-      return std::make_unique<TransferStage>(std::move(input), engine, device_, title());
+      return std::make_unique<TransferStage>(std::move(input), engine, device_, count_, title());
     };
     if (!builder.may_run_ahead() || count_ == 0) {
       return transfer(builder.input(*this), builder.engine());
     }
     return make_prefetch(
         builder.engine(),
-        [&](Engine& section) { return transfer(builder.input(*this, section), section); }, count_,
-        false);
+        [&](Engine& section) {
+          auto stage = transfer(builder.input(*this, section), section);
+          if (stage->can_relieve()) section.add_relief(*stage);
+          return stage;
+        },
+        count_, false);
   }
   std::string settings() const override {
     return fmt::format("{}{}", device_.name(),

@@ -83,15 +83,16 @@ void Optimizer::release() {
   }
 }
 
-void Optimizer::begin_step() {
+void Optimizer::begin_step(StreamId stream) {
   if (state_.empty() || state_[kRate].tensor.is_symbolic()) {
     throw InvalidArgument("[Optimizer::begin_step] its state has no data; materialize it first");
   }
   if (rate_changes()) {
-    const std::array value = {static_cast<float>(rate())};
-    state_[kRate].tensor.copy_from(std::span<const float>(value));
-    written_rate_ = value[0];
-    written_to_ = state_[kRate].tensor.raw_data();
+    const auto value = static_cast<float>(rate());
+    Tensor& tensor = state_[kRate].tensor;
+    tensor.device().copy(tensor.raw_mutable_data(), &value, sizeof(value), stream);
+    written_rate_ = value;
+    written_to_ = tensor.raw_data();
   }
   ++host_step_;
 }

@@ -402,6 +402,12 @@ const std::vector<Tensor>& Executor::outputs() const {
   wait();
   return state_->outputs;
 }
+void Executor::copy_output(std::size_t index, void* to) const {
+  const Tensor& output = state_->outputs.at(index);
+  if (output.elements() == 0) return;
+  state_->device.copy(to, output.raw_data(), output.nbytes(), state_->stream);
+}
+
 const Plan& Executor::plan() const { return state_->plan; }
 
 }  // namespace plimsoll::plan

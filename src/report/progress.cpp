@@ -95,7 +95,8 @@ train::Callback progress(const ProgressOptions& options) {
   return {.on_begin = [shown](train::Run& run) { shown->begin(run); },
           .on_step = [shown](train::Run& run) { shown->step(run); },
           .on_epoch = [shown](train::Run& run) { shown->epoch(run); },
-          .on_end = [shown](train::Run&) { shown->end(); }};
+          .on_end = [shown](train::Run&) { shown->end(); },
+          .numbers_only = true};
 }
 
 }  // namespace plimsoll::report

@@ -111,7 +111,14 @@ void FitLoop::use_more() {
 void FitLoop::measure() {
   if (options_.measure_after == 0 || steps_here_ != options_.measure_after || corrected_ > 0)
     return;
-  const StepRunner::Measured found = runner_.measure();
+  if (device().kind() == DeviceKind::cpu) {
+    correct(runner_.measure());
+  } else {
+    time_next_ = true;
+  }
+}
+
+void FitLoop::correct(const StepRunner::Measured& found) {
   corrected_ = found.corrected;
   const double then = found.plan ? found.plan->phases.front().seconds() : found.corrected;
   const bool pays = then < found.corrected * (1 - kLeastGain);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
 
 namespace plimsoll::train {
 namespace {
@@ -58,6 +59,18 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
     validation_.emplace(*validation, input_.device(), named(options.pipeline, "validation"));
     validation_->pause();
   }
+  const bool may_overlap =
+      std::all_of(options.callbacks.begin(), options.callbacks.end(),
+                  [](const Callback& each) { return !each.on_step || each.numbers_only; });
+  if (options.overlap.value_or(device().kind() != DeviceKind::cpu)) {
+    try {
+      sheets_.emplace(device(), input_.budget());
+      runner_.read_late(*sheets_);
+    } catch (const OutOfMemory&) {  // then each step is waited for
+      sheets_.reset();
+    }
+  }
+  overlaps_ = sheets_ && may_overlap;
   if (!options.checkpoints.empty()) {
     checkpoints_.emplace(options.checkpoints, options.checkpoints_kept);
     train_.save();  // refuses a pipeline that cannot be saved before anything is trained
@@ -147,20 +160,42 @@ bool FitLoop::done() const {
          (options_.epochs > 0 && state_.epoch >= options_.epochs);
 }
 
-FitResult FitLoop::run() {
-  begin();
+void FitLoop::train_all() {
   while (!done()) {
+    if (must_settle()) {
+      finish_step();
+      continue;
+    }
     relief_->serve();
     look_at_limit();
     measure();
     const std::optional<data::Element> element = train_.next();
     if (element) {
       train_one(*element);
-      if (state_.in_epoch != batches_) continue;
-    } else if (state_.in_epoch == 0) {
-      throw InvalidArgument("[fit] the dataset has no elements");
+      if (running_ || state_.in_epoch != batches_) continue;
+    } else {
+      settle();
+      if (done()) break;
+      if (state_.in_epoch == 0) throw InvalidArgument("[fit] the dataset has no elements");
     }
     end_epoch();
+  }
+  finish_step();
+}
+
+void FitLoop::finish_step() {
+  if (!running_) return;
+  settle();
+  if (state_.in_epoch == batches_) end_epoch();
+}
+
+FitResult FitLoop::run() {
+  begin();
+  try {
+    train_all();
+  } catch (...) {
+    settle_quietly();
+    throw;
   }
   if (!checkpoints_ && interrupted_ && !options_.stop_checkpoints.empty()) {
     checkpoints_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
@@ -203,29 +238,94 @@ FitResult FitLoop::run() {
 }
 
 void FitLoop::train_one(const data::Element& element) {
-  impl_.optimizer.begin_step();
+  const std::int64_t count = element[0].shape().rank() == 0 ? 0 : element[0].shape().dim(0);
+  const std::int64_t number = state_.step + (running_ ? 1 : 0);
+  const bool timed = time_next_ && count == batch();
+  impl_.optimizer.begin_step(memory_.stream());
+  Submitted next{.count = count, .rate = impl_.optimizer.rate(), .first = steps_here_ == 0};
   const Clock::time_point begin = Clock::now();
-  loss_ = runner_.train(element, static_cast<std::uint64_t>(state_.step));
-  const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-  const std::int64_t count = element[0].tensor().dim(0);
-  // The first step makes its executors as well.
-  if (count == batch() && steps_here_ > 0 && (measured_ == 0 || took < measured_)) measured_ = took;
+  if (overlaps_) {
+    next.timer = memory_.device().make_timer(memory_.stream());
+    next.timer->mark();
+  }
+  next.loss = runner_.train(element, static_cast<std::uint64_t>(number), timed);
+  if (overlaps_) {
+    next.timer->mark();
+  } else {
+    next.loss.wait();
+    next.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  }
   ++steps_here_;
+  std::optional<Submitted> before = std::exchange(running_, std::move(next));
+  if (before) {
+    note(*before);
+    after_step();
+  }
+  if (!overlaps_ || timed) settle();
+  if (timed) {
+    time_next_ = false;
+    correct(runner_.measured());
+  }
+}
+
+bool FitLoop::must_settle() {
+  if (!running_) return false;
+  const std::int64_t step = state_.step + 1;
+  return (options_.steps > 0 && step >= options_.steps) || state_.in_epoch + 1 == batches_ ||
+         (checkpoints_ && options_.checkpoint_steps > 0 && step % options_.checkpoint_steps == 0) ||
+         (options_.stop != nullptr && options_.stop->load()) || relief_->wanted() ||
+         device().budget().limit() != limit_ ||
+         (options_.measure_after > 0 && steps_here_ == options_.measure_after && corrected_ == 0);
+}
+
+void FitLoop::settle() {
+  if (!running_) return;
+  Submitted done = std::move(*running_);
+  running_.reset();
+  note(done);
+  after_step();
+}
+
+void FitLoop::note(Submitted& done) {
+  loss_ = done.loss.wait();
+  rate_ = done.rate;
+  if (done.timer != nullptr) done.seconds = done.timer->seconds().front();
+  // The first step makes its executors as well.
+  if (done.count == batch() && !done.first && (measured_ == 0 || *done.seconds < measured_)) {
+    measured_ = *done.seconds;
+  }
   ++state_.step;
   ++state_.in_epoch;
-  elements_ += count;
+  elements_ += done.count;
   state_.losses.push_back(loss_);
-  state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(count);
-  state_.loss_count += count;
+  state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(done.count);
+  state_.loss_count += done.count;
   log().write("step", {{"step", state_.step},
                        {"loss", static_cast<double>(loss_)},
                        {"used", device().budget().used()}});
+}
+
+void FitLoop::after_step() {
+  in_callback_ = true;
   call(&Callback::on_step);
   gate_.step(state_.step);
+  in_callback_ = false;
   interrupted_ = options_.stop != nullptr && options_.stop->load();
   if (interrupted_) stopped_ = "interrupted";
   const bool due = options_.checkpoint_steps > 0 && state_.step % options_.checkpoint_steps == 0;
   if (checkpoints_ && due) checkpoint(false);
+}
+
+void FitLoop::settle_quietly() noexcept {
+  try {
+    if (!in_callback_) {
+      settle();
+    } else if (running_) {  // who ended the run is not asked again
+      note(*running_);
+    }
+  } catch (...) {  // the first one is what happened
+  }
+  running_.reset();
 }
 
 Metrics FitLoop::validate() {
@@ -236,6 +336,7 @@ Metrics FitLoop::validate() {
   Metrics sums;
   std::int64_t count = 0;
   while (const auto element = validation_->next()) count += runner_.evaluate(*element, sums);
+  runner_.end_evaluation(sums);
   validated_ = true;
   validation_->pause();
   if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");

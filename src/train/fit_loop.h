@@ -28,7 +28,7 @@ class FitLoop final : private Run {
   std::int64_t total_steps() const override;
   std::int64_t epoch_steps() const override { return std::max<std::int64_t>(batches_, 0); }
   float loss() const override { return loss_; }
-  double rate() const override { return impl_.optimizer.rate(); }
+  double rate() const override { return running_ ? rate_ : impl_.optimizer.rate(); }
   std::int64_t batch() const override { return memory_.plan().batch(); }
   std::int64_t elements() const override { return elements_; }
   double seconds() const override;
@@ -38,10 +38,30 @@ class FitLoop final : private Run {
   void stop(const std::string& why) override { stopped_ = why; }
 
   void begin();
+  void train_all();
   void resume();
   void stop_if_without_improvement();
   bool done() const;
   void train_one(const data::Element& element);
+  /// A step that was submitted and whose numbers have not been read.
+  struct Submitted {
+    StepRunner::LateLoss loss;
+    std::int64_t count = 0;              ///< elements
+    double rate = 0;                     ///< of the step after it
+    std::optional<double> seconds = {};  ///< by the host's clock
+    std::unique_ptr<StreamTimer> timer;  ///< by the device's
+    bool first = false;                  ///< of this call
+  };
+  /// True if nothing may run beyond the step that `running_` is.
+  bool must_settle();
+  /// Reads the numbers of the step that runs, if one does, and does all that comes after a step.
+  void settle();
+  /// The same, and the end of the epoch if that was its last.
+  void finish_step();
+  void note(Submitted& done);
+  void after_step();
+  /// An exception is on its way: the step that runs is not lost.
+  void settle_quietly() noexcept;
   void end_epoch();
   Metrics validate();
   bool improves(const std::string& metric, std::optional<double>& best, double least) const;
@@ -58,6 +78,7 @@ class FitLoop final : private Run {
   void adopt(const TrainingPlan& plan, const char* why);
   /// Between steps, once: are the predicted times those of this machine?
   void measure();
+  void correct(const StepRunner::Measured& found);
   std::map<std::string, std::string> identity() const;
   RunLog& log() { return options_.log != nullptr ? *options_.log : no_log_; }
 
@@ -71,6 +92,12 @@ class FitLoop final : private Run {
   std::optional<data::Pipeline> validation_;
   bool validated_ = false;  ///< the validation pipeline has been at its end
   std::int64_t batches_;    ///< of an epoch; below 0 if it is not known
+  std::optional<NumberSheets> sheets_;
+  std::optional<Submitted> running_;  ///< at most one, and only with sheets
+  bool overlaps_ = false;             ///< the next step begins before a step's numbers are read
+  double rate_ = 0;                   ///< of the step after the last one that was read
+  bool in_callback_ = false;          ///< or the leak gate
+  bool time_next_ = false;            ///< the next full step is to be timed
   LeakGate gate_;
   std::optional<RunCheckpoints> checkpoints_;
   RunLog no_log_;

@@ -44,6 +44,11 @@ Bytes LimitRelief::relieve(Bytes wanted) {
   return given_.value_or(0);
 }
 
+bool LimitRelief::wanted() {
+  const std::lock_guard lock(mutex_);
+  return wanted_.has_value();
+}
+
 void LimitRelief::serve() {
   std::unique_lock lock(mutex_);
   if (!wanted_) return;

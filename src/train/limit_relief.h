@@ -36,6 +36,8 @@ class LimitRelief {
 
   /// Between two steps: does what other threads wait for.
   void serve();
+  /// Whether there is such a thing.
+  bool wanted();
 
  private:
   Bytes relieve(Bytes wanted);

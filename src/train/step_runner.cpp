@@ -76,21 +76,49 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
 }
 
 void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step) {
+  submit(x, y, step, false);
+}
+
+void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bool timed) {
   check(x, y);
   Running& now = running(Phase::Kind::train, x.dim(0));
   parts_ = now.phase->parts;
   before_ = 0;
+  LateNumbers numbers;
+  if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_));
   const std::int64_t micro = now.phase->batch / parts_;
   for (std::int64_t part = 0; part < parts_; ++part) {
-    if (part > 0) before_ += static_cast<double>(last_->outputs().front().item<float>());
+    if (part > 0 && sheets_ == nullptr) {
+      before_ += static_cast<double>(last_->outputs().front().item<float>());
+    }
     const std::size_t which = part == 0 ? 0 : part + 1 == parts_ ? now.steps.size() - 1 : 1;
     const std::array feeds = {x.slice(0, part * micro, (part + 1) * micro),
                               y.slice(0, part * micro, (part + 1) * micro)};
-    now.steps[which]->run(feeds, {.seed = trainer_.options.seed,
-                                  .step = step,
-                                  .micro_batch = static_cast<std::uint32_t>(part)});
-    last_ = now.steps[which].get();
+    const ops::RandomKey random{.seed = trainer_.options.seed,
+                                .step = step,
+                                .micro_batch = static_cast<std::uint32_t>(part)};
+    plan::Executor& executor = *now.steps[which];
+    last_ = &executor;
+    if (timed) {
+      add_times(executor, executor.run_timed(feeds, random));
+    } else {
+      executor.run(feeds, random);
+    }
+    if (sheets_ != nullptr) executor.copy_output(0, numbers.at(static_cast<std::size_t>(part)));
   }
+  if (sheets_ != nullptr) numbers.submitted(memory_.device(), memory_.stream());
+  numbers_ = std::move(numbers);
+}
+
+void StepRunner::add_times(const plan::Executor& executor, std::span<const double> seconds) {
+  const plan::Plan& plan = executor.plan();
+  std::vector<double> by_node(plan.graph->nodes().size(), 0);
+  for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+    double& least = by_node[static_cast<std::size_t>(plan.tasks[t].node)];
+    if (least == 0 || seconds[t] < least) least = seconds[t];
+  }
+  trainer_.times.add(*plan.graph, by_node);
+  trainer_.times_of = memory_.device().kind();
 }
 
 std::vector<double> StepRunner::submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step) {
@@ -120,10 +148,27 @@ void StepRunner::wait() const {
   if (last_ != nullptr) last_->wait();
 }
 
-float StepRunner::train(const data::Element& element, std::uint64_t step) {
+StepRunner::LateLoss StepRunner::train(const data::Element& element, std::uint64_t step,
+                                       bool timed) {
   const auto [x, y] = parts_of(element);
-  submit(x, y, step);
-  return loss();
+  submit(x, y, step, timed);
+  LateLoss result;
+  if (sheets_ == nullptr) {
+    result.known_ = loss();
+  } else {
+    result.parts_ = std::move(numbers_);
+  }
+  return result;
+}
+
+float StepRunner::LateLoss::wait() {
+  if (!known_) {
+    const std::span<const float> parts = parts_.wait();
+    double sum = 0;
+    for (const float part : parts) sum += static_cast<double>(part);
+    known_ = static_cast<float>(sum / static_cast<double>(parts.size()));
+  }
+  return *known_;
 }
 
 std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
@@ -132,11 +177,30 @@ std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
   const std::array feeds = {x, y};
   plan::Executor& executor = *now.steps.front();
   executor.run(feeds, {.seed = trainer_.options.seed});
-  for (std::size_t i = 0; i < now.phase->outputs.size(); ++i) {
-    sums[now.phase->outputs[i]] +=
-        static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(x.dim(0));
+  const std::size_t count = now.phase->outputs.size();
+  if (sheets_ == nullptr) {
+    for (std::size_t i = 0; i < count; ++i) {
+      sums[now.phase->outputs[i]] +=
+          static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(x.dim(0));
+    }
+    return x.dim(0);
   }
+  Evaluated next{&now.phase->outputs, x.dim(0), sheets_->take(count)};
+  for (std::size_t i = 0; i < count; ++i) executor.copy_output(i, next.numbers.at(i));
+  next.numbers.submitted(memory_.device(), memory_.stream());
+  end_evaluation(sums);
+  evaluated_ = std::move(next);
   return x.dim(0);
+}
+
+void StepRunner::end_evaluation(Metrics& sums) {
+  if (!evaluated_) return;
+  const std::span<const float> numbers = evaluated_->numbers.wait();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    sums[(*evaluated_->names)[i]] +=
+        static_cast<double>(numbers[i]) * static_cast<double>(evaluated_->count);
+  }
+  evaluated_.reset();
 }
 
 std::optional<TrainingPlan> StepRunner::replanned(Bytes range) {
@@ -144,10 +208,17 @@ std::optional<TrainingPlan> StepRunner::replanned(Bytes range) {
 }
 
 StepRunner::Measured StepRunner::measure() {
+  for (const auto& step : memory_.plan().phases.front().steps) {
+    trainer_.times.add(*step->graph, memory_.measure(*step));
+  }
+  trainer_.times_of = memory_.device().kind();
+  return measured();
+}
+
+StepRunner::Measured StepRunner::measured() {
   const TrainingPlan& plan = memory_.plan();
   const Phase& phase = plan.phases.front();
   Measured result{.predicted = phase.seconds()};
-  for (const auto& step : phase.steps) trainer_.times.add(*step->graph, memory_.measure(*step));
   if (trainer_.times.empty()) return {.predicted = result.predicted, .corrected = result.predicted};
   for (std::int64_t part = 0; part < phase.parts; ++part) {
     const plan::Plan& step = phase.step(part);
@@ -169,6 +240,7 @@ StepRunner::Measured StepRunner::measure() {
 
 void StepRunner::use(const TrainingPlan& plan) {
   last_ = nullptr;
+  evaluated_.reset();
   running_.clear();
   phases_.clear();
   memory_.replan(plan);

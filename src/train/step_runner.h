@@ -3,10 +3,13 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "train/late_numbers.h"
 #include "train/plan_search.h"
 #include "train/trainer_impl.h"
 
@@ -18,9 +21,24 @@ class StepRunner {
  public:
   StepRunner(Trainer::Impl& trainer, TrainingMemory& memory);
 
-  /// One step; the loss is the mean over the batch. Throws InvalidArgument for a batch that is not
-  /// as the model wants it.
-  float train(const data::Element& element, std::uint64_t step);
+  /// From now on numbers of steps are copied to such sheets behind them, and nobody waits between
+  /// the parts of a batch. They outlive this.
+  void read_late(NumberSheets& sheets) { sheets_ = &sheets; }
+
+  /// The loss of a step that may still run: the mean over the batch.
+  class LateLoss {
+   public:
+    float wait();
+
+   private:
+    friend class StepRunner;
+    std::optional<float> known_;
+    LateNumbers parts_;
+  };
+  /// One step of a fit. With `timed`, what its tasks take is measured while it runs, and plans are
+  /// made with that from then on; measured() says more. Throws InvalidArgument for a batch that is
+  /// not as the model wants it.
+  LateLoss train(const data::Element& element, std::uint64_t step, bool timed = false);
   /// Makes sure that a batch like this can be run: throws what submit() would.
   void ready(const Tensor& x, const Tensor& y);
   /// The same in two halves: on a GPU, submit() returns while the step runs, and loss() waits.
@@ -32,8 +50,11 @@ class StepRunner {
   std::vector<double> submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step);
   /// Until no step is running.
   void wait() const;
-  /// Adds the outputs of an evaluation, times the batch's size, to `sums`. Returns that size.
+  /// Adds the outputs of an evaluation, times the batch's size, to `sums`; with read_late(), those
+  /// of the one before. Returns the batch's size.
   std::int64_t evaluate(const data::Element& element, Metrics& sums);
+  /// Adds what is still to come.
+  void end_evaluation(Metrics& sums);
 
   /// Whether a new plan with this range is at hand, and the plan.
   std::optional<TrainingPlan> replanned(Bytes range);
@@ -46,8 +67,10 @@ class StepRunner {
     /// Made with those times; nullopt if there is none in this range.
     std::optional<TrainingPlan> plan;
   };
-  /// Between steps. From then on, plans are made with what was measured.
+  /// Between steps, on the CPU. From then on, plans are made with what was measured.
   Measured measure();
+  /// What follows from a step that was timed.
+  Measured measured();
 
  private:
   struct Running {
@@ -57,6 +80,15 @@ class StepRunner {
   Running& running(Phase::Kind kind, std::int64_t batch);
   std::pair<Tensor, Tensor> parts_of(const data::Element& element) const;
   void check(const Tensor& x, const Tensor& y) const;
+  void submit(const Tensor& x, const Tensor& y, std::uint64_t step, bool timed);
+  void add_times(const plan::Executor& executor, std::span<const double> seconds);
+
+  /// Numbers of a validation step.
+  struct Evaluated {
+    const std::vector<std::string>* names = nullptr;
+    std::int64_t count = 0;
+    LateNumbers numbers;
+  };
 
   Trainer::Impl& trainer_;
   TrainingMemory& memory_;
@@ -66,6 +98,9 @@ class StepRunner {
   const plan::Executor* last_ = nullptr;  ///< of the last training step
   double before_ = 0;                     ///< losses of its earlier parts
   std::int64_t parts_ = 1;
+  NumberSheets* sheets_ = nullptr;
+  LateNumbers numbers_;  ///< of the last training step, with sheets
+  std::optional<Evaluated> evaluated_;
 };
 
 /// Sums over elements as means.

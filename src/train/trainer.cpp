@@ -143,7 +143,7 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
   all.device.page_size = 1;  // pages are counted for all blocks together
   all.keep = options.keep;
   all.recompute = options.recompute;
-  if (!times.empty() && device.kind == DeviceKind::cpu) all.node_seconds = times.of(graph);
+  if (!times.empty() && device.kind == times_of) all.node_seconds = times.of(graph);
   return all;
 }
 

@@ -37,10 +37,11 @@ class Trainer::Impl {
   optim::Optimizer optimizer;
   TrainerOptions options;
   std::optional<LossScale> loss_scale;
-  std::vector<optim::State> average;    ///< empty: none
-  std::vector<optim::State> gradients;  ///< sums over micro-batches, used if a plan splits
-  plan::OpTimes times;                  ///< measured while it ran
-  double copy_rate = 0;                 ///< of copies to and from the host, as measured; 0: not yet
+  std::vector<optim::State> average;      ///< empty: none
+  std::vector<optim::State> gradients;    ///< sums over micro-batches, used if a plan splits
+  plan::OpTimes times;                    ///< measured while it ran,
+  DeviceKind times_of = DeviceKind::cpu;  ///< on that kind of device
+  double copy_rate = 0;  ///< of copies to and from the host, as measured; 0: not yet
   std::unique_ptr<TrainingMemory> memory;
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`
   std::optional<float> last_loss;       ///< of a stepper that has gone

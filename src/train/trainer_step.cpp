@@ -13,15 +13,13 @@ StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const Tensor& inpu
     stepper = std::make_unique<StepRunner>(*this, taken);
   }
   stepper->ready(input, target);  // before anything is counted
-  // The rate lies where a step that still runs may read it.
-  if (optimizer.rate_changes()) stepper->wait();
   return *stepper;
 }
 
 void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& target) {
   StepRunner& runner = impl_->stepping(plan, input, target);
   const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
-  impl_->optimizer.begin_step();
+  impl_->optimizer.begin_step(impl_->memory->stream());
   runner.submit(input, target, number);
 }
 
@@ -29,7 +27,7 @@ std::vector<double> Trainer::step_timed(const TrainingPlan& plan, const Tensor& 
                                         const Tensor& target) {
   StepRunner& runner = impl_->stepping(plan, input, target);
   const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
-  impl_->optimizer.begin_step();
+  impl_->optimizer.begin_step(impl_->memory->stream());
   return runner.submit_timed(input, target, number);
 }
 

@@ -24,6 +24,8 @@ class TrainingMemory {
   const TrainingPlan& plan() const { return plan_; }
   /// The session's.
   const Device& device() const { return session_.device(); }
+  /// Steps run on it, one after the other.
+  StreamId stream() const { return stream_; }
   /// The one it lies on.
   const Device& parent() const { return parent_; }
   ArenaStats stats() const { return session_.arena().stats(); }

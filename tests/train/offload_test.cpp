@@ -80,7 +80,7 @@ TEST_F(OffloadedTraining, IsSavedAndResumedWhereverItsStateIs) {
   const auto expected = fit(plain, ample, {.epochs = 4});
   plain.release();
   const train::PlanRequest request{
-      .batch = 512, .budget = least(512) - KiB(256), .offload = MiB(24), .host = host_};
+      .batch = 512, .budget = least(512) - least(512) / 6, .offload = MiB(24), .host = host_};
   {
     train::Trainer trainer = make();
     const auto plan = trainer.plan(request, device_);

@@ -101,8 +101,9 @@ class Optimizer {
   double rate() const { return schedule_.at(host_step_); }
 
   /// Writes the learning rate of the next step for apply() to read, unless it is there already, and
-  /// counts the step.
-  void begin_step();
+  /// counts the step. It is written in the order of `stream`, on which steps run: one that is
+  /// running reads its own.
+  void begin_step(StreamId stream = kHostStream);
   /// Whether begin_step() would write.
   bool rate_changes() const;
 

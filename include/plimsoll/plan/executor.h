@@ -62,6 +62,9 @@ class Executor {
   /// The graph's outputs as the last step left them, which it waits for; the next one overwrites
   /// them.
   const std::vector<Tensor>& outputs() const;
+  /// Copies output `index` of the last step to the host's memory `to`, in the order of the steps'
+  /// stream; whoever reads it waits for a fence of that.
+  void copy_output(std::size_t index, void* to) const;
   const Plan& plan() const;
 
  private:

@@ -51,6 +51,10 @@ struct Callback {
   std::function<void(Run& run)> on_step = nullptr;   ///< after each
   std::function<void(Run& run)> on_epoch = nullptr;  ///< after its validation
   std::function<void(Run& run)> on_end = nullptr;    ///< not after an exception
+  /// on_step reads the run's numbers and leaves its trainer and the device's limit alone. On a GPU
+  /// it is then called while the next step runs already, which a stop() comes too late for: that
+  /// step is finished and counts.
+  bool numbers_only = false;
 };
 
 }  // namespace plimsoll::train

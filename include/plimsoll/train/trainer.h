@@ -98,6 +98,10 @@ struct FitOptions {
   /// Where input pipelines run if the device is not the host.
   std::optional<Device> host = std::nullopt;
   RunLog* log = nullptr;
+  /// Read the numbers of a step while the next one runs, where the callbacks allow it (see
+  /// Callback::numbers_only). They are the same for the same steps either way. Nothing said: on a
+  /// GPU, not on the CPU.
+  std::optional<bool> overlap = std::nullopt;
   /// Set by another thread or a signal handler: the step is finished, a checkpoint written.
   const std::atomic<bool>* stop = nullptr;
   /// The folder for that checkpoint if `checkpoints` is empty; empty: none is written then.

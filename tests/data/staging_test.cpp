@@ -1,0 +1,207 @@
+// Elements on their way to a device that does nothing before somebody waits for it.
+
+#include <gmock/gmock.h>
+
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "data/pipeline_support.h"
+#include "device/device_state.h"
+#include "device/lazy_backend.h"
+
+namespace plimsoll::data::testing {
+namespace {
+
+constexpr std::int64_t kRow = 1024;
+constexpr Bytes kBatch = kRow * sizeof(std::int64_t);
+
+Dataset batches(std::int64_t count) { return Dataset::range(kRow * count).batch(kRow); }
+
+Bytes held(const Device& device, Tag tag) {
+  Bytes bytes = 0;
+  for (const Holder& holder : device.budget().ledger().holders()) {
+    if (holder.tag == tag) bytes += holder.bytes;
+  }
+  return bytes;
+}
+
+class StagingTest : public ::testing::Test {
+ protected:
+  static Device open(const std::shared_ptr<LazyBackend>& backend, Bytes limit = MiB(16)) {
+    return Device::State::open(backend, {.limit = limit});
+  }
+  static void expect_batch(const Element& element, std::int64_t index) {
+    const auto values = element.at(0).tensor().to_vector<std::int64_t>();
+    ASSERT_EQ(values.size(), static_cast<std::size_t>(kRow));
+    EXPECT_EQ(values.front(), index * kRow);
+    EXPECT_EQ(values.back(), (index + 1) * kRow - 1);
+  }
+
+  const std::shared_ptr<LazyBackend> lazy_ = std::make_shared<LazyBackend>(GiB(1));
+  const Device device_ = open(lazy_);
+  const Device host_ = host();
+};
+
+TEST_F(StagingTest, NobodyWaitsBeforeTheRingIsFull) {
+  Pipeline pipeline(batches(20).prefetch_to(device_, 3), host_);
+  std::vector<Element> kept;
+  for (int i = 0; i < 3; ++i) kept.push_back(*pipeline.next());
+  pipeline.save();  // whoever ran ahead has let go
+  EXPECT_LE(lazy_->host_waits(), 3) << "for those after the third";
+  EXPECT_EQ(held(host_, Tag::staging), 3 * kBatch);
+  expect_batch(kept[1], 1);
+  expect_batch(kept[0], 0);
+}
+
+TEST_F(StagingTest, OneBufferIsUsedAgainAndAgain) {
+  Pipeline pipeline(batches(20).prefetch_to(device_, 0), host_);
+  std::vector<Element> kept;
+  for (int i = 0; i < 20; ++i) {
+    kept.push_back(*pipeline.next());
+    EXPECT_EQ(lazy_->host_waits(), i) << "for the copy before, and for no other";
+    EXPECT_EQ(held(host_, Tag::staging), kBatch);
+  }
+  for (int i = 19; i >= 0; --i) expect_batch(kept[static_cast<std::size_t>(i)], i);
+}
+
+TEST_F(StagingTest, BuffersAreNotWrittenWhileTheyAreRead) {
+  for (const int count : {0, 1, 2, 4, kAutotune}) {
+    Pipeline pipeline(batches(30).prefetch_to(device_, count), host_);
+    std::vector<Element> kept;
+    while (auto element = pipeline.next()) kept.push_back(std::move(*element));
+    ASSERT_EQ(kept.size(), 30U);
+    for (int i = 29; i >= 0; --i) expect_batch(kept[static_cast<std::size_t>(i)], i);
+  }
+}
+
+TEST_F(StagingTest, AReadersStreamWaitsOnTheDevice) {
+  const StreamId reader = device_.make_stream();
+  Pipeline pipeline(batches(30).prefetch_to(device_, 2), host_);
+  std::vector<std::vector<std::int64_t>> seen;
+  seen.reserve(30);
+  while (const auto element = pipeline.next()) {
+    const Tensor tensor = element->at(0).tensor();
+    seen.emplace_back(static_cast<std::size_t>(kRow), -1);
+    device_.copy(seen.back().data(), tensor.raw_data_on(reader), tensor.nbytes(), reader);
+    // The element goes; what the reader has not read yet must not be given to the next one.
+  }
+  EXPECT_EQ(seen.front().front(), -1) << "nothing has run yet";
+  device_.synchronize(reader);
+  ASSERT_EQ(seen.size(), 30U);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].front(), static_cast<std::int64_t>(i) * kRow);
+    EXPECT_EQ(seen[i].back(), static_cast<std::int64_t>(i + 1) * kRow - 1);
+  }
+}
+
+TEST_F(StagingTest, ATightDeviceWaitsForItsReaders) {
+  const Device small = open(lazy_, KiB(256));
+  const StreamId reader = small.make_stream();
+  Pipeline pipeline(batches(200).prefetch_to(small, 2), host_);
+  std::vector<std::vector<std::int64_t>> seen;
+  seen.reserve(200);
+  while (const auto element = pipeline.next()) {
+    const Tensor tensor = element->at(0).tensor();
+    seen.emplace_back(static_cast<std::size_t>(kRow), -1);
+    small.copy(seen.back().data(), tensor.raw_data_on(reader), tensor.nbytes(), reader);
+  }
+  small.synchronize(reader);
+  ASSERT_EQ(seen.size(), 200U);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].front(), static_cast<std::int64_t>(i) * kRow);
+  }
+}
+
+TEST_F(StagingTest, EverythingGoesBack) {
+  const Bytes used = host_.budget().used();
+  {
+    Pipeline pipeline(batches(10).prefetch_to(device_, 2), host_);
+    pipeline.next();
+    pipeline.next();
+    EXPECT_EQ(held(host_, Tag::staging), 2 * kBatch);
+    pipeline.pause();
+    EXPECT_EQ(held(host_, Tag::staging), 0U);
+    EXPECT_EQ(held(device_, Tag::prefetch), 0U);
+    EXPECT_EQ(held(device_, Tag::user), 0U);
+    EXPECT_EQ(device_.arena().stats().mapped, 0U);
+    const auto element = pipeline.next();
+    ASSERT_TRUE(element);
+    expect_batch(*element, 2);
+    while (pipeline.next()) {
+    }
+    EXPECT_EQ(held(host_, Tag::staging), 0U) << "at the end of the stream";
+    pipeline.rewind();
+    pipeline.next();
+    EXPECT_GT(held(host_, Tag::staging), 0U);
+  }
+  EXPECT_EQ(held(host_, Tag::staging), 0U);
+  EXPECT_EQ(held(device_, Tag::prefetch), 0U);
+  host_.arena().trim();
+  EXPECT_EQ(host_.budget().used(), used);
+}
+
+TEST_F(StagingTest, ElementsThatGrowGetLargerBuffers) {
+  const auto growing = [](std::int64_t rows) {
+    return Dataset::range(8 * rows * kRow).batch(rows * kRow);
+  };
+  Pipeline pipeline(growing(1).concatenate(growing(3)).concatenate(growing(2)).prefetch_to(device_),
+                    host_);
+  std::vector<Element> kept;
+  while (auto element = pipeline.next()) kept.push_back(std::move(*element));
+  ASSERT_EQ(kept.size(), 24U);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto values = kept[i].at(0).tensor().to_vector<std::int64_t>();
+    EXPECT_EQ(values.front(), static_cast<std::int64_t>((i % 8) * values.size()));
+    EXPECT_EQ(values.back(), static_cast<std::int64_t>((i % 8 + 1) * values.size() - 1));
+  }
+}
+
+TEST_F(StagingTest, ASmallHostBudgetDoesWithoutBuffers) {
+  for (const Bytes limit : {KiB(320), KiB(448), KiB(1024)}) {
+    const Device small = Device::open("cpu:0", {.limit = limit, .page_size = KiB(4)});
+    Pipeline pipeline(batches(40).prefetch_to(device_, 2), small);
+    int index = 0;
+    while (const auto element = pipeline.next()) {
+      expect_batch(*element, index++);
+      EXPECT_LE(small.budget().used(), limit);
+    }
+    EXPECT_EQ(index, 40);
+  }
+}
+
+TEST_F(StagingTest, AnElementThatFindsNoRoomStaysAtTheHead) {
+  const Device small = open(lazy_, KiB(128));
+  for (const int count : {0, 2}) {
+    Pipeline pipeline(batches(40).prefetch_to(small, count), host_);
+    std::vector<Element> kept;
+    int refused = 0;
+    for (int expected = 0; expected < 40;) {
+      try {
+        const auto element = pipeline.next();
+        ASSERT_TRUE(element);
+        expect_batch(*element, expected++);
+        kept.push_back(*element);
+      } catch (const OutOfMemory&) {
+        ASSERT_FALSE(kept.empty());
+        ++refused;
+        kept.clear();
+      }
+    }
+    EXPECT_FALSE(pipeline.next());
+    EXPECT_GE(refused, 2);
+  }
+}
+
+TEST_F(StagingTest, SavesAndRestores) {
+  const auto dataset = batches(30).shuffle({.elements = 7}).prefetch_to(device_, 3);
+  const auto expected = run(batches(30).shuffle({.elements = 7}), {.seed = 2});
+  for (const std::size_t stop : {0U, 1U, 17U, 30U}) {
+    Pipeline first(dataset, host_, {.seed = 2});
+    EXPECT_EQ(rest_of(first, stop).size(), stop);
+    Pipeline second(dataset, host_, {.seed = 2});
+    second.restore(first.save());
+    EXPECT_EQ(rest_of(second).size(), expected.size() - stop);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::data::testing
