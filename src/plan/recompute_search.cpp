@@ -10,10 +10,12 @@ namespace {
 constexpr Bytes kNever = std::numeric_limits<Bytes>::max();
 constexpr int kMostSegments = 64;
 constexpr int kDescents = 8;
+/// With copies to weigh, a search takes several times as long.
+constexpr int kDescentsWithHost = 1;
 /// Tasks that one polish simulates at most.
 constexpr std::size_t kPolishTasks = 1'000'000;
 /// Smaller values are not worth a copy.
-constexpr Bytes kLeastMoved = KiB(256);
+constexpr Bytes kLeastMoved = KiB(32);
 
 bool better(const Choice& a, const Choice& b, Bytes target) {
   const bool a_fits = a.peak <= target;
@@ -124,7 +126,7 @@ Choice RecomputeSearch::greedy(Choice from, Bytes target) {
     std::sort(copies.begin(), copies.end(), cheaper);
     // The cheapest few by estimate, judged by what they really do.
     drops.resize(std::min<std::size_t>(drops.size(), 6));
-    copies.resize(std::min<std::size_t>(copies.size(), 3));
+    copies.resize(std::min<std::size_t>(copies.size(), 2));
     drops.insert(drops.end(), copies.begin(), copies.end());
     Choice step;
     double step_price = std::numeric_limits<double>::max();
@@ -318,7 +320,8 @@ Choice RecomputeSearch::smallest() {
     if (better(choice, best, 0)) best = std::move(choice);
   }
   // Other targets lead elsewhere: as long as a lower one is met, there is less.
-  for (int step = 0; step < kDescents; ++step) {
+  const int descents = model_.host_room == 0 ? kDescents : kDescentsWithHost;
+  for (int step = 0; step < descents; ++step) {
     Choice choice = solve(best.peak - best.peak / 128 - 1);
     if (choice.peak >= best.peak) break;
     best = std::move(choice);

@@ -35,7 +35,7 @@ DType arithmetic_dtype(const std::vector<TensorType>& types) {
 /// A copy takes so long whatever its size.
 constexpr double kCopyLatency = 10e-6;
 /// Smaller state stays on the device.
-constexpr Bytes kLeastMoved = KiB(64);
+constexpr Bytes kLeastMoved = KiB(16);
 
 struct Expense {
   double seconds = 0;
@@ -75,13 +75,19 @@ std::vector<bool> away_values(const Graph& graph, const std::vector<std::string>
   for (const ValueId v : movable_state(graph)) {
     away[static_cast<std::size_t>(v)] = wanted.count(graph.value(v).name) != 0;
   }
-  for (std::size_t v = 0; v < away.size(); ++v) {
-    const Value& value = graph.values()[v];
-    if (away[v] || value.role == Role::computed || wanted.count(value.name) == 0) continue;
-    throw InvalidArgument(
-        fmt::format("[plan] {} cannot be in the host's memory between steps: only an optimizer's "
-                    "state can, which one node reads and writes, from {} on",
-                    value.name, format_bytes(kLeastMoved)));
+  // The parts of a batch that do not update know of the state, and leave it alone.
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId v : node.inputs) {
+      const Value& value = graph.value(graph.value(v).memory);
+      if (value.role == Role::computed || wanted.count(value.name) == 0 ||
+          away[static_cast<std::size_t>(graph.value(v).memory)]) {
+        continue;
+      }
+      throw InvalidArgument(
+          fmt::format("[plan] {} cannot be in the host's memory between steps: only an optimizer's "
+                      "state can, which one node reads and writes, from {} on",
+                      value.name, format_bytes(kLeastMoved)));
+    }
   }
   return away;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace plimsoll::plan {
 namespace {
@@ -121,20 +122,25 @@ class TransferPlan {
   /// Tasks and both queues by the clock.
   void simulate() {
     std::vector<double> done(schedule_.transfers.size(), 0);
-    std::vector<std::vector<int>> needed(static_cast<std::size_t>(count_) + 1);
-    for (std::size_t i = 0; i < schedule_.transfers.size(); ++i) {
-      needed[static_cast<std::size_t>(schedule_.transfers[i].needed)].push_back(
-          static_cast<int>(i));
-    }
+    // Those to the host before those from it, as they are waited for.
+    std::vector<std::size_t> needed(schedule_.transfers.size());
+    std::iota(needed.begin(), needed.end(), std::size_t{0});
+    std::sort(needed.begin(), needed.end(), [&](std::size_t a, std::size_t b) {
+      const Transfer& x = schedule_.transfers[a];
+      const Transfer& y = schedule_.transfers[b];
+      return x.needed != y.needed ? x.needed < y.needed : x.out > y.out;
+    });
+    std::size_t next_needed = 0;
     double clock = 0;
     double waits = 0;
     double out_free = 0;
     double in_free = 0;
     std::size_t next = 0;
     const auto wait = [&](int t, bool out) {
-      for (const int i : needed[static_cast<std::size_t>(t)]) {
-        const auto at = static_cast<std::size_t>(i);
-        if (schedule_.transfers[at].out != out || done[at] <= clock) continue;
+      for (; next_needed < needed.size(); ++next_needed) {
+        const std::size_t at = needed[next_needed];
+        if (schedule_.transfers[at].needed != t || schedule_.transfers[at].out != out) return;
+        if (done[at] <= clock) continue;
         waits += done[at] - clock;
         clock = done[at];
       }

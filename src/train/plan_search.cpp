@@ -15,7 +15,7 @@ constexpr Bytes kAlignment = 256;
 constexpr Bytes kInputUnit = KiB(64);
 /// Shares of the optimizer's state that are tried in the host's memory, and by how much a step must
 /// be slower than one with room for everything for that.
-constexpr std::array kShares = {0.25, 0.5, 0.75, 1.0};
+constexpr std::array kShares = {1.0, 0.5, 0.25, 0.75};
 constexpr double kWorthMoving = 0.01;
 
 StepPart part_of(std::size_t index, std::int64_t parts, std::size_t steps) {
@@ -203,6 +203,8 @@ std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
     if (away_bytes_ == last) continue;
     last = away_bytes_;
     std::optional<TrainingPlan> plan = lay_out(parts);
+    // Nothing saves more than all of it, unless it takes the room from the activations.
+    if (!plan && !best && away_bytes_ <= request_.offload / 2) return std::nullopt;
     if (plan && (!best || seconds(*plan) < seconds(*best))) best = std::move(plan);
   }
   return best;

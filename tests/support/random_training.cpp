@@ -123,24 +123,39 @@ data::Dataset RandomTraining::data(std::int64_t count) const {
 namespace {
 
 /// Throws BudgetTooSmall before anything is trained, or trains and checks what was promised.
-void run_within(const RandomTraining& config, Bytes budget) {
+void run_within(const RandomTraining& config, Bytes budget, Bytes offload) {
   const Device device = Device::open("cpu:0", {.limit = budget});
   train::Trainer trainer = config.trainer();
-  const auto plan = trainer.plan({.batch = config.batch, .validation_batch = config.batch}, device);
+  train::PlanRequest request{.batch = config.batch, .validation_batch = config.batch};
+  if (offload != 0) {
+    request.offload = offload;
+    request.host = Device::open("cpu:0", {.limit = offload + MiB(8)});
+  }
+  const auto plan = trainer.plan(request, device);
   EXPECT_LE(plan.total(), budget) << config.text;
   const data::Dataset data = config.data(config.batch * kSteps).batch(config.batch);
   const auto result = trainer.fit(plan, data, data, {.epochs = 1});
   EXPECT_EQ(result.steps, kSteps) << config.text;
   EXPECT_EQ(result.planned_peak, result.measured_peak) << config.text;
   EXPECT_LE(result.charged_peak, budget) << config.text;
+  if (offload == 0) return;
+  EXPECT_LE(plan.pinned(), offload) << config.text;
+  train::Trainer free = config.trainer();
+  const Device ample = Device::open("cpu:0");
+  const auto roomy =
+      free.plan({.batch = config.batch, .validation_batch = config.batch, .budget = GiB(1)}, ample);
+  if (roomy.parts() != plan.parts()) return;
+  const auto expected = free.fit(roomy, data, data, {.epochs = 1});
+  EXPECT_EQ(result.losses, expected.losses) << config.text;
+  EXPECT_EQ(result.history, expected.history) << config.text;
 }
 
 }  // namespace
 
-bool check_random_training(std::uint64_t seed) {
+bool check_random_training(std::uint64_t seed, Bytes offload) {
   const RandomTraining config(seed);
   try {
-    run_within(config, config.budget);
+    run_within(config, config.budget, offload);
     return true;
   } catch (const BudgetTooSmall& error) {
     const Refusal refusal = parse_refusal(error.what());
@@ -148,7 +163,7 @@ bool check_random_training(std::uint64_t seed) {
     EXPECT_GE(refusal.batch, 0) << config.text << "\n" << error.what();
     EXPECT_LT(refusal.batch, config.batch) << config.text << "\n" << error.what();
     try {
-      run_within(config, refusal.budget);
+      run_within(config, refusal.budget, offload);
     } catch (const std::exception& again) {
       ADD_FAILURE() << config.text << "\n" << error.what() << "\nthen: " << again.what();
     }
@@ -156,7 +171,7 @@ bool check_random_training(std::uint64_t seed) {
       RandomTraining smaller(seed);
       smaller.batch = refusal.batch;
       try {
-        run_within(smaller, config.budget);
+        run_within(smaller, config.budget, offload);
       } catch (const std::exception& again) {
         ADD_FAILURE() << config.text << "\n" << error.what() << "\nthen: " << again.what();
       }

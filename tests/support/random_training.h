@@ -33,8 +33,9 @@ data::Dataset any_data(const nn::Model& model, std::int64_t classes, std::int64_
 
 /// Runs it as it is; or where it is refused checks that the smallest budget it names runs and that
 /// the largest batch it names is planned. Records failures of the test. Returns whether it ran at
-/// once.
-bool check_random_training(std::uint64_t seed);
+/// once. With `offload`, so much of the host's memory may be used, and losses are those of a step
+/// that has room for everything.
+bool check_random_training(std::uint64_t seed, Bytes offload = 0);
 
 /// The smallest budget that a refusal names for a batch of that size, validated in batches of
 /// `validation` (0: not).

@@ -15,6 +15,12 @@ TEST_P(RandomConfigurationsSlow, RunWithinTheirBudgetOrAreRefused) {
   EXPECT_LT(ran, 48);
 }
 
+TEST_P(RandomConfigurationsSlow, AreTheSameToTheBitWithPartsOfThemInTheHostsMemory) {
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    test::check_random_training(GetParam() + 5000 + i, MiB(i % 2 == 0 ? 1 : 16));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomConfigurationsSlow,
                          testing::Range<std::uint64_t>(1000, 1500, 50));
 

@@ -13,5 +13,9 @@ TEST(RandomConfigurations, RunWithinTheirBudgetOrAreRefusedAndNameOneThatRuns) {
   EXPECT_LT(ran, kCount) << "no budget was too small: nothing was refused";
 }
 
+TEST(RandomConfigurations, AreTheSameToTheBitWithPartsOfThemInTheHostsMemory) {
+  for (std::uint64_t seed = 100; seed < 112; ++seed) test::check_random_training(seed, MiB(16));
+}
+
 }  // namespace
 }  // namespace plimsoll
