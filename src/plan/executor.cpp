@@ -20,7 +20,7 @@ using graph::ValueId;
 namespace {
 
 /// Steps whose foreign feeds are kept before the host waits for the first of them.
-constexpr std::size_t kFeedsHeld = 4;
+constexpr std::size_t kFeedsHeld = 3;
 
 }  // namespace
 
