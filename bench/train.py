@@ -19,18 +19,31 @@ def last_json(command):
     return {"error": (done.stderr or done.stdout)[-400:], "code": done.returncode}
 
 
-def ours(build, model, budget=None):
+def ours(build, model, budget=None, offload=None):
     batch, optimizer, classes = WORK[model]
     command = [os.path.join(build, "bench", "bench_train"), "--model", model, "--batch", str(batch),
                "--optimizer", optimizer, "--classes", str(classes)]
     if budget is not None:
         command += ["--budget", str(int(budget))]
+    if offload:
+        command += ["--offload", offload]
     return last_json(command)
 
 
-def torch(model, mode, budget=None):
+def torch_command(model, mode, budget=None):
     work = f"{model}:{WORK[model][0]}:{mode}" + ("" if budget is None else f":{budget}")
-    return last_json([sys.executable, "bench/train_torch.py", work])
+    return [sys.executable, "bench/train_torch.py", work]
+
+
+def torch(model, mode, budget=None):
+    return last_json(torch_command(model, mode, budget))
+
+
+def compile_first(model, budgets):
+    """Fills torch.compile's cache for all budgets at once; what is measured later finds it there."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    for process in [subprocess.Popen(torch_command(model, "warm", b), **quiet) for b in budgets]:
+        process.wait()
 
 
 def row(name, figures):
@@ -62,6 +75,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--models", default="gpt2,vit_b16,resnet50")
     parser.add_argument("--without-torch", action="store_true")
+    parser.add_argument("--offload", help="pinned host memory for our steps, 16GiB say")
     parser.add_argument("--sweep", action="store_true", help="budgets of both, GPT-2 and ViT")
     args = parser.parse_args()
     held = True
@@ -92,18 +106,23 @@ def main():
         if not args.sweep or model == "resnet50":
             continue
         print(f"  budgets of {model}", flush=True)
-        sweep = [torch(model, "compile", b / 10) for b in range(0, 11, 2)]
+        budgets = [b / 10 for b in range(0, 10, 2)]
+        compile_first(model, budgets)
+        sweep = [torch(model, "compile", b) for b in budgets] + [dict(compiled, budget=1.0)]
         sweep = [s for s in sweep if "error" not in s]
         for s in sweep:
             row(f"torch.compile, budget {s['budget']}", s)
         least = min(s["peak_mib"] for s in sweep)
-        for share in (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3):
+        shares = {1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}
+        shares |= {s["peak_mib"] / compiled["peak_mib"] for s in sweep}
+        for share in sorted(shares, reverse=True):
             peak = share * compiled["peak_mib"]
-            figures = ours(args.build, model, budget_for(free, peak))
-            row(f"ours, {share:.1f} of compile's peak", figures)
+            figures = ours(args.build, model, budget_for(free, peak), args.offload)
+            row(f"ours, {share:.3f} of compile's peak", figures)
             if "error" in figures:
+                held = False
                 continue
-            reached = [s["ms"] for s in sweep if s["peak_mib"] <= peak]
+            reached = [s["ms"] for s in sweep if s["peak_mib"] <= peak + 0.5]
             if reached:
                 held &= verdict("  step time / the fastest within that peak",
                                 figures["ms"] / min(reached), 1.0)

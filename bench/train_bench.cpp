@@ -31,6 +31,7 @@ struct Options {
   std::string precision = "bf16";
   std::string optimizer = "adamw";
   std::string budget;
+  std::string offload;
   std::int64_t batch = 16;
   std::int64_t classes = 1000;
   int warm = 5;
@@ -115,7 +116,12 @@ int run(const Options& o) {
   const Tensor x = bench::random_batch(model.input_type(o.batch), o.classes, 1, device);
   const Tensor y = bench::random_batch(model.target_type(o.batch), o.classes, 2, device);
   const auto opened = Clock::now();
-  const train::TrainingPlan plan = trainer.plan({.batch = o.batch}, device);
+  train::PlanRequest request{.batch = o.batch};
+  if (!o.offload.empty()) {
+    request.offload = parse_bytes(o.offload, "--offload");
+    request.host = Device::open("cpu:0");
+  }
+  const train::TrainingPlan plan = trainer.plan(request, device);
   const auto planned = Clock::now();
 
   Watch watch(device);
@@ -148,6 +154,7 @@ int run(const Options& o) {
                                      {"ms_streamed", streamed},
                                      {"planned_ms", plan.phases.front().seconds() * 1e3},
                                      {"peak_mib", mib(plan.planned_peak())},
+                                     {"pinned_mib", mib(plan.pinned())},
                                      {"charged_mib", mib(plan.charged)},
                                      {"budget_peak_mib", mib(device.budget().peak())},
                                      {"runtime_mib", mib(device.runtime())},
@@ -173,6 +180,7 @@ int main(int argc, char** argv) {
   app.add_option("--precision", o.precision)->capture_default_str();
   app.add_option("--optimizer", o.optimizer)->capture_default_str();
   app.add_option("--budget", o.budget, "Everything on the device; all of it if not given");
+  app.add_option("--offload", o.offload, "Pinned host memory that the step may use");
   app.add_option("--batch", o.batch)->capture_default_str();
   app.add_option("--classes", o.classes, "Labels and ids are below it")->capture_default_str();
   app.add_option("--warm", o.warm)->capture_default_str();

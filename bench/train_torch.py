@@ -2,7 +2,7 @@
 
     train_torch.py MODEL:BATCH:MODE[:BUDGET] ...
 
-MODE is eager or compile; BUDGET is torch.compile's activation_memory_budget. A line of JSON each.
+MODE is eager, compile, or warm (compiles and runs twice); BUDGET is torch.compile's activation_memory_budget. A line of JSON each.
 """
 
 import gc
@@ -124,7 +124,9 @@ def measure(name, batch, mode, budget, warm=6, steps=15):
         with torch.autocast("cuda", dtype=torch.bfloat16):
             return forward()
 
-    if mode == "compile":
+    if mode == "warm":
+        warm = steps = 1
+    if mode != "eager":
         import torch._functorch.config as config
 
         config.activation_memory_budget = 1.0 if budget is None else budget

@@ -105,6 +105,18 @@ inline bool fused_attention(const AttentionShape& s, DType dtype) {
          (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
 }
 
+/// A head of at most this many queries and keys is in shared memory as a whole, in steps of 16.
+inline constexpr std::int64_t kShortTokens = 256;
+inline constexpr int kShortStep = 16;
+
+/// Whether our own kernels for few tokens take the shape, on a device that has the shared memory
+/// for them: the gradient's always do, the other where no library is used. They need no workspace.
+inline bool short_attention(const AttentionShape& s, DType dtype) {
+  const auto few = [](std::int64_t tokens) { return tokens > 0 && tokens <= kShortTokens; };
+  return (dtype == DType::f16 || dtype == DType::bf16) && (s.size == 32 || s.size == 64) &&
+         s.size == s.value_size && few(s.queries) && few(s.keys);
+}
+
 /// The library's deterministic gradient works on whole blocks of this many tokens, and reads and
 /// writes past the end of what it is given where that is no multiple of it.
 inline constexpr std::int64_t kFusedGradTokens = 256;
@@ -176,9 +188,10 @@ inline Bytes plain_attention_grad_workspace(const AttentionShape& s, DType dtype
   return static_cast<Bytes>(s.units() * s.queries) * (dtype == DType::f64 ? 8 : 4);
 }
 
+/// Beyond the slot that all kernels may count on.
 inline Bytes attention_grad_workspace(const AttentionShape& s, DType dtype) {
   const Bytes plain = plain_attention_grad_workspace(s, dtype);
-  if (!fused_attention_grad(s, dtype)) return plain;
+  if (short_attention(s, dtype) || !fused_attention_grad(s, dtype)) return plain;
   return std::max(plain, fused_attention_grad_workspace(s, fused_attention_grad_batches(s)));
 }
 

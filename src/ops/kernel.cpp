@@ -1,5 +1,6 @@
 #include <plimsoll/ops/kernel.h>
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,6 +21,17 @@ void KernelTable::add(std::string_view op, Kernel kernel) {
 const Kernel* KernelTable::find(const OpDef& op) const {
   const auto it = kernels_.find(&op);
   return it == kernels_.end() ? nullptr : &it->second;
+}
+
+void KernelTable::add_fused(std::string_view pattern, decltype(FusedKernel::run) run) {
+  const FusedPattern* known = find_fused(pattern);
+  if (known == nullptr) {
+    throw InternalError(fmt::format("[KernelTable] there is no pattern {}", pattern));
+  }
+  if (std::ranges::find(fused_, known, &FusedKernel::pattern) != fused_.end()) {
+    throw InternalError(fmt::format("[KernelTable] two fused kernels for {}", pattern));
+  }
+  fused_.push_back({known, run});
 }
 
 const KernelTable& kernels_of(DeviceKind kind) {

@@ -1,4 +1,9 @@
+#include <algorithm>
 #include <set>
+#include <string>
+#include <tuple>
+
+#include <plimsoll/ops/fused.h>
 
 #include "plan/step_model.h"
 
@@ -33,6 +38,74 @@ std::vector<bool> sinks(const Graph& graph) {
   return sink;
 }
 
+bool is_computed(const Graph& graph, ValueId id) {
+  return graph.value(graph.value(id).memory).role == graph::Role::computed;
+}
+
+/// Whether a device might run the node together with others of its kind.
+bool joins(const Graph& graph, const Node& node, std::string_view pattern) {
+  std::vector<TensorType> in;
+  std::vector<TensorType> out;
+  for (const ValueId v : node.inputs) in.push_back(graph.value(v).type);
+  for (const ValueId v : node.outputs) out.push_back(graph.value(v).type);
+  return ops::find_fused(pattern)->joins({}, {*node.op, node.attributes, in, out});
+}
+
+struct Small {
+  NodeId node = kNone;
+  Bytes bytes = 0;  ///< that must be kept for longer, if it moves
+};
+
+/// Marks those that together cost next to nothing, the smallest first.
+std::vector<bool> cheapest(const Graph& graph, std::vector<Small> nodes) {
+  Bytes all = 0;
+  for (std::size_t v = 0; v < graph.values().size(); ++v) {
+    const graph::Value& value = graph.values()[v];
+    const bool own = value.memory == static_cast<ValueId>(v);
+    if (own && value.role == graph::Role::computed) all += aligned(value.type.bytes());
+  }
+  Bytes left = std::min(MiB(1), all / 256);
+  std::ranges::stable_sort(nodes, {}, &Small::bytes);
+  std::vector<bool> marked(graph.nodes().size(), false);
+  for (const Small& small : nodes) {
+    if (small.bytes > left) break;
+    left -= small.bytes;
+    marked[static_cast<std::size_t>(small.node)] = true;
+  }
+  return marked;
+}
+
+/// Casts of small parameters, which can all come first.
+std::vector<bool> early_casts(const Graph& graph, const std::vector<bool>& sink) {
+  std::vector<Small> casts;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (sink[n] || node.backward || !node.after.empty() || !joins(graph, node, "casts")) continue;
+    if (graph.value(node.inputs[0]).producer != kNone || is_computed(graph, node.inputs[0]) ||
+        graph.value(node.inputs[0]).role == graph::Role::input) {
+      continue;
+    }
+    casts.push_back({static_cast<NodeId>(n), aligned(graph.value(node.outputs[0]).type.bytes())});
+  }
+  return cheapest(graph, std::move(casts));
+}
+
+/// Updates of small parameters that nothing waits for, which can all come last.
+std::vector<bool> late_updates(const Graph& graph, const std::vector<bool>& sink,
+                               const std::vector<std::vector<NodeId>>& next) {
+  std::vector<Small> updates;
+  for (std::size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    if (!sink[n] || !next[n].empty() || !joins(graph, node, "updates")) continue;
+    Bytes bytes = 0;
+    for (const ValueId v : node.inputs) {
+      if (is_computed(graph, v)) bytes += aligned(graph.value(v).type.bytes());
+    }
+    updates.push_back({static_cast<NodeId>(n), bytes});
+  }
+  return cheapest(graph, std::move(updates));
+}
+
 }  // namespace
 
 std::vector<NodeId> base_order(const Graph& graph) {
@@ -50,15 +123,19 @@ std::vector<NodeId> base_order(const Graph& graph) {
       next[static_cast<std::size_t>(b)].push_back(static_cast<NodeId>(n));
     }
   }
+  const std::vector<bool> early = early_casts(graph, sink);
+  const std::vector<bool> late = late_updates(graph, sink, next);
   std::vector<NodeId> order;
   order.reserve(nodes.size());
   std::set<NodeId> ready_sinks;
+  const auto is_ready = [&](std::size_t n) {
+    if (missing[n] == 0 && sink[n] && !late[n]) ready_sinks.insert(static_cast<NodeId>(n));
+  };
   const auto emit = [&](NodeId node) {
     order.push_back(node);
     for (const NodeId n : next[static_cast<std::size_t>(node)]) {
-      if (--missing[static_cast<std::size_t>(n)] == 0 && sink[static_cast<std::size_t>(n)]) {
-        ready_sinks.insert(n);
-      }
+      --missing[static_cast<std::size_t>(n)];
+      is_ready(static_cast<std::size_t>(n));
     }
   };
   const auto drain = [&] {
@@ -68,16 +145,25 @@ std::vector<NodeId> base_order(const Graph& graph) {
       emit(node);
     }
   };
+  for (std::size_t n = 0; n < nodes.size(); ++n) is_ready(n);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (missing[n] == 0 && sink[n]) ready_sinks.insert(static_cast<NodeId>(n));
+    if (early[n]) emit(static_cast<NodeId>(n));
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (sink[n]) continue;
+    if (sink[n] || early[n]) continue;
     drain();
     // As traced is an order that works; sinks are in nobody's way.
     emit(static_cast<NodeId>(n));
   }
   drain();
+  // Like beside like.
+  std::vector<std::tuple<std::string, std::string, NodeId>> last;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!late[n]) continue;
+    last.emplace_back(nodes[n].op->name, nodes[n].attributes.to_string(), static_cast<NodeId>(n));
+  }
+  std::sort(last.begin(), last.end());
+  for (const auto& [op, attributes, node] : last) emit(node);
   return order;
 }
 

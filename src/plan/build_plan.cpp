@@ -52,6 +52,7 @@ Buffers buffers_of(const StepModel& model, const Schedule& schedule) {
 }
 
 Tag tag_of(const StepModel& model, const Root& root) {
+  if (root.state) return Tag::staging;
   if (root.producer < 0) return Tag::input;
   const Graph& graph = *model.graph;
   const Node& producer = graph.node(model.work[static_cast<std::size_t>(root.producer)].node);
@@ -112,6 +113,44 @@ std::string recompute_text(const StepModel& model, const Schedule& schedule) {
   return text;
 }
 
+/// Every value has its place in the host's memory to itself.
+template <typename PlaceOf>
+void add_copies(const StepModel& model, const Schedule& schedule, Plan& plan,
+                const PlaceOf& place_of) {
+  std::map<int, Bytes> homes;  // by root
+  for (const Transfer& transfer : schedule.transfers) {
+    const int r = schedule.instances[static_cast<std::size_t>(transfer.instance)].root;
+    const Root& root = model.roots[static_cast<std::size_t>(r)];
+    PlannedCopy copy{.out = transfer.out,
+                     .place = place_of(root.value, transfer.instance),
+                     .state = root.state,
+                     .begins = transfer.begins,
+                     .needed = transfer.needed};
+    if (!root.state) {
+      const auto [home, added] = homes.emplace(r, plan.host);
+      if (added) plan.host += root.bytes;
+      copy.host_offset = home->second;
+    }
+    plan.copies.push_back(copy);
+  }
+}
+
+/// "offload: 12 activations of 1.2 GiB, 24 states of 300 MiB"
+std::string offload_text(const StepModel& model, const Plan& plan) {
+  int states = 0;
+  int values = 0;
+  for (const PlannedCopy& copy : plan.copies) {
+    if (copy.out) ++(copy.state ? states : values);
+  }
+  std::string text = "offload:";
+  if (values != 0) text += fmt::format(" {} activations of {}", values, format_bytes(plan.host));
+  if (states != 0) {
+    text += fmt::format("{} {} states of {}", values != 0 ? "," : "", states,
+                        format_bytes(model.away_bytes));
+  }
+  return text;
+}
+
 }  // namespace
 
 Bytes output_bytes(const StepModel& model) {
@@ -138,7 +177,9 @@ Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions&
   plan.runtime = options.device.runtime;
   plan.seconds = schedule.seconds;
   plan.again_seconds = schedule.again_seconds;
+  plan.wait_seconds = schedule.wait_seconds;
   plan.kept_seconds = kept_all.seconds;
+  plan.away = model.away_bytes;
 
   const PlacementOptions how{.time_limit = options.placement_time, .alignment = kAlignment};
   Placement placement = place_fast(buffers.list, how);
@@ -187,6 +228,12 @@ Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions&
     int next = task.first_output;
     for (const ValueId v : node.outputs) {
       const int root = root_of(v);
+      if (root >= 0 && model.roots[static_cast<std::size_t>(root)].state) {
+        const auto in = std::find_if(planned.inputs.begin(), planned.inputs.end(),
+                                     [&](const Place& p) { return root_of(p.value) == root; });
+        planned.outputs.push_back({v, false, in->offset});
+        continue;
+      }
       planned.outputs.push_back(place_of(v, root < 0 ? -1 : next));
       if (root >= 0) live[static_cast<std::size_t>(root)] = next++;
     }
@@ -204,11 +251,16 @@ Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions&
     plan.outputs.push_back(place_of(v, instance));
   }
 
+  add_copies(model, schedule, plan, place_of);
   count_at_peak(model, schedule, plan);
   if (schedule.again_seconds > 0) {
     plan.measures.push_back({recompute_text(model, schedule),
                              kept_all.peak > schedule.peak ? kept_all.peak - schedule.peak : 0,
                              schedule.again_seconds});
+  }
+  if (!plan.copies.empty()) {
+    plan.measures.push_back(
+        {offload_text(model, plan), plan.host + plan.away, schedule.wait_seconds});
   }
   return plan;
 }

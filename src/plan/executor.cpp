@@ -1,5 +1,6 @@
 #include <plimsoll/plan/executor.h>
 
+#include <algorithm>
 #include <deque>
 
 #include <fmt/format.h>
@@ -7,6 +8,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/copy_queues.h"
+#include "plan/fused_launches.h"
 #include "plan/range_check.h"
 #include "plan/step_model.h"
 
@@ -41,6 +44,12 @@ struct Executor::State {
     std::vector<Tensor> tensors;
   };
 
+  /// Several launches as one.
+  struct Fused {
+    FusedLaunch tasks;
+    decltype(ops::FusedKernel::run) run;
+  };
+
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
       : plan(p), device(d), stream(o.stream ? *o.stream : d.make_stream()), bind(o.bind) {
     range = given(o.range, plan.range, Tag::activations, "plan");
@@ -63,6 +72,16 @@ struct Executor::State {
   ops::TensorView view(const Place& place) {
     const Value& value = plan.graph->value(place.value);
     if (!place.persistent) return {at(place.offset), value.type};
+    Tensor tensor = bound(value);
+    if (tensor.device() != device) {
+      throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
+                                        tensor.device().name(), device.name()));
+    }
+    return {const_cast<void*>(tensor.raw_data()), value.type};
+  }
+
+  /// The dense tensor that a value's memory is bound to.
+  Tensor bound(const Value& value) const {
     const Value& root = plan.graph->value(value.memory);
     Tensor tensor = bind ? bind(root) : Tensor();
     if (!tensor.defined()) tensor = root.tensor;
@@ -70,15 +89,49 @@ struct Executor::State {
       throw InvalidArgument(fmt::format("[Executor] {} has no data; allocate it first",
                                         value.name.empty() ? "a persistent value" : value.name));
     }
-    if (tensor.device() != device) {
-      throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
-                                        tensor.device().name(), device.name()));
-    }
     if (!tensor.is_contiguous()) {
       throw InvalidArgument(
           fmt::format("[Executor] {} has gaps between its elements; bind a dense one", value.name));
     }
-    return {const_cast<void*>(tensor.raw_data()), value.type};
+    return tensor;
+  }
+
+  void make_copies(const ExecutorOptions& o) {
+    if (plan.copies.empty()) return;
+    if (plan.host != 0 && (o.host == nullptr || o.host->size() < plan.host)) {
+      throw InvalidArgument(fmt::format(
+          "[Executor] the plan puts {} into the host's memory, but {} are given",
+          format_bytes(plan.host), format_bytes(o.host == nullptr ? 0 : o.host->size())));
+    }
+    host = o.host;
+    std::vector<CopyQueues::Copy> all;
+    for (const PlannedCopy& copy : plan.copies) {
+      const Value& value = plan.graph->value(copy.place.value);
+      CopyQueues::Copy made{.out = copy.out,
+                            .device = at(copy.place.offset),
+                            .bytes = value.type.bytes(),
+                            .begins = copy.begins,
+                            .needed = copy.needed};
+      if (copy.state) {
+        Tensor home = bound(value);
+        if (!home.storage()->host_accessible()) {
+          throw InvalidArgument(fmt::format(
+              "[Executor] {} is on {}, but the plan has it in the host's memory between steps",
+              value.name, home.device().name()));
+        }
+        made.host = home.raw_mutable_data();
+      } else {
+        made.host = static_cast<std::byte*>(host->data()) + copy.host_offset;
+      }
+      all.push_back(made);
+    }
+    copies = std::make_unique<CopyQueues>(
+        device, stream, o.to_host ? *o.to_host : device.make_stream(),
+        o.from_host ? *o.from_host : device.make_stream(), std::move(all));
+  }
+
+  void before(std::size_t task) {
+    if (copies != nullptr) copies->before(static_cast<int>(task));
   }
 
   /// Copies what is fed to its place. Memory of the host's arenas is read when a copy is submitted,
@@ -102,21 +155,26 @@ struct Executor::State {
     if (!kept.empty()) feeding.push_back({device.fence(stream), std::move(kept)});
   }
 
+  ops::KernelContext context(const Launch& launch, const ops::RandomKey& random) const {
+    return {.outputs = launch.outputs,
+            .inputs = launch.inputs,
+            .attributes = launch.node->attributes,
+            .state = launch.prepared.get(),
+            .workspace = launch.workspace,
+            .queue = queue,
+            .random = random,
+            .random_at = key};
+  }
+
   void launch(std::size_t task, const ops::RandomKey& random) {
     const Launch& launch = launches[task];
     bool work = launch.node->op->writes != 0;
     for (const ops::TensorView& output : launch.outputs) work = work || output.elements() != 0;
     if (check != nullptr) check->before(task);
+    before(task);
     if (work) {
       const ProfilerRange named(device, launch.node->op->name);
-      launch.kernel->run({.outputs = launch.outputs,
-                          .inputs = launch.inputs,
-                          .attributes = launch.node->attributes,
-                          .state = launch.prepared.get(),
-                          .workspace = launch.workspace,
-                          .queue = queue,
-                          .random = random,
-                          .random_at = key});
+      launch.kernel->run(context(launch, random));
     }
     if (check != nullptr) {
       device.synchronize(stream);
@@ -131,10 +189,51 @@ struct Executor::State {
     }
   }
 
+  void launch(const Fused& group, const ops::RandomKey& random) const {
+    std::vector<const ops::OpDef*> ops;
+    std::vector<ops::KernelContext> calls;
+    for (std::size_t i = 0; i < group.tasks.count; ++i) {
+      const Launch& one = launches[group.tasks.first + i];
+      ops.push_back(one.node->op);
+      calls.push_back(context(one, random));
+    }
+    const ProfilerRange named(device, launches[group.tasks.first].node->op->name);
+    group.run(ops, calls, group.tasks.between);
+  }
+
   /// Gives every task and the copies of the outputs to the device.
   void submit(const ops::RandomKey& random) {
-    for (std::size_t t = 0; t < launches.size(); ++t) launch(t, random);
+    auto group = fused.begin();
+    for (std::size_t t = 0; t < launches.size();) {
+      if (group != fused.end() && group->tasks.first == t) {
+        before(t);
+        launch(*group, random);
+        t += group++->tasks.count;
+      } else {
+        launch(t++, random);
+      }
+    }
+    before(launches.size());
     copy_outputs();
+  }
+
+  void fuse(std::span<const ops::FusedKernel> kernels) {
+    std::vector<const ops::FusedPattern*> patterns;
+    for (const ops::FusedKernel& kernel : kernels) patterns.push_back(kernel.pattern);
+    for (const FusedLaunch& tasks : fused_launches(plan, patterns)) {
+      // A copy that begins or is waited for in between keeps them apart.
+      const auto within = [&](int at) {
+        const auto t = static_cast<std::size_t>(at);
+        return t > tasks.first && t < tasks.first + tasks.count;
+      };
+      if (std::ranges::any_of(plan.copies, [&](const PlannedCopy& copy) {
+            return within(copy.begins) || within(copy.needed);
+          })) {
+        continue;
+      }
+      const auto kernel = std::ranges::find(kernels, tasks.pattern, &ops::FusedKernel::pattern);
+      fused.push_back({tasks, kernel->run});
+    }
   }
 
   Plan plan;
@@ -145,7 +244,10 @@ struct Executor::State {
   std::function<Tensor(const Value&)> bind;
   std::shared_ptr<Storage> range;
   std::shared_ptr<Storage> slot;  ///< workspace that stands apart
+  std::shared_ptr<Storage> host;
+  std::unique_ptr<CopyQueues> copies;  ///< null if there are none
   std::vector<Launch> launches;
+  std::vector<Fused> fused;  ///< by rising task
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
@@ -225,6 +327,8 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     s.outputs.push_back(Tensor::from_storage(options.outputs, type.dtype, type.shape, {}, next));
     next = align_up(next + type.bytes(), kAlignment);
   }
+  s.make_copies(options);
+  if (options.fuse && !options.check) s.fuse(kernels.fused());
   if (options.check) s.check = std::make_unique<RangeCheck>(plan, s.range->data());
 }
 
@@ -287,6 +391,7 @@ std::vector<double> Executor::run_timed(std::span<const Tensor> feeds,
     s.launch(t, random);
     timer->mark();
   }
+  s.before(s.launches.size());
   s.copy_outputs();
   return timer->seconds();
 }

@@ -45,10 +45,14 @@ std::string Plan::to_json() const {
   json["persistent"] = persistent;
   json["workspace"] = workspace;
   json["runtime"] = runtime;
+  json["host"] = host;
+  json["away"] = away;
   json["unconstrained_peak"] = unconstrained_peak;
   json["seconds"] = seconds;
   json["seconds_unconstrained"] = kept_seconds;
+  json["seconds_waiting"] = wait_seconds;
   json["tasks"] = tasks.size();
+  json["copies"] = copies.size();
   for (const auto& [tag, bytes] : at_peak) json["at_peak"][std::string(tag_name(tag))] = bytes;
   json["measures"] = nlohmann::json::array();
   for (const Measure& measure : measures) {

@@ -93,7 +93,9 @@ constexpr int kAttempts = 8;
 struct Planner::State {
   State(std::shared_ptr<const Graph> g, const PlanOptions& o)
       : options(o),
-        model(make_step_model(std::move(g), o.device, o.node_seconds)),
+        model(make_step_model(
+            std::move(g), o.device,
+            {.node_seconds = o.node_seconds, .away = o.away, .host_room = o.host_room})),
         search(model, pinned_roots(model, o)),
         unconstrained_peak(unconstrained(model)),
         lower_bound(largest_task(model)) {}
@@ -118,6 +120,14 @@ struct Planner::State {
   std::optional<Choice> least;
   std::optional<Plan> smallest;
 };
+
+std::vector<std::pair<std::string, Bytes>> movable_state_of(const Graph& graph) {
+  std::vector<std::pair<std::string, Bytes>> all;
+  for (const ValueId v : movable_state(graph)) {
+    all.emplace_back(graph.value(v).name, aligned(graph.value(v).type.bytes()));
+  }
+  return all;
+}
 
 Planner::Planner(std::shared_ptr<const Graph> graph, const PlanOptions& options)
     : state_(std::make_unique<State>(std::move(graph), options)) {}

@@ -31,6 +31,7 @@ class Follower {
       if (!place.persistent) hold(place);
     }
     for (task_ = 0; task_ < static_cast<int>(plan_.tasks.size()); ++task_) {
+      follow_copies();
       const PlannedTask& task = plan_.tasks[static_cast<std::size_t>(task_)];
       for (const Place& place : task.inputs) read(place);
       check_state(task);
@@ -50,6 +51,8 @@ class Follower {
       std::sort(written.begin(), written.end(),
                 [](const Piece& a, const Piece& b) { return a.offset < b.offset; });
     }
+    follow_copies();
+    if (next_copy_ != plan_.copies.size() || !flying_.empty()) fail("leaves a copy undone");
     for (const Place& place : plan_.outputs) read(place);
     for (const auto& [offset, held] : held_) free({offset, held.bytes}, held.last);
     return std::move(use_);
@@ -70,6 +73,74 @@ class Follower {
         what));
   }
 
+  static bool overlap(const Piece& a, const Piece& b) {
+    return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+  }
+
+  /// Nobody may write what a copy reads, or touch what it writes.
+  void check_flying(const Piece& piece, bool writes) const {
+    for (const PlannedCopy* copy : flying_) {
+      if ((writes || !copy->out) && overlap(piece, piece_of(copy->place))) {
+        fail(fmt::format("touches bytes at {} while a copy of value %{} runs", piece.offset,
+                         copy->place.value));
+      }
+    }
+  }
+
+  void begin_copy(const PlannedCopy& copy) {
+    const ValueId memory = graph_.value(copy.place.value).memory;
+    if (copy.out) {
+      read(copy.place);
+    } else {
+      const auto home = homes_.find(copy.host_offset);
+      if (!copy.state && (home == homes_.end() || home->second != memory)) {
+        fail(fmt::format("fetches value %{}, which the host does not have", copy.place.value));
+      }
+      const Piece piece = piece_of(copy.place);
+      check_flying(piece, true);
+      clear(piece);
+      if (static_cast<std::size_t>(task_) < plan_.tasks.size()) {
+        use_.written[static_cast<std::size_t>(task_)].push_back(piece);
+      }
+    }
+    flying_.push_back(&copy);
+  }
+
+  /// Waits for what this task needs of one direction.
+  void end_copies(bool out) {
+    std::vector<const PlannedCopy*> left;
+    std::vector<const PlannedCopy*> done;
+    for (const PlannedCopy* copy : flying_) {
+      (copy->out == out && copy->needed <= task_ ? done : left).push_back(copy);
+    }
+    flying_ = std::move(left);
+    for (const PlannedCopy* copy : done) {
+      const ValueId memory = graph_.value(copy->place.value).memory;
+      if (!copy->out) {
+        held_[copy->place.offset] = {piece_of(copy->place).bytes, memory, task_};
+        continue;
+      }
+      if (!copy->state) homes_[copy->host_offset] = memory;
+      const auto it = held_.find(copy->place.offset);
+      if (it != held_.end()) it->second.last = std::max(it->second.last, task_ - 1);
+    }
+  }
+
+  /// In the order in which an executor gives them to the device.
+  void follow_copies() {
+    const auto begin = [&](bool out) {
+      for (; next_copy_ < plan_.copies.size() && plan_.copies[next_copy_].begins == task_ &&
+             plan_.copies[next_copy_].out == out;
+           ++next_copy_) {
+        begin_copy(plan_.copies[next_copy_]);
+      }
+    };
+    begin(true);
+    end_copies(true);
+    begin(false);
+    end_copies(false);
+  }
+
   Piece piece_of(const Place& place) const {
     return {place.offset, graph_.value(place.value).type.bytes()};
   }
@@ -83,6 +154,7 @@ class Follower {
     if (it == held_.end() || it->second.memory != memory || it->second.bytes != piece.bytes) {
       fail(fmt::format("reads value %{} at {}, which is not there", place.value, place.offset));
     }
+    check_flying(piece, false);
     it->second.last = task_;
   }
 
@@ -92,6 +164,7 @@ class Follower {
       fail(fmt::format("reaches {} bytes into a range of {}", piece.offset + piece.bytes,
                        plan_.range));
     }
+    check_flying(piece, true);
     auto it = held_.upper_bound(piece.offset);
     if (it != held_.begin()) {
       const auto before = std::prev(it);
@@ -112,9 +185,6 @@ class Follower {
 
   void check_overlaps(const PlannedTask& task) const {
     const Node& node = graph_.node(task.node);
-    const auto overlap = [](const Piece& a, const Piece& b) {
-      return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-    };
     const Piece workspace{task.workspace_offset, task.workspace};
     for (std::size_t o = 0; o < task.outputs.size(); ++o) {
       if (task.outputs[o].persistent) continue;
@@ -128,6 +198,11 @@ class Follower {
       for (std::size_t i = 0; i < task.inputs.size(); ++i) {
         const Place& input = task.inputs[i];
         if (input.persistent || !overlap(out, piece_of(input))) continue;
+        // State that was fetched is written where it is read.
+        if (graph_.value(input.value).role != graph::Role::computed &&
+            graph_.value(task.outputs[o].value).memory == graph_.value(input.value).memory) {
+          continue;
+        }
         const bool allowed = std::any_of(
             node.op->in_place.begin(), node.op->in_place.end(), [&](const ops::InPlace& pair) {
               if (static_cast<std::size_t>(pair.output) != o) return false;
@@ -172,8 +247,11 @@ class Follower {
   const Graph& graph_;
   RangeUse use_;
   int task_ = -1;
-  std::map<Bytes, Held> held_;  ///< what is intact, by offset
-  std::vector<int> version_;    ///< writes so far, by value id of persistent memory
+  std::map<Bytes, Held> held_;              ///< what is intact, by offset
+  std::map<Bytes, ValueId> homes_;          ///< what the host has, by offset
+  std::vector<const PlannedCopy*> flying_;  ///< begun and not waited for yet
+  std::size_t next_copy_ = 0;
+  std::vector<int> version_;  ///< writes so far, by value id of persistent memory
   std::vector<std::vector<int>> first_read_;
 };
 

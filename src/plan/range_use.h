@@ -21,7 +21,9 @@ struct RangeUse {
 /// Follows every value through the range by the words of the plan alone, which knows nothing of how
 /// it was made. Throws InternalError naming the first task that would read what is not there any
 /// more, write over what it still reads where its op does not allow that, have outputs or workspace
-/// that overlap, reach beyond the range, or compute again from state that was overwritten since.
+/// that overlap, reach beyond the range, or compute again from state that was overwritten since;
+/// and the first copy that would find something else, bring what is not in the host's memory yet,
+/// or have a task touch its bytes while it runs.
 RangeUse follow_range(const Plan& plan);
 
 }  // namespace plimsoll::plan

@@ -12,6 +12,8 @@ constexpr int kMostSegments = 64;
 constexpr int kDescents = 8;
 /// Tasks that one polish simulates at most.
 constexpr std::size_t kPolishTasks = 1'000'000;
+/// Smaller values are not worth a copy.
+constexpr Bytes kLeastMoved = KiB(256);
 
 bool better(const Choice& a, const Choice& b, Bytes target) {
   const bool a_fits = a.peak <= target;
@@ -42,12 +44,15 @@ std::optional<std::vector<char>> may_run_again(const StepModel& model,
 
 RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signed char>& pinned,
                                  bool completely)
-    : model_(model), scheduler_(model) {
+    : model_(model), scheduler_(model), movable_(model.roots.size(), 0) {
   // What gradients wait for is made before the first of them; later values are used up at once.
   std::vector<char> keep(model.roots.size(), kKept);
   for (std::size_t r = 0; r < model.roots.size(); ++r) {
     const Root& root = model.roots[r];
-    if (!root.droppable || root.output || root.producer >= model.first_backward) continue;
+    if (root.output || root.state || root.producer >= model.first_backward) continue;
+    movable_[r] = model.host_room >= root.bytes && root.bytes >= kLeastMoved &&
+                  root.drop_after < root.last_use && (pinned.empty() || pinned[r] == 0);
+    if (!root.droppable) continue;
     if (!pinned.empty() && pinned[r] > 0) continue;
     if (!pinned.empty() && pinned[r] < 0) {
       keep[r] = kDropped;
@@ -56,7 +61,8 @@ RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signe
     candidates_.push_back(static_cast<int>(r));
   }
   all_ = evaluate(keep);
-  if (!completely || !ExactSearch::suits(model)) return;
+  // A complete search knows nothing of the host's memory.
+  if (!completely || model.away_bytes != 0 || !ExactSearch::suits(model)) return;
   if (auto again = may_run_again(model, pinned)) exact_.emplace(model, std::move(*again));
 }
 
@@ -78,44 +84,60 @@ bool RecomputeSearch::drop(std::vector<char>& keep, int root, int needed_at) con
 }
 
 Choice RecomputeSearch::greedy(Choice from, Bytes target) {
-  std::vector<char> tried(model_.roots.size(), 0);
+  struct Move {
+    int root;
+    bool away;
+    int needed_at;
+    double price;
+  };
+  // By root: which moves led nowhere.
+  std::vector<char> no_drop(model_.roots.size(), 0);
+  std::vector<char> no_copy(model_.roots.size(), 0);
   Choice best = from;
   while (best.peak > target) {
     const Schedule& schedule = scheduler_.run(best.keep);
     const int at = schedule.peak_task;
-    struct Move {
-      int root;
-      int needed_at;
-      double price;
-    };
-    std::vector<Move> moves;
+    std::vector<Move> drops;
+    std::vector<Move> copies;
     for (const Instance& instance : schedule.instances) {
       const auto r = static_cast<std::size_t>(instance.root);
       const Root& root = model_.roots[r];
-      if (instance.born >= at || instance.last <= at || best.keep[r] != kKept || tried[r] != 0)
-        continue;
-      if (!root.droppable || root.output || root.bytes == 0) continue;
+      if (instance.born >= at || instance.last <= at || best.keep[r] != kKept) continue;
+      if (root.output || root.bytes == 0) continue;
       const auto next = std::upper_bound(root.uses.begin(), root.uses.end(), root.drop_after);
       if (next == root.uses.end()) continue;
-      moves.push_back({instance.root, *next,
-                       model_.work[static_cast<std::size_t>(root.producer)].seconds /
-                           static_cast<double>(root.bytes)});
+      if (root.droppable && no_drop[r] == 0) {
+        drops.push_back({instance.root, false, *next,
+                         model_.work[static_cast<std::size_t>(root.producer)].seconds /
+                             static_cast<double>(root.bytes)});
+      }
+      // What is made first and needed last has the most time for its copies.
+      if (movable_[r] != 0 && no_copy[r] == 0) {
+        copies.push_back({instance.root, true, *next, static_cast<double>(root.producer)});
+      }
     }
-    if (moves.empty()) break;
-    std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) {
+    if (drops.empty() && copies.empty()) break;
+    const auto cheaper = [](const Move& a, const Move& b) {
       return a.price != b.price ? a.price < b.price : a.root < b.root;
-    });
+    };
+    std::sort(drops.begin(), drops.end(), cheaper);
+    std::sort(copies.begin(), copies.end(), cheaper);
     // The cheapest few by estimate, judged by what they really do.
+    drops.resize(std::min<std::size_t>(drops.size(), 6));
+    copies.resize(std::min<std::size_t>(copies.size(), 3));
+    drops.insert(drops.end(), copies.begin(), copies.end());
     Choice step;
     double step_price = std::numeric_limits<double>::max();
-    int step_root = -1;
-    const std::size_t look = std::min<std::size_t>(moves.size(), 6);
-    for (std::size_t m = 0; m < look; ++m) {
+    for (const Move& move : drops) {
       std::vector<char> keep = best.keep;
-      drop(keep, moves[m].root, moves[m].needed_at);
+      if (move.away) {
+        keep[static_cast<std::size_t>(move.root)] = kAway;
+      } else {
+        drop(keep, move.root, move.needed_at);
+      }
       Choice choice = evaluate(keep);
       if (choice.peak >= best.peak) {
-        tried[static_cast<std::size_t>(moves[m].root)] = 1;
+        (move.away ? no_copy : no_drop)[static_cast<std::size_t>(move.root)] = 1;
         continue;
       }
       const double price = (choice.seconds - best.seconds) /
@@ -123,10 +145,9 @@ Choice RecomputeSearch::greedy(Choice from, Bytes target) {
       if (price < step_price) {
         step = std::move(choice);
         step_price = price;
-        step_root = moves[m].root;
       }
     }
-    if (step_root >= 0) best = std::move(step);
+    if (step_price < std::numeric_limits<double>::max()) best = std::move(step);
   }
   return best;
 }
@@ -232,7 +253,8 @@ std::optional<Choice> RecomputeSearch::exact(Bytes target) {
 
 Choice RecomputeSearch::solve(Bytes target) {
   if (all_.peak <= target) return all_;
-  if (std::optional<Choice> choice = exact(target)) return std::move(*choice);
+  const std::optional<Choice> complete = exact(target);
+  if (complete && model_.host_room == 0) return *complete;
   Choice best = improve(greedy(all_, target), target);
   for (const Choice& segments : segmented()) {
     Choice choice = segments;
@@ -241,7 +263,8 @@ Choice RecomputeSearch::solve(Bytes target) {
     choice = improve(std::move(choice), target);
     if (better(choice, best, target)) best = std::move(choice);
   }
-  return polish(std::move(best), target);
+  best = polish(std::move(best), target);
+  return complete && better(*complete, best, target) ? *complete : best;
 }
 
 Choice RecomputeSearch::polish(Choice best, Bytes target) {
@@ -256,8 +279,9 @@ Choice RecomputeSearch::polish(Choice best, Bytes target) {
       if (root.bytes * 64 < best.peak) continue;
       const char now = best.keep[static_cast<std::size_t>(r)];
       std::vector<std::vector<char>> trials;
-      for (const char other : {kKept, kDropped, kFleeting}) {
-        if (other == now) continue;
+      for (const char other : {kKept, kDropped, kFleeting, kAway}) {
+        if (other == now || (other == kAway && movable_[static_cast<std::size_t>(r)] == 0))
+          continue;
         trials.push_back(best.keep);
         trials.back()[static_cast<std::size_t>(r)] = other;
       }
@@ -283,7 +307,8 @@ Choice RecomputeSearch::smallest() {
   if (exact_) {
     const ExactSearch::Found found = exact_->smallest();
     if (found.runs) {
-      if (std::optional<Choice> choice = exact(found.peak)) return std::move(*choice);
+      std::optional<Choice> choice = exact(found.peak);
+      if (choice && model_.host_room == 0) return std::move(*choice);
     }
   }
   Choice best = solve(0);

@@ -9,7 +9,8 @@
 
 namespace plimsoll::plan {
 
-/// What to keep and what to compute again, with what that gives.
+/// What to keep, what to compute again and what to put into the host's memory, with what that
+/// gives.
 struct Choice {
   std::vector<char> keep;  ///< a Keeping by root
   std::vector<Run> runs;   ///< if there are any, they are the decision, and `keep` is not
@@ -17,8 +18,8 @@ struct Choice {
   double seconds = 0;
 };
 
-/// Finds which values to compute again so that a step's memory stays within a target and its
-/// predicted time is small.
+/// Finds which values to compute again, or to put into the host's memory for a while, so that a
+/// step's memory stays within a target and its predicted time is small.
 ///
 /// Candidates come from two sides: dropping, at the peak, what is cheapest per byte; and cutting
 /// the forward pass into segments of which only the borders are kept. Each is then improved by
@@ -54,6 +55,7 @@ class RecomputeSearch {
   const StepModel& model_;
   Scheduler scheduler_;
   std::vector<int> candidates_;  ///< roots that may be dropped
+  std::vector<char> movable_;    ///< by root: may be in the host's memory for a while
   Choice all_;
   std::vector<Choice> segmented_;
   std::optional<ExactSearch> exact_;

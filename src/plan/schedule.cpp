@@ -2,22 +2,32 @@
 
 #include <algorithm>
 
+#include "plan/transfers.h"
+
 namespace plimsoll::plan {
 
 Scheduler::Scheduler(const StepModel& model)
-    : model_(model), live_(model.roots.size()), written_at_(model.graph->values().size()) {}
+    : model_(model),
+      live_(model.roots.size()),
+      written_at_(model.graph->values().size()),
+      stored_(model.roots.size()) {}
 
 void Scheduler::begin() {
   schedule_.feasible = true;
   schedule_.tasks.clear();
   schedule_.instances.clear();
   schedule_.reads.clear();
+  schedule_.transfers.clear();
+  schedule_.host_bytes = 0;
+  schedule_.wait_seconds = 0;
+  fetched_.clear();
+  std::fill(stored_.begin(), stored_.end(), -1);
   schedule_.seconds = 0;
   schedule_.again_seconds = 0;
   std::fill(live_.begin(), live_.end(), -1);
   std::fill(written_at_.begin(), written_at_.end(), -1);
   for (std::size_t r = 0; r < model_.roots.size(); ++r) {
-    if (model_.roots[r].producer >= 0) continue;
+    if (model_.roots[r].producer >= 0 || model_.roots[r].state) continue;
     live_[r] = static_cast<int>(schedule_.instances.size());
     schedule_.instances.push_back({.root = static_cast<int>(r), .born = -1, .last = -1});
   }
@@ -51,9 +61,12 @@ const Schedule& Scheduler::run(const std::vector<char>& keep) {
     for (const std::vector<int>* roots : {&work.inputs, &work.outputs}) {
       for (const int r : *roots) {
         const Root& root = model_.roots[static_cast<std::size_t>(r)];
-        const bool kept = keep[static_cast<std::size_t>(r)] == kKept || !root.droppable;
+        const auto at = static_cast<std::size_t>(r);
+        const bool away = keep[at] == kAway;
+        const bool kept = keep[at] == kKept || (!root.droppable && !away);
         if (!kept && !root.output && (root.drop_after == position_ || root.last_use == position_)) {
-          live_[static_cast<std::size_t>(r)] = -1;
+          if (away && root.drop_after == position_ && stored_[at] < 0) stored_[at] = live_[at];
+          live_[at] = -1;
         }
       }
     }
@@ -64,7 +77,20 @@ const Schedule& Scheduler::run(const std::vector<char>& keep) {
 
 void Scheduler::require(int root) {
   if (live_[static_cast<std::size_t>(root)] >= 0) return;
+  if (stored_[static_cast<std::size_t>(root)] >= 0 ||
+      model_.roots[static_cast<std::size_t>(root)].state) {
+    fetch(root);
+    return;
+  }
   compute(model_.roots[static_cast<std::size_t>(root)].producer, true);
+}
+
+void Scheduler::fetch(int root) {
+  const auto at = static_cast<std::size_t>(root);
+  live_[at] = static_cast<int>(schedule_.instances.size());
+  fetched_.push_back(live_[at]);
+  schedule_.instances.push_back({.root = root, .born = 0, .last = -1});
+  if (model_.roots[at].last_use <= position_) passing_.push_back(root);
 }
 
 void Scheduler::compute(int index, bool again) {
@@ -117,6 +143,7 @@ void Scheduler::finish() {
       schedule_.instances[static_cast<std::size_t>(live_[r])].last = count;
     }
   }
+  if (!fetched_.empty()) plan_transfers(model_, stored_, fetched_, schedule_);
   change_.assign(static_cast<std::size_t>(count) + 2, 0);
   for (const Instance& instance : schedule_.instances) {
     if (instance.last < 0) continue;  // an input that nobody reads
@@ -139,7 +166,8 @@ void Scheduler::finish() {
         const auto it = std::find(work.inputs.begin(), work.inputs.end(), from);
         const int read = schedule_.reads[static_cast<std::size_t>(task.first_instance) +
                                          static_cast<std::size_t>(it - work.inputs.begin())];
-        if (schedule_.instances[static_cast<std::size_t>(read)].last != t) continue;
+        const Instance& from_instance = schedule_.instances[static_cast<std::size_t>(read)];
+        if (from_instance.last != t || from_instance.stored) continue;
         bool taken = false;
         for (std::size_t other = 0; other < o; ++other) {
           taken =

@@ -1,6 +1,9 @@
 #include "plan/step_model.h"
 
 #include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
@@ -28,6 +31,11 @@ DType arithmetic_dtype(const std::vector<TensorType>& types) {
   }
   return dtype;
 }
+
+/// A copy takes so long whatever its size.
+constexpr double kCopyLatency = 10e-6;
+/// Smaller state stays on the device.
+constexpr Bytes kLeastMoved = KiB(64);
 
 struct Expense {
   double seconds = 0;
@@ -59,6 +67,25 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   return expense;
 }
 
+/// By value id. Throws InvalidArgument.
+std::vector<bool> away_values(const Graph& graph, const std::vector<std::string>& names) {
+  std::vector<bool> away(graph.values().size(), false);
+  if (names.empty()) return away;
+  const std::set<std::string> wanted(names.begin(), names.end());
+  for (const ValueId v : movable_state(graph)) {
+    away[static_cast<std::size_t>(v)] = wanted.count(graph.value(v).name) != 0;
+  }
+  for (std::size_t v = 0; v < away.size(); ++v) {
+    const Value& value = graph.values()[v];
+    if (away[v] || value.role == Role::computed || wanted.count(value.name) == 0) continue;
+    throw InvalidArgument(
+        fmt::format("[plan] {} cannot be in the host's memory between steps: only an optimizer's "
+                    "state can, which one node reads and writes, from {} on",
+                    value.name, format_bytes(kLeastMoved)));
+  }
+  return away;
+}
+
 void find_gap(Root& root, int first_backward) {
   const int born = std::max(root.producer, 0);
   root.last_use = root.uses.empty() ? born : root.uses.back();
@@ -72,11 +99,47 @@ void find_gap(Root& root, int first_backward) {
 
 }  // namespace
 
+double StepModel::copy_seconds(Bytes bytes) const {
+  return kCopyLatency + static_cast<double>(bytes) / host_bytes_per_second;
+}
+
+std::vector<ValueId> movable_state(const Graph& graph) {
+  std::vector<int> readers(graph.values().size(), 0);
+  std::vector<bool> movable(graph.values().size(), false);
+  for (std::size_t v = 0; v < graph.values().size(); ++v) {
+    const Value& value = graph.values()[v];
+    movable[v] = value.role == Role::state && value.tag == Tag::optimizer &&
+                 value.type.bytes() >= kLeastMoved;
+  }
+  for (const Node& node : graph.nodes()) {
+    for (const ValueId v : node.inputs) ++readers[static_cast<std::size_t>(graph.value(v).memory)];
+  }
+  for (const ValueId v : graph.outputs()) {
+    movable[static_cast<std::size_t>(graph.value(v).memory)] = false;
+  }
+  std::vector<ValueId> found;
+  for (const NodeId id : base_order(graph)) {
+    const Node& node = graph.node(id);
+    for (const ValueId v : node.outputs) {
+      const auto memory = static_cast<std::size_t>(graph.value(v).memory);
+      if (movable[memory] && readers[memory] == 1 && !node.op->view) {
+        found.push_back(static_cast<ValueId>(memory));
+      }
+    }
+  }
+  return found;
+}
+
 StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescription& device,
-                          const std::vector<double>& measured) {
+                          const StepModelOptions& options) {
   StepModel model;
   model.graph = graph;
+  model.host_room = options.host_room;
+  model.host_bytes_per_second = std::max(device.host_bytes_per_second, 1.0);
+  model.bytes_per_second = device.bytes_per_second;
   const Graph& g = *graph;
+  const std::vector<bool> away = away_values(g, options.away);
+  const std::vector<double>& measured = options.node_seconds;
   model.root_of.assign(g.values().size(), -1);
   std::vector<bool> used(g.values().size(), false);
   for (const Node& node : g.nodes()) {
@@ -94,6 +157,11 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
       model.root_of[v] = static_cast<int>(model.roots.size());
       model.roots.push_back(
           {.value = static_cast<ValueId>(v), .bytes = aligned(value.type.bytes())});
+    } else if (away[v]) {
+      model.root_of[v] = static_cast<int>(model.roots.size());
+      model.roots.push_back(
+          {.value = static_cast<ValueId>(v), .bytes = aligned(value.type.bytes()), .state = true});
+      model.away_bytes += model.roots.back().bytes;
     } else if (value.role != Role::input && value.role != Role::computed && used[v]) {
       model.persistent.push_back(static_cast<ValueId>(v));
       model.persistent_bytes += aligned(value.type.bytes());
@@ -129,8 +197,9 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
         add_once(work.writes_state, g.value(v).memory);
         continue;
       }
-      work.outputs.push_back(root);
       Root& made = model.roots[static_cast<std::size_t>(root)];
+      if (made.state) continue;  // written where it is read
+      work.outputs.push_back(root);
       made.producer = position;
       made.droppable = node.op->writes == 0;
     }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <plimsoll/graph/graph.h>
@@ -13,7 +14,8 @@ namespace plimsoll::plan {
 struct Root {
   graph::ValueId value = graph::kNone;
   Bytes bytes = 0;         ///< rounded up to the arena's alignment
-  int producer = -1;       ///< index into StepModel::work; -1 for inputs
+  int producer = -1;       ///< index into StepModel::work; -1 for inputs and state
+  bool state = false;      ///< is in the host's memory between steps
   bool output = false;     ///< must be there at the end
   bool droppable = false;  ///< can be computed again
   std::vector<int> uses;   ///< positions in the base order, rising, each once
@@ -44,7 +46,13 @@ struct StepModel {
   int first_backward = 0;                  ///< position of the first gradient
   std::vector<int> root_of;                ///< by value id; -1 for persistent memory
   std::vector<graph::ValueId> persistent;  ///< parameters, state, constants that are used
-  Bytes persistent_bytes = 0;
+  Bytes persistent_bytes = 0;              ///< without `away`
+  Bytes away_bytes = 0;                    ///< state that is in the host's memory between steps
+  Bytes host_room = 0;                     ///< for what a step computes and puts there for a while
+  double host_bytes_per_second = 0;        ///< of copies, each way
+  double bytes_per_second = 0;             ///< of the device's memory
+  /// What a copy to or from the host takes.
+  double copy_seconds(Bytes bytes) const;
 };
 
 /// Every block of the arena starts at a multiple of this.
@@ -52,12 +60,24 @@ inline constexpr Bytes kAlignment = 256;
 constexpr Bytes aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Nodes in the order they run when nothing is recomputed: as traced, but what only leads to
-/// writes (updates, statistics) as soon as it can, so that gradients do not pile up.
+/// writes (updates, statistics) as soon as it can, so that gradients do not pile up. Casts of small
+/// parameters come first and their updates last, beside each other so that a device can run them
+/// together, as far as that takes less than 1 MiB and 1/256 of what a step computes.
 std::vector<graph::NodeId> base_order(const graph::Graph& graph);
 
-/// `measured` has the seconds of nodes by their ids, as PlanOptions::node_seconds.
+/// State that may be in the host's memory between steps, the one whose update comes first first:
+/// only the optimizer's, which one node reads and writes.
+std::vector<graph::ValueId> movable_state(const graph::Graph& graph);
+
+/// What is given to a model beside the graph; see PlanOptions.
+struct StepModelOptions {
+  std::vector<double> node_seconds = {};
+  std::vector<std::string> away = {};
+  Bytes host_room = 0;
+};
+
+/// Throws InvalidArgument if `away` names what is not movable.
 StepModel make_step_model(std::shared_ptr<const graph::Graph> graph,
-                          const DeviceDescription& device,
-                          const std::vector<double>& measured = {});
+                          const DeviceDescription& device, const StepModelOptions& options = {});
 
 }  // namespace plimsoll::plan

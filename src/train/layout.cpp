@@ -1,5 +1,8 @@
 #include "train/layout.h"
 
+#include <set>
+#include <string>
+
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/dry_pages.h>
 
@@ -19,6 +22,21 @@ void add(PackedBlock& block, const std::string& prefix, const std::vector<optim:
 }
 
 }  // namespace
+
+PackedBlock take_away(std::vector<PackedBlock>& blocks, const std::vector<std::string>& names) {
+  PackedBlock away{.tag = Tag::optimizer, .label = "offload"};
+  const std::set<std::string> wanted(names.begin(), names.end());
+  if (wanted.empty()) return away;
+  for (PackedBlock& block : blocks) {
+    PackedBlock left{.tag = block.tag, .label = block.label};
+    for (const PackedTensor& tensor : block.tensors) {
+      add(wanted.count(tensor.name) != 0 ? away : left, tensor.name, tensor.type);
+    }
+    block = std::move(left);
+  }
+  std::erase_if(blocks, [](const PackedBlock& block) { return block.bytes == 0; });
+  return away;
+}
 
 std::vector<PackedBlock> pack(const PersistentState& state) {
   PackedBlock parameters{.tag = Tag::parameters, .label = "model"};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include <plimsoll/nn/model.h>
@@ -27,6 +28,9 @@ struct PersistentState {
 
 /// All of it in one block per tag, tensors at multiples of 256 bytes.
 std::vector<PackedBlock> pack(const PersistentState& state);
+
+/// Takes tensors of these names out of the blocks, and packs them apart.
+PackedBlock take_away(std::vector<PackedBlock>& blocks, const std::vector<std::string>& names);
 
 /// What an arena with such pages charges its budget when it gives these blocks, in this order and
 /// first of all.

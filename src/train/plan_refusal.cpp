@@ -29,7 +29,9 @@ const PlanSearch::Least& PlanSearch::least_of(const PlanRequest& request, std::i
   const auto known = least_.find({request.batch, parts});
   if (known != least_.end()) return known->second;
   Least least;
+  put_away(parts, 1);
   least.blocks = pack(trainer_.persistent(parts > 1));
+  take_away(least.blocks, away_);
   const std::vector<Wanted> all = wanted(request, parts);
   least.outputs = outputs_of(all);
   for (const Wanted& each : all) least.range = std::max(least.range, smallest_range(each));

@@ -1,6 +1,7 @@
 #include "train/plan_search.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,10 @@ namespace {
 
 constexpr Bytes kAlignment = 256;
 constexpr Bytes kInputUnit = KiB(64);
+/// Shares of the optimizer's state that are tried in the host's memory, and by how much a step must
+/// be slower than one with room for everything for that.
+constexpr std::array kShares = {0.25, 0.5, 0.75, 1.0};
+constexpr double kWorthMoving = 0.01;
 
 StepPart part_of(std::size_t index, std::int64_t parts, std::size_t steps) {
   if (parts == 1) return StepPart::whole;
@@ -80,12 +85,37 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
 
 plan::Planner& PlanSearch::planner(const Wanted& wanted, std::size_t index) {
   Traced& found = traced(wanted, index);
-  if (found.planner == nullptr) {
+  std::unique_ptr<plan::Planner>& planner = found.planners[away_bytes_];
+  if (planner == nullptr) {
     plan::PlanOptions options = trainer_.plan_options(target_.device, *found.graph);
     if (wanted.kind == Phase::Kind::validation) options.keep = options.recompute = {};
-    found.planner = std::make_unique<plan::Planner>(found.graph, options);
+    options.away = away_;
+    options.host_room = request_.offload - std::min(request_.offload, away_bytes_);
+    planner = std::make_unique<plan::Planner>(found.graph, options);
   }
-  return *found.planner;
+  return *planner;
+}
+
+void PlanSearch::put_away(std::int64_t parts, double share) {
+  away_.clear();
+  away_bytes_ = 0;
+  if (share == 0 || request_.offload == 0) return;
+  const Wanted whole{Phase::Kind::train, request_.batch, parts};
+  const auto all = plan::movable_state_of(*traced(whole, steps_of(whole) - 1).graph);
+  double total = 0;
+  for (const auto& [name, bytes] : all) total += static_cast<double>(bytes);
+  for (const auto& [name, bytes] : all) {
+    if (away_bytes_ + bytes > request_.offload) continue;
+    if (static_cast<double>(away_bytes_) >= share * total) break;
+    away_.push_back(name);
+    away_bytes_ += bytes;
+  }
+}
+
+void PlanSearch::put_away(const PackedBlock& block) {
+  away_.clear();
+  for (const PackedTensor& tensor : block.tensors) away_.push_back(tensor.name);
+  away_bytes_ = block.bytes;
 }
 
 std::optional<Phase> PlanSearch::plan_phase(const Wanted& wanted, Bytes range) {
@@ -157,6 +187,28 @@ std::vector<std::int64_t> PlanSearch::candidates() {
 }
 
 std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
+  put_away(parts, 0);
+  std::optional<TrainingPlan> best = lay_out(parts);
+  if (request_.offload == 0) return best;
+  const auto seconds = [](const TrainingPlan& plan) { return plan.phases.front().seconds(); };
+  Bytes last = 0;
+  for (const double share : kShares) {
+    if (best) {
+      double kept = 0;
+      const Phase& phase = best->phases.front();
+      for (std::int64_t part = 0; part < parts; ++part) kept += phase.step(part).kept_seconds;
+      if (seconds(*best) <= kept * (1 + kWorthMoving)) break;
+    }
+    put_away(parts, share);
+    if (away_bytes_ == last) continue;
+    last = away_bytes_;
+    std::optional<TrainingPlan> plan = lay_out(parts);
+    if (plan && (!best || seconds(*plan) < seconds(*best))) best = std::move(plan);
+  }
+  return best;
+}
+
+std::optional<TrainingPlan> PlanSearch::lay_out(std::int64_t parts) {
   TrainingPlan plan;
   plan.device = target_.device;
   plan.target = target_.opened;
@@ -167,6 +219,9 @@ std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
   plan.others = target_.others;
   plan.input = plan.input_least = input_for(request_);
   plan.blocks = pack(trainer_.persistent(parts > 1));
+  plan.away = take_away(plan.blocks, away_);
+  plan.offload = request_.offload;
+  plan.host_device = request_.host;
   const std::vector<Wanted> all = wanted(request_, parts);
   plan.outputs = outputs_of(all);
   Bytes limit = kUnlimited;
@@ -184,6 +239,7 @@ std::optional<TrainingPlan> PlanSearch::attempt(std::int64_t parts) {
     if (!phase) phase = plan_phase(each, limit);
     if (!phase) return std::nullopt;
     plan.range = std::max(plan.range, phase->range());
+    plan.host = std::max(plan.host, phase->host());
     plan.phases.push_back(std::move(*phase));
   }
   plan.charged =
@@ -202,13 +258,15 @@ TrainingPlan PlanSearch::run() {
 }
 
 std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes range) {
+  put_away(old.away);
   TrainingPlan plan = old;
   plan.phases.clear();
-  plan.range = 0;
+  plan.range = plan.host = 0;
   for (const Phase& phase : old.phases) {
     std::optional<Phase> again = plan_phase({phase.kind, phase.batch, phase.parts}, range);
     if (!again) return std::nullopt;
     plan.range = std::max(plan.range, again->range());
+    plan.host = std::max(plan.host, again->host());
     plan.phases.push_back(std::move(*again));
   }
   plan.charged =
@@ -218,6 +276,7 @@ std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes ra
 
 std::optional<Phase> PlanSearch::one_more(const TrainingPlan& running, Phase::Kind kind,
                                           std::int64_t batch) {
+  put_away(running.away);
   Wanted wanted{kind, batch, 1};
   if (kind == Phase::Kind::train) {
     const std::int64_t micro = running.batch() / running.parts();
@@ -227,7 +286,9 @@ std::optional<Phase> PlanSearch::one_more(const TrainingPlan& running, Phase::Ki
     if (wanted.parts > 1 && running.parts() == 1) return std::nullopt;  // there are no sums
   }
   if (outputs_of({wanted}) > running.outputs) return std::nullopt;
-  return plan_phase(wanted, running.range);
+  std::optional<Phase> phase = plan_phase(wanted, running.range);
+  if (phase && phase->host() > running.host) return std::nullopt;
+  return phase;
 }
 
 }  // namespace plimsoll::train

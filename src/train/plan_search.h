@@ -44,7 +44,14 @@ class PlanSearch {
   };
   std::vector<Wanted> wanted(const PlanRequest& request, std::int64_t parts) const;
   std::vector<std::int64_t> candidates();
+  /// The fastest for so many parts; nullopt if none fits.
   std::optional<TrainingPlan> attempt(std::int64_t parts);
+  /// With the state that is away_.
+  std::optional<TrainingPlan> lay_out(std::int64_t parts);
+  /// Lets about this share of the optimizer's state be in the host's memory, as far as there is
+  /// room.
+  void put_away(std::int64_t parts, double share);
+  void put_away(const PackedBlock& block);
   /// nullopt if it does not fit.
   std::optional<Phase> plan_phase(const Wanted& wanted, Bytes range);
   Bytes smallest_range(const Wanted& wanted);
@@ -71,7 +78,8 @@ class PlanSearch {
   struct Traced {
     std::shared_ptr<const graph::Graph> graph;
     std::vector<std::string> outputs;
-    std::unique_ptr<plan::Planner> planner;
+    /// By how much state is away.
+    std::map<Bytes, std::unique_ptr<plan::Planner>> planners;
   };
   using Key = std::tuple<Phase::Kind, std::int64_t, std::int64_t, std::size_t>;
   Traced& traced(const Wanted& wanted, std::size_t index);
@@ -79,6 +87,8 @@ class PlanSearch {
   Trainer::Impl& trainer_;
   PlanRequest request_;
   PlanTarget target_;
+  std::vector<std::string> away_;  ///< state that is in the host's memory between steps
+  Bytes away_bytes_ = 0;
   std::map<Key, Traced> traced_;
   std::map<std::pair<std::int64_t, std::int64_t>, Least> least_;
 };

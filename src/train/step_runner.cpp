@@ -20,12 +20,16 @@ PlanTarget target_of(const TrainingPlan& plan) {
   return target;
 }
 
+PlanRequest request_of(const TrainingPlan& plan) {
+  return {.batch = plan.batch(), .offload = plan.offload, .host = plan.host_device};
+}
+
 }  // namespace
 
 StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
     : trainer_(trainer),
       memory_(memory),
-      search_(std::make_unique<PlanSearch>(trainer, PlanRequest{.batch = memory.plan().batch()},
+      search_(std::make_unique<PlanSearch>(trainer, request_of(memory.plan()),
                                            target_of(memory.plan()))) {}
 
 std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) const {
@@ -223,7 +227,8 @@ StepRunner::Measured StepRunner::measured() {
   for (std::int64_t part = 0; part < phase.parts; ++part) {
     const plan::Plan& step = phase.step(part);
     const std::vector<double> seconds = trainer_.times.of(*step.graph);
-    const plan::StepModel model = plan::make_step_model(step.graph, step.device, seconds);
+    const plan::StepModel model =
+        plan::make_step_model(step.graph, step.device, {.node_seconds = seconds});
     std::vector<double> by_node(seconds.size(), 0);
     for (const plan::Work& work : model.work) {
       by_node[static_cast<std::size_t>(work.node)] = work.seconds;
@@ -232,8 +237,7 @@ StepRunner::Measured StepRunner::measured() {
       result.corrected += by_node[static_cast<std::size_t>(task.node)];
     }
   }
-  search_ =
-      std::make_unique<PlanSearch>(trainer_, PlanRequest{.batch = plan.batch()}, target_of(plan));
+  search_ = std::make_unique<PlanSearch>(trainer_, request_of(plan), target_of(plan));
   result.plan = search_->shrink(plan, plan.range);
   return result;
 }

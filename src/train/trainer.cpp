@@ -75,6 +75,27 @@ PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
   return target;
 }
 
+/// Pages of pinned memory are no larger.
+constexpr Bytes kPinnedPage = MiB(2);
+
+/// With no more of the host's memory than there is.
+PlanRequest with_host(PlanRequest request, const Device& device) {
+  if (request.offload == 0) return request;
+  if (!request.host || request.host->kind() != DeviceKind::cpu) {
+    throw InvalidArgument(
+        "[plan] .offload is the host's memory; name the device it comes from: "
+        ".host = Device::open(\"cpu:0\")");
+  }
+  if (*request.host == device) {
+    throw InvalidArgument(fmt::format("[plan] to put what {} has no room for on {} saves nothing",
+                                      device.name(), device.name()));
+  }
+  // A block of state and one of values, each in pages of its own.
+  const Bytes there = request.host->budget().available();
+  request.offload = std::min(request.offload, there - std::min(there, 2 * kPinnedPage));
+  return request;
+}
+
 }  // namespace
 
 std::int64_t divisor_from(std::int64_t n, std::int64_t least) {
@@ -138,7 +159,15 @@ optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 const TrainerOptions& Trainer::options() const { return impl_->options; }
 
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
-  return PlanSearch(*impl_, request, target_of(device, request.budget)).run();
+  const PlanRequest with = with_host(request, device);
+  PlanTarget target = target_of(device, request.budget);
+  if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
+    if (impl_->copy_rate == 0) {
+      impl_->copy_rate = plan::measure_copy_rate(device, *with.host).value_or(0);
+    }
+    if (impl_->copy_rate > 0) target.device.host_bytes_per_second = impl_->copy_rate;
+  }
+  return PlanSearch(*impl_, with, std::move(target)).run();
 }
 
 TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) const {
@@ -166,7 +195,9 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
   // The last part is the one with the update.
   const StepPart part = parts == 1 ? StepPart::whole : StepPart::last;
   const auto graph = impl_->trace(request.batch / parts, part, parts);
-  plan::Planner planner(graph, impl_->plan_options(device, *graph));
+  plan::PlanOptions options = impl_->plan_options(device, *graph);
+  options.host_room = request.offload;
+  plan::Planner planner(graph, options);
   std::vector<plan::CurvePoint> curve = planner.curve(points);
   const Bytes fixed = planner.fixed_bytes();
   const std::vector<PackedBlock> blocks = pack(impl_->persistent(parts > 1));

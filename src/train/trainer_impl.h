@@ -41,6 +41,7 @@ class Trainer::Impl {
   std::vector<optim::State> gradients;    ///< sums over micro-batches, used if a plan splits
   plan::OpTimes times;                    ///< measured while it ran,
   DeviceKind times_of = DeviceKind::cpu;  ///< on that kind of device
+  double copy_rate = 0;  ///< of copies to and from the host, as measured; 0: not yet
   std::unique_ptr<TrainingMemory> memory;
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`
   std::optional<float> last_loss;       ///< of a stepper that has gone

@@ -21,15 +21,43 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
                                                          tensor.type.shape, {}, tensor.offset));
     }
   }
+  if (plan.offload != 0) {
+    if (!plan.host_device) {
+      throw InvalidArgument(
+          "[fit] the plan may use the host's memory; name the device it comes from as "
+          "PlanRequest::host");
+    }
+    pinned_ = device.make_pinned_arena(plan.host_device->budget());
+    to_host_ = device.make_stream();
+    from_host_ = device.make_stream();
+  }
+  if (plan.away.bytes != 0) {
+    const auto storage = pinned(plan.away.bytes, plan.away.tag);
+    for (const PackedTensor& tensor : plan.away.tensors) {
+      tensors_.emplace(tensor.name, Tensor::from_storage(storage, tensor.type.dtype,
+                                                         tensor.type.shape, {}, tensor.offset));
+    }
+  }
   outputs_ = Storage::allocate(session_.device(), plan.outputs, Tag::user, "outputs");
   workspace_ = Storage::allocate(session_.device(), plan.workspace, Tag::workspace, "plan");
-  take_range(plan.range);
+  take_range(plan);
 }
 
 TrainingMemory::~TrainingMemory() = default;
 
-void TrainingMemory::take_range(Bytes bytes) {
-  range_ = Storage::allocate(session_.device(), bytes, Tag::activations, "plan");
+std::shared_ptr<Storage> TrainingMemory::pinned(Bytes bytes, Tag tag) const {
+  const Device& host = *plan_.host_device;
+  auto block =
+      std::make_shared<Block>(pinned_->allocate(bytes, pinned_->budget().account(tag, "offload")));
+  void* data = block->data();
+  // The arena goes after what lies in it.
+  return Storage::adopt(
+      host, data, bytes, [block, arena = pinned_]() mutable { block.reset(); }, false, "offload");
+}
+
+void TrainingMemory::take_range(const TrainingPlan& plan) {
+  range_ = Storage::allocate(session_.device(), plan.range, Tag::activations, "plan");
+  if (plan.host != 0) host_ = pinned(plan.host, Tag::activations);
 }
 
 Tensor TrainingMemory::find(const std::string& name) const {
@@ -39,7 +67,9 @@ Tensor TrainingMemory::find(const std::string& name) const {
 
 bool TrainingMemory::serves(const TrainingPlan& plan) const {
   if (!plan.target || *plan.target != parent_ || plan.outputs != plan_.outputs ||
-      plan.workspace != plan_.workspace || plan.blocks.size() != plan_.blocks.size()) {
+      plan.workspace != plan_.workspace || plan.blocks.size() != plan_.blocks.size() ||
+      plan.away.bytes != plan_.away.bytes || plan.host_device != plan_.host_device ||
+      (plan.offload != 0) != (plan_.offload != 0)) {
     return false;
   }
   for (std::size_t i = 0; i < plan.blocks.size(); ++i) {
@@ -53,21 +83,27 @@ bool TrainingMemory::serves(const TrainingPlan& plan) const {
 
 bool TrainingMemory::holds(const TrainingPlan& plan) const {
   return plan.target && *plan.target == parent_ && plan.range == plan_.range &&
-         !plan.phases.empty() && !plan_.phases.empty() &&
+         plan.host == plan_.host && !plan.phases.empty() && !plan_.phases.empty() &&
          plan.phases.front().steps == plan_.phases.front().steps;
 }
 
 void TrainingMemory::replan(const TrainingPlan& plan) {
-  if (plan.range == range_->size()) {
+  if (plan.range == range_->size() && plan.host == plan_.host) {
     plan_ = plan;
     return;
   }
-  range_.reset();
-  session_.arena().trim();
+  const auto let_go = [&] {
+    range_.reset();
+    host_.reset();
+    session_.arena().trim();
+    if (pinned_ != nullptr) pinned_->trim();
+  };
+  let_go();
   try {
-    take_range(plan.range);
+    take_range(plan);
   } catch (const OutOfMemory&) {
-    take_range(plan_.range);
+    let_go();
+    take_range(plan_);
     throw;
   }
   plan_ = plan;
@@ -78,7 +114,10 @@ plan::ExecutorOptions TrainingMemory::options(bool average) const {
   options.range = range_;
   options.workspace = workspace_;
   options.outputs = outputs_;
+  options.host = host_;
   options.stream = stream_;
+  options.to_host = to_host_;
+  options.from_host = from_host_;
   options.bind = [this, average](const graph::Value& value) {
     if (average) {
       Tensor mean = find(kAveragePrefix + value.name);

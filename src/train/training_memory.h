@@ -11,7 +11,8 @@
 namespace plimsoll::train {
 
 /// The memory of a training, all of it, in a session of its own: persistent tensors, outputs,
-/// workspace, and the range in which every phase computes.
+/// workspace, and the range in which every phase computes. What it has in the host's memory is
+/// pinned, in an arena of its own under the host's budget.
 class TrainingMemory {
  public:
   /// Takes everything the plan says. Throws OutOfMemory and has taken nothing.
@@ -51,16 +52,21 @@ class TrainingMemory {
 
  private:
   plan::ExecutorOptions options(bool average) const;
-  void take_range(Bytes bytes);
+  void take_range(const TrainingPlan& plan);
+  std::shared_ptr<Storage> pinned(Bytes bytes, Tag tag) const;
 
   TrainingPlan plan_;
   Device parent_;
   Session session_;
   StreamId stream_;
+  StreamId to_host_ = kHostStream;
+  StreamId from_host_ = kHostStream;
+  std::shared_ptr<Arena> pinned_;  ///< null: nothing is in the host's memory
   std::map<std::string, Tensor> tensors_;
   std::shared_ptr<Storage> outputs_;
   std::shared_ptr<Storage> workspace_;
   std::shared_ptr<Storage> range_;
+  std::shared_ptr<Storage> host_;  ///< where steps put values for a while
 };
 
 }  // namespace plimsoll::train

@@ -28,6 +28,12 @@ Bytes Phase::range() const {
   return most;
 }
 
+Bytes Phase::host() const {
+  Bytes most = 0;
+  for (const auto& step : steps) most = std::max(most, step->host);
+  return most;
+}
+
 double Phase::seconds() const {
   double sum = 0;
   for (std::int64_t part = 0; part < parts; ++part) sum += step(part).seconds;
@@ -90,6 +96,10 @@ std::string TrainingPlan::explain() const {
                           step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0);
     }
   }
+  if (pinned() != 0) {
+    text += fmt::format("  in the host's memory: {} of state, {} of activations\n",
+                        format_bytes(away.bytes), format_bytes(host));
+  }
   text += fmt::format("  planned peak {} bytes in the arena, {} in pages of {}\n", planned_peak(),
                       format_bytes(charged), format_bytes(page_size));
   text += fmt::format("  keeping everything that gradients need would take {}\n",
@@ -112,6 +122,7 @@ std::string TrainingPlan::to_json() const {
   json["runtime"] = runtime;
   json["input"] = input;
   json["others"] = others;
+  json["pinned"] = pinned();
   json["batch"] = batch();
   json["parts"] = parts();
   json["seconds"] = phases.front().seconds();

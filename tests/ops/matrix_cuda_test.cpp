@@ -86,9 +86,18 @@ class MatricesOnGpu : public testing::Test {
     RecordProperty(fmt::format("workspace of {}", op), std::to_string(state->workspace));
   }
 
+  /// `apart`: how far queries are on one side of zero, and keys on the other.
   static void check_self_attention(std::int64_t n, std::int64_t tokens, std::int64_t heads,
-                                   std::int64_t size, bool causal, DType dtype) {
-    const Tensor qkv = converted(random_tensor(Shape{n, tokens, 3 * heads * size}, 1), dtype);
+                                   std::int64_t size, bool causal, DType dtype, double apart = 0) {
+    SCOPED_TRACE(causal ? "causal" : "not causal");
+    const Shape shape = {n, tokens, 3 * heads * size};
+    std::vector<double> values = as_doubles(random_tensor(shape, 1));
+    const auto features = static_cast<std::size_t>(heads * size);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t part = i / features % 3;
+      if (part < 2) values[i] += part == 0 ? apart : -apart;
+    }
+    const Tensor qkv = from_doubles(values, shape, dtype);
     const Tensor dy = random_tensor(Shape{n, tokens, heads * size}, 2);
     const Attributes attributes = {
         {"heads", heads}, {"causal", causal}, {"scale", 1 / std::sqrt(static_cast<double>(size))}};
@@ -96,6 +105,25 @@ class MatricesOnGpu : public testing::Test {
     const auto forward =
         run("self_attention", {converted(qkv, DType::f32)}, attributes, test::op_cases_device());
     check("self_attention_grad", {qkv, forward[0], forward[1], dy}, attributes, dtype, 4U);
+    if (tokens > 256) return;
+    const Tensor d_sums = random_tensor(Shape{n, heads, tokens}, 3);
+    check("self_attention_grad", {qkv, forward[0], forward[1], dy, d_sums}, attributes, dtype, 20U);
+  }
+
+  /// Queries [2, 3, queries, size], with as many heads of keys and values.
+  static void check_attention(std::int64_t queries, std::int64_t keys, std::int64_t size,
+                              bool causal, double scale, DType dtype) {
+    SCOPED_TRACE(fmt::format("{} keys{}", keys, causal ? ", causal" : ""));
+    const Tensor q = converted(random_tensor({2, 3, queries, size}, 1), dtype);
+    const Tensor k = converted(random_tensor({2, 3, keys, size}, 2), dtype);
+    const Tensor v = converted(random_tensor({2, 3, keys, size}, 3), dtype);
+    const Attributes attributes = {{"causal", causal}, {"scale", scale}};
+    check("attention", {q, k, v}, attributes, dtype);
+    const auto forward = run(
+        "attention", {converted(q, DType::f32), converted(k, DType::f32), converted(v, DType::f32)},
+        attributes, test::op_cases_device());
+    check("attention_grad", {q, k, v, forward[0], forward[1], random_tensor(q.shape(), 4)},
+          attributes, dtype, 16U);
   }
 };
 
@@ -143,6 +171,32 @@ TEST_F(MatricesOnGpu, AttentionIsAsOnTheCpu) {
   }
   check_self_attention(2, 100, 2, 64, true, DType::f32);
   check_self_attention(1, 70, 1, 160, false, DType::f32);
+}
+
+TEST_F(MatricesOnGpu, AttentionOfFewTokensIsAsOnTheCpu) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const bool causal : {false, true}) {
+      for (const std::int64_t tokens : {1, 15, 16, 17, 64, 127, 197, 200, 255, 256}) {
+        check_self_attention(2, tokens, 2, 64, causal, dtype);
+      }
+      check_self_attention(1, 197, 3, 32, causal, dtype);
+      // More heads than a GPU has multiprocessors, as many of them at a time as fit one.
+      for (const std::int64_t tokens : {33, 197, 256}) {
+        check_self_attention(80, tokens, 4, 64, causal, dtype);
+      }
+      check_attention(33, 80, 64, causal, 0.125, dtype);
+      check_attention(80, 33, 64, causal, 0.125, dtype);
+      check_attention(200, 17, 32, causal, -0.2, dtype);
+      check_attention(2, 256, 64, causal, 0.125, dtype);
+    }
+  }
+}
+
+TEST_F(MatricesOnGpu, AttentionIsRightWhereAllScoresAreFarBelowZero) {
+  // About -200, so that exp(score) is zero even in f32.
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const bool causal : {false, true}) check_self_attention(2, 197, 2, 64, causal, dtype, 5);
+  }
 }
 
 TEST_F(MatricesOnGpu, AttentionTakesBatchesInParts) {

@@ -35,6 +35,7 @@ void plan_now(PlanCommand& o) {
   prepared.request.budget = budget_of(o);
   std::optional<Opened> opened;
   if (o.device.starts_with("cpu") || o.device.starts_with("cuda")) {
+    prepared.request.host = host_of(o);
     opened.emplace(open_device(o, prepared));
   }
   const plan::DeviceDescription description =

@@ -143,13 +143,6 @@ Json result_json(const train::FitResult& result, Bytes budget) {
           {"checkpoint", result.checkpoint}};
 }
 
-std::optional<Device> host_of(const RunOptions& o, const Device& device) {
-  if (device.kind() == DeviceKind::cpu) return std::nullopt;
-  const Limit limit =
-      o.host_budget.empty() ? Limit() : Limit::parse(o.host_budget, "--host-budget");
-  return Device::open("cpu:0", {.limit = limit});
-}
-
 void train_now(CLI::App& command, RunOptions& o) {
   if (!o.resume.empty()) {
     if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
@@ -162,6 +155,8 @@ void train_now(CLI::App& command, RunOptions& o) {
   Prepared prepared = prepare(o);
   const Opened opened = open_device(o, prepared);
   const Device& device = opened.device;
+  const std::optional<Device> host = host_of(o);
+  prepared.request.host = host;
   const train::TrainingPlan plan = prepared.trainer->plan(prepared.request, device);
   if (!o.json && !o.quiet) fmt::print("{}", plan.explain());
   std::fflush(stdout);
@@ -180,7 +175,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.pipeline.threads = o.threads;
   options.pipeline.seed = o.seed;
   options.pipeline.skip_errors = o.skip_errors;
-  options.host = host_of(o, device);
+  options.host = host;
   options.log = &log;
   options.stop = &g_interrupted;
   options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());

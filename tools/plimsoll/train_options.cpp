@@ -63,6 +63,8 @@ void add_options(CLI::App& command, TrainOptions& o) {
   command.add_option("--budget", o.budget, "Everything on the device: 4GiB, 50%");
   command.add_option("--host-budget", o.host_budget,
                      "For pipelines on the host; on the CPU the same as --budget");
+  command.add_option("--offload", o.offload,
+                     "Pinned host memory for what has no room on a GPU: 8GiB; default: none");
   command.add_option("--precision", o.precision, "f32, bf16 or f16")->capture_default_str();
   command.add_option("--optimizer", o.optimizer, "sgd, adam, adamw or rmsprop")
       ->check(CLI::IsMember({"sgd", "adam", "adamw", "rmsprop"}))
@@ -162,12 +164,26 @@ Prepared prepare(const TrainOptions& o) {
   all.request.batch = std::min(o.batch, count);
   all.request.remainders = remainder(count, o.batch);
   all.request.decode = all.data.decode;
+  if (!o.offload.empty()) {
+    if (o.device.starts_with("cpu")) {
+      throw InvalidArgument(
+          "--offload: on the CPU the host's memory is the device's; leave it out");
+    }
+    all.request.offload = parse_bytes(o.offload, "--offload");
+  }
   if (o.no_validation) all.data.validation.reset();
   if (all.data.validation) {
     all.request.validation_batch = std::min(o.validation_batch, all.data.validation_count);
     all.request.validation_remainders = remainder(all.data.validation_count, o.validation_batch);
   }
   return all;
+}
+
+std::optional<Device> host_of(const TrainOptions& o) {
+  if (o.device.starts_with("cpu")) return std::nullopt;
+  const Limit limit =
+      o.host_budget.empty() ? Limit() : Limit::parse(o.host_budget, "--host-budget");
+  return Device::open("cpu:0", {.limit = limit});
 }
 
 Opened open_device(const TrainOptions& o, Prepared& prepared) {

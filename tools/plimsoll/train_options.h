@@ -24,6 +24,7 @@ struct TrainOptions {
   std::int64_t validation_batch = 0;  ///< 0: as `batch`
   std::string budget;
   std::string host_budget;
+  std::string offload;
   std::string precision = "f32";
   std::string optimizer = "adam";
   double lr = 0;  ///< 0: the optimizer's own
@@ -64,6 +65,9 @@ Prepared prepare(const TrainOptions& options);
 
 /// 0 if none was given. A share is one of the named device.
 Bytes budget_of(const TrainOptions& options);
+
+/// Where pipelines run and what is offloaded goes, with --host-budget, if that is not the device.
+std::optional<Device> host_of(const TrainOptions& options);
 
 /// The device with its limit, and what the data holds on it. BudgetTooSmall where that does not
 /// fit, with the budget and the batch that would.

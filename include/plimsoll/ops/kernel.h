@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/fused.h>
 #include <plimsoll/ops/op_def.h>
 
 namespace plimsoll::ops {
@@ -66,6 +67,15 @@ struct Kernel {
                                                 std::span<const TensorType> outputs) = nullptr;
 };
 
+/// How a backend runs the calls of a pattern in one launch, or a few.
+struct FusedKernel {
+  const FusedPattern* pattern = nullptr;
+  /// `ops` and `calls` belong together. `between` is whether anybody but the second of a chain
+  /// reads what the first hands on to it; else that need not be written.
+  void (*run)(std::span<const OpDef* const> ops, std::span<const KernelContext> calls,
+              bool between) = nullptr;
+};
+
 /// The kernels of a backend. Filled once by an explicit list, then read by any thread.
 class KernelTable {
  public:
@@ -74,8 +84,13 @@ class KernelTable {
   /// Null if there is none.
   const Kernel* find(const OpDef& op) const;
 
+  /// Throws InternalError if there is no such pattern or it has one already.
+  void add_fused(std::string_view pattern, decltype(FusedKernel::run) run);
+  std::span<const FusedKernel> fused() const { return fused_; }
+
  private:
   std::unordered_map<const OpDef*, Kernel> kernels_;
+  std::vector<FusedKernel> fused_;
 };
 
 /// Those of a kind of device. DeviceError if its backend is not there.

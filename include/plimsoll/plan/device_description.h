@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ struct DeviceDescription {
 DeviceDescription describe_device(std::string_view name_or_file);
 /// A device that was opened.
 DeviceDescription describe_device(const Device& device);
+/// Bytes per second that copies between the device and pinned memory of `host` reach, both ways at
+/// once: each way. Takes 64 MiB on either side for a few milliseconds; nullopt where they cannot be
+/// had. Throws DeviceError.
+std::optional<double> measure_copy_rate(const Device& device, const Device& host);
 /// The names that describe_device knows.
 std::vector<std::string> known_devices();
 

@@ -15,14 +15,23 @@ struct ExecutorOptions {
   /// Fills memory with a pattern as soon as it is free, and checks after every task that nothing
   /// but its outputs has changed; an InternalError names the task. Slow.
   bool check = false;
+  /// Let one launch stand for several tasks where the device has a kernel for that. Results have
+  /// the same bits.
+  bool fuse = true;
   /// Memory of the caller's that several executors share, as they never run at the same time: the
   /// plan's range, the workspace slot, and the copies of the outputs one after the other at
   /// multiples of 256 bytes. Each must be large enough. Null: the executor takes its own.
   std::shared_ptr<Storage> range = nullptr;
   std::shared_ptr<Storage> workspace = nullptr;
   std::shared_ptr<Storage> outputs = nullptr;
-  /// The stream that steps run on; a new one if there is none.
+  /// The host's memory for what a plan puts there for a while; must be given if there is such. It
+  /// should be pinned, or the device's copies wait for the host's.
+  std::shared_ptr<Storage> host = nullptr;
+  /// The stream that steps run on, and those of copies to the host and from it; new ones where
+  /// there are none.
   std::optional<StreamId> stream = std::nullopt;
+  std::optional<StreamId> to_host = std::nullopt;
+  std::optional<StreamId> from_host = std::nullopt;
   /// The tensor that stands for a parameter or a state now, for graphs that were traced before it
   /// had data; an undefined one means the graph's own.
   std::function<Tensor(const graph::Value& value)> bind = nullptr;
@@ -32,8 +41,8 @@ struct ExecutorOptions {
 class Executor {
  public:
   /// Parameters and state are the tensors that the graph's values are bound to; they must have
-  /// data on `device`. Throws OutOfMemory if the range cannot be had, InvalidArgument if memory
-  /// that was given is too small.
+  /// data on `device`, but for state that the plan has in the host's memory. Throws OutOfMemory if
+  /// the range cannot be had, InvalidArgument if memory that was given is too small.
   Executor(const Plan& plan, const Device& device, const ExecutorOptions& options = {});
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -44,8 +53,8 @@ class Executor {
   /// recorded, and later ones replay it.
   void run(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
-  /// A step like any other, never a replayed one, which it waits for: the seconds that each of
-  /// plan().tasks took, by the device's clock.
+  /// A step like any other, which runs its tasks one by one, never replays one, and waits at its
+  /// end: the seconds that each of plan().tasks took, by the device's clock.
   std::vector<double> run_timed(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
 
   /// Until the last step is done.

@@ -30,6 +30,19 @@ struct PlannedTask {
   Bytes workspace_offset = 0;
 };
 
+/// A copy between the range and the host's memory, which runs beside the tasks on a queue of its
+/// own, one each way.
+struct PlannedCopy {
+  bool out = false;  ///< to the host
+  Place place;       ///< in the range
+  /// State has its home in the tensor it is bound to; other values at this offset of the plan's
+  /// host memory.
+  bool state = false;
+  Bytes host_offset = 0;
+  int begins = 0;  ///< index of a task: when all before it are done
+  int needed = 0;  ///< this task waits for it; tasks.size(): the step's end does
+};
+
 /// Something the planner did to save memory, with what it brought and cost.
 struct Measure {
   std::string what;    ///< "recompute: 49 batch_norm, 48 relu"
@@ -44,6 +57,9 @@ struct Plan {
   Bytes budget = 0;
 
   std::vector<PlannedTask> tasks;
+  /// By `begins`; of those that begin together, the ones to the host first. A task's waits for
+  /// copies to the host come before the copies that begin with it.
+  std::vector<PlannedCopy> copies;
   /// Where the inputs are copied to before the first task.
   std::vector<Place> inputs;
   /// Where the outputs are after the last; they are copied out.
@@ -54,8 +70,11 @@ struct Plan {
   Bytes persistent = 0;   ///< parameters, state, constants, copies of the outputs
   Bytes workspace = 0;    ///< slot of the device's description
   Bytes runtime = 0;
+  Bytes host = 0;            ///< of pinned host memory, for values that are put there for a while
+  Bytes away = 0;            ///< state that is in the host's memory between steps
   double seconds = 0;        ///< predicted for a step
   double again_seconds = 0;  ///< of which spent on computing anew
+  double wait_seconds = 0;   ///< and on waiting for copies
   double kept_seconds = 0;   ///< predicted if nothing had to be saved
   /// Planner::unconstrained_peak(), to compare with.
   Bytes unconstrained_peak = 0;

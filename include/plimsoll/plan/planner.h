@@ -21,9 +21,18 @@ struct PlanOptions {
   /// 0 and nodes beyond its end: as the device's description predicts. Changes what is computed
   /// again, never a result.
   std::vector<double> node_seconds = {};
+  /// Host memory that what a step computes may be put into until it is needed again; 0: none.
+  Bytes host_room = 0;
+  /// State, by name, that is in the host's memory between steps and comes to the device for its
+  /// update only: some of movable_state_of(). Names that the graph does not have are ignored.
+  std::vector<std::string> away = {};
   /// For the placement's search.
   std::chrono::milliseconds placement_time = std::chrono::milliseconds(500);
 };
+
+/// The names of what may be PlanOptions::away, and its bytes; the state whose update comes first in
+/// a step is the first, as its copies have the most time.
+std::vector<std::pair<std::string, Bytes>> movable_state_of(const graph::Graph& graph);
 
 /// Time against memory.
 struct CurvePoint {

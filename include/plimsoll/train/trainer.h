@@ -58,6 +58,12 @@ struct PlanRequest {
   Bytes decode = 0;
   /// For the whole device; 0: its limit.
   Bytes budget = 0;
+  /// Pinned host memory for what a step has no room for on the device: values until they are needed
+  /// again, the optimizer's state between updates. Copies run beside the computation; results stay
+  /// the same to the bit. 0: none.
+  Bytes offload = 0;
+  /// Where that memory is taken from; a plan that is to run needs it.
+  std::optional<Device> host = std::nullopt;
 };
 
 struct EarlyStopping {
@@ -155,7 +161,8 @@ class Trainer {
   TrainingPlan plan(const data::ElementSpec& spec, const Device& device) const;
   /// The same for a device that is not there; request.budget 0 is all of its memory.
   TrainingPlan plan(const PlanRequest& request, const plan::DeviceDescription& device) const;
-  /// Time against budget for a full training batch that is not split.
+  /// Time against budget for a full training batch that is not split; with request.offload, values
+  /// may be in the host's memory, and state is not.
   std::vector<plan::CurvePoint> curve(const PlanRequest& request,
                                       const plan::DeviceDescription& device, int points = 12) const;
 

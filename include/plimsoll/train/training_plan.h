@@ -41,6 +41,7 @@ struct Phase {
 
   /// Of the memory they share, and of its time for a batch.
   Bytes range() const;
+  Bytes host() const;
   double seconds() const;
   /// The plan for micro-batch `part`.
   const plan::Plan& step(std::int64_t part) const;
@@ -58,6 +59,8 @@ struct TrainingPlan {
   Bytes page_size = 0;
 
   std::vector<PackedBlock> blocks;
+  /// State that is in pinned memory of the host between steps; no tensors: none is.
+  PackedBlock away;
   std::vector<Phase> phases;  ///< the first is that of the full training batch
   Bytes range = 0;            ///< the largest of any phase
   Bytes outputs = 0;
@@ -68,6 +71,11 @@ struct TrainingPlan {
   /// Limit for the input pipelines, which share it; within `budget` where they run on the device.
   Bytes input = 0;
   Bytes input_least = 0;  ///< with less they cannot run
+  /// Host memory, pinned: what may be taken of it, what the largest step puts there for a while,
+  /// and where it comes from.
+  Bytes offload = 0;
+  Bytes host = 0;
+  std::optional<Device> host_device;
   /// Pages of all blocks.
   Bytes charged = 0;
   /// What a full training batch would take, unsplit, if everything its gradients need were kept at
@@ -76,6 +84,8 @@ struct TrainingPlan {
 
   /// Bytes of the arena that training holds at its peak: what is measured, to the byte.
   Bytes planned_peak() const;
+  /// Bytes of pinned host memory that training holds.
+  Bytes pinned() const { return away.bytes + host; }
   /// What the budget is charged with at most.
   Bytes total() const { return charged + runtime + others + input; }
   std::int64_t batch() const { return phases.front().batch; }

@@ -1,6 +1,8 @@
-// attention and self_attention: by cuDNN where it takes the shape, else by the plain kernels.
+// attention and self_attention: by cuDNN where it takes the shape, but the gradient of few tokens
+// by our own kernel; else by our own for few tokens, or by the plain ones.
 #include "backend/cuda/attention.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -17,6 +19,7 @@ using ops::OpInputs;
 struct AttentionState final : KernelState {
   AttentionShape shape;
   std::optional<FusedAttention> fused;
+  bool few_tokens = false;
 };
 
 std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dtype) {
@@ -26,6 +29,8 @@ std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dt
     state->fused = fuse_attention(shape, dtype, false, shape.batches,
                                   ops::kWorkspaceSlot - ops::kWorkspaceReserve);
   }
+  state->few_tokens =
+      !state->fused && ops::short_attention(shape, dtype) && short_attention_fits(shape);
   if (state->fused) state->workspace = state->fused->workspace;
   return state;
 }
@@ -35,7 +40,12 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
                                                 bool more) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
-  const Bytes limit = ops::attention_grad_workspace(shape, dtype);
+  Bytes limit = ops::attention_grad_workspace(shape, dtype);
+  if (ops::short_attention(shape, dtype)) {
+    state->few_tokens = short_attention_fits(shape);
+    if (state->few_tokens) return state;
+    limit = std::max(limit, ops::kWorkspaceSlot - ops::kWorkspaceReserve);
+  }
   if (ops::fused_attention_grad(shape, dtype) && !more) {
     // Fewer at a time where the library wants more than was foreseen.
     for (std::int64_t n = ops::fused_attention_grad_batches(shape); n > 0 && !state->fused; --n) {
@@ -52,6 +62,7 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
 
 void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.few_tokens) return short_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
   if (state.fused) return run_fused_attention(*state.fused, arrays, k.workspace, queue_of(k));
   plain_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
 }
@@ -116,6 +127,9 @@ void run_with_added_tokens(const AttentionState& state, const AttentionArrays& a
 
 void run_backward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.few_tokens) {
+    return short_attention_grad(state.shape, k.in(0).dtype(), arrays, queue_of(k));
+  }
   if (state.fused && state.fused->shape.queries != state.shape.queries) {
     return run_with_added_tokens(state, arrays, k.workspace, queue_of(k));
   }

@@ -8,7 +8,8 @@
 
 #include "ops/attention_shape.h"
 
-// Attention and its gradient, twice: by our own plain kernels, which take everything, and by cuDNN.
+// Attention and its gradient, three times: by our own plain kernels, which take everything, by our
+// own for few tokens, and by cuDNN.
 
 namespace plimsoll::cuda {
 
@@ -31,6 +32,13 @@ void plain_attention(const ops::AttentionShape& shape, DType dtype, const Attent
 /// `workspace` of ops::plain_attention_grad_workspace bytes.
 void plain_attention_grad(const ops::AttentionShape& shape, DType dtype,
                           const AttentionArrays& arrays, void* workspace, cudaStream_t stream);
+
+/// Whether the current device has what these two need. They are for what ops::short_attention says.
+bool short_attention_fits(const ops::AttentionShape& shape);
+void short_attention(const ops::AttentionShape& shape, DType dtype, const AttentionArrays& arrays,
+                     cudaStream_t stream);
+void short_attention_grad(const ops::AttentionShape& shape, DType dtype,
+                          const AttentionArrays& arrays, cudaStream_t stream);
 
 /// cuDNN's, prepared for a shape.
 struct FusedAttention {

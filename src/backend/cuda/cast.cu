@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "backend/cuda/elementwise.cuh"
+#include "backend/cuda/many.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -74,8 +75,59 @@ void run_cast(const KernelContext& k) {
   });
 }
 
+template <typename To>
+struct SmallCast {
+  To* to;
+  const float* from;
+  std::uint32_t elements;
+};
+template <typename To>
+using SmallCasts = Many<SmallCast<To>, 128>;
+
+constexpr unsigned kEachBlock = kThreads * 8;
+
+template <typename To>
+__global__ void __launch_bounds__(kThreads)
+    cast_many(const __grid_constant__ SmallCasts<To> casts) {
+  const int which = casts.find(blockIdx.x);
+  const SmallCast<To> cast = casts.entries[which];
+  const std::uint32_t at = (blockIdx.x - casts.first[which]) * kEachBlock + threadIdx.x * 8;
+  if (at + 8 <= cast.elements) {
+    float x[8];
+    load_wide<4>(cast.from + at, x);
+    load_wide<4>(cast.from + at + 4, x + 4);
+    store_wide<8>(cast.to + at, x);
+  } else {
+    for (std::uint32_t i = at; i < cast.elements; ++i) cast.to[i] = narrow<To>(cast.from[i]);
+  }
+}
+
+template <typename To>
+void run_many(std::span<const KernelContext> calls) {
+  SmallCasts<To> casts;
+  const auto flush = [&] {
+    cast_many<To><<<casts.blocks(), kThreads, 0, queue_of(calls[0])>>>(casts);
+    check_launch("cast");
+    casts.count = 0;
+  };
+  for (const KernelContext& k : calls) {
+    const auto elements = static_cast<std::uint32_t>(k.in(0).elements());
+    casts.add({k.out(0).as<To>(), k.in(0).as<const float>(), elements},
+              (elements + kEachBlock - 1) / kEachBlock);
+    if (casts.full()) flush();
+  }
+  if (casts.count > 0) flush();
+}
+
+void run_casts(std::span<const ops::OpDef* const>, std::span<const KernelContext> calls, bool) {
+  calls[0].out(0).dtype() == DType::f16 ? run_many<__half>(calls) : run_many<__nv_bfloat16>(calls);
+}
+
 }  // namespace
 
-void add_cast_kernels(KernelTable& table) { table.add("cast", {run_cast}); }
+void add_cast_kernels(KernelTable& table) {
+  table.add("cast", {run_cast});
+  table.add_fused("casts", run_casts);
+}
 
 }  // namespace plimsoll::cuda

@@ -50,8 +50,19 @@ __global__ void __launch_bounds__(kSumColumns* kSumLanes)
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kSumColumns + threadIdx.x;
   A sum = 0;
   if (at < all) {
-#pragma unroll 8
-    for (int part = threadIdx.y; part < count; part += kSumLanes) sum += parts[part * all + at];
+    // A multiprocessor's part each is what there usually is: loads that are all on their way before
+    // the first is waited for.
+    constexpr int U = (132 + kSumLanes - 1) / kSumLanes;
+    for (int first = threadIdx.y; first < count; first += U * kSumLanes) {
+      A held[U];
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        const int part = first + u * kSumLanes;
+        held[u] = part < count ? parts[part * all + at] : A(0);
+      }
+#pragma unroll
+      for (int u = 0; u < U; ++u) sum += held[u];
+    }
   }
   sum = sum_of_lanes(sum);
   if (threadIdx.y != 0 || at >= all) return;

@@ -11,6 +11,18 @@ struct RowScale {
   A inverse = 0;
 };
 
+/// 1 / sqrt(mean of squares + epsilon)
+template <typename A>
+__device__ __forceinline__ A inverse_root(A squares, A share, A epsilon) {
+  return A(1) / sqrt(rounded::fma(squares, share, epsilon));
+}
+
+/// An element of a row, normalised.
+template <typename A>
+__device__ __forceinline__ A normalised(A x, const RowScale<A>& s) {
+  return rounded::mul(rounded::sub(x, s.mean), s.inverse);
+}
+
 /// Of layer_norm if `centered`, else of rms_norm. Everyone in the group has it.
 template <typename T, int V, int Items, int Group>
 __device__ __forceinline__ RowScale<Acc<T>> row_scale(const Row<T, V, Items, Group>& row,
@@ -26,18 +38,18 @@ __device__ __forceinline__ RowScale<Acc<T>> row_scale(const Row<T, V, Items, Gro
 #pragma unroll
       for (int i = 0; i < V; ++i) sum += widen(x.lane[i]);
     });
-    result.mean = group_sum<Group>(sum) * share;
+    result.mean = rounded::mul(group_sum<Group>(sum), share);
   }
   A squares = 0;
   for_vectors<V, Items, Group>(features, [&](int item, std::int64_t at) {
     const auto x = row.get(item, at);
 #pragma unroll
     for (int i = 0; i < V; ++i) {
-      const A off = widen(x.lane[i]) - result.mean;
-      squares += off * off;
+      const A off = rounded::sub(widen(x.lane[i]), result.mean);
+      squares = rounded::fma(off, off, squares);
     }
   });
-  result.inverse = A(1) / sqrt(group_sum<Group>(squares) * share + epsilon);
+  result.inverse = inverse_root(group_sum<Group>(squares), share, epsilon);
   return result;
 }
 

@@ -1,115 +1,14 @@
 // The gradients of layer_norm and rms_norm. dx may be written over dy or x: who writes an element
 // has read it.
 //
-// Rows that fit in registers: dy and x are read once, and each thread adds up dscale and dbias of
-// its columns over all rows that its group treats; the blocks' sums are put together by
-// sum_parts(). Others: each row's statistics first, then the columns in a second pass.
+// Rows that fit in registers: norm_grad_rows(), then sum_parts() for what its blocks have. Others:
+// each row's statistics first, then the columns in a second pass.
 #include "backend/cuda/column_sums.cuh"
 #include "backend/cuda/kernels.h"
-#include "backend/cuda/normalize.cuh"
+#include "backend/cuda/normalize_grad_rows.cuh"
 
 namespace plimsoll::cuda {
 namespace {
-
-template <typename T>
-struct NormGrad {
-  T* dx;
-  const T* dy;
-  const T* x;
-  Parameters scale;
-  std::int64_t rows;
-  std::int64_t features;
-  Acc<T> epsilon;
-  bool centered;
-  bool aligned = false;
-};
-
-/// Blocks that a multiprocessor holds at a time, if a thread has `each` elements of a row: what it
-/// keeps of them is limited to match.
-constexpr int blocks_held(int each) { return each <= 8 ? 4 : each <= 24 ? 2 : 1; }
-
-/// `parts` gets each block's dscale and dbias: [blocks, 2, features].
-template <typename T, int Items, int Group>
-__global__ void __launch_bounds__(256, blocks_held(Items* kVector<T>))
-    norm_grad_rows(const NormGrad<T> n, Acc<T>* parts) {
-  using A = Acc<T>;
-  constexpr int V = kVector<T>;
-  constexpr int kGroups = 256 / Group;
-  const int features = static_cast<int>(n.features);
-  const A share = A(1) / static_cast<A>(n.features);
-  A dscale[Items * V] = {};
-  A dbias[Items * V] = {};
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kGroups + threadIdx.x / Group;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kGroups;
-  for (std::int64_t r = first; r < n.rows; r += stride) {
-    const std::int64_t offset = r * n.features;
-    const Row<T, V, Items, Group> x(n.x + offset, features, n.aligned);
-    const Row<T, V, Items, Group> dy(n.dy + offset, features, n.aligned);
-    const RowScale<A> s = row_scale(x, features, n.epsilon, n.centered);
-    A total = 0;
-    A along = 0;
-    for_vectors<V, Items, Group>(features, [&](int item, int at) {
-      const auto xs = x.get(item, at);
-      const auto ds = dy.get(item, at);
-      A scale[V];
-      load_parameters<T>(n.scale, at, scale, n.aligned);
-#pragma unroll
-      for (int i = 0; i < V; ++i) {
-        const A d = widen(ds.lane[i]);
-        const A normal = (widen(xs.lane[i]) - s.mean) * s.inverse;
-        const A scaled = d * scale[i];
-        dscale[item * V + i] += d * normal;
-        dbias[item * V + i] += d;
-        total += scaled;
-        along += scaled * normal;
-      }
-    });
-    total = n.centered ? group_sum<Group>(total) * share : A(0);
-    along = group_sum<Group>(along) * share;
-    for_vectors<V, Items, Group>(features, [&](int item, int at) {
-      const auto xs = x.get(item, at);
-      const auto ds = dy.get(item, at);
-      A scale[V];
-      load_parameters<T>(n.scale, at, scale, n.aligned);
-      Vec<T, V> dx;
-#pragma unroll
-      for (int i = 0; i < V; ++i) {
-        const A normal = (widen(xs.lane[i]) - s.mean) * s.inverse;
-        dx.lane[i] = narrow<T>(s.inverse * (widen(ds.lane[i]) * scale[i] - total - normal * along));
-      }
-      store_some(n.dx + offset + at, dx, n.aligned);
-    });
-  }
-
-  A* part = parts + static_cast<std::int64_t>(blockIdx.x) * 2 * features;
-  if constexpr (kGroups == 1) {
-    for_vectors<V, Items, Group>(features, [&](int item, int at) {
-#pragma unroll
-      for (int i = 0; i < V; ++i) {
-        part[at + i] = dscale[item * V + i];
-        part[features + at + i] = dbias[item * V + i];
-      }
-    });
-  } else {
-    // One warp after another, so that the order is always the same.
-    extern __shared__ float sums[];  // [2, features]
-    for (int group = 0; group < kGroups; ++group) {
-      if (static_cast<int>(threadIdx.x) / Group == group) {
-        for_vectors<V, Items, Group>(features, [&](int item, int at) {
-#pragma unroll
-          for (int i = 0; i < V; ++i) {
-            const A before = group == 0 ? A(0) : sums[at + i];
-            const A before_bias = group == 0 ? A(0) : sums[features + at + i];
-            sums[at + i] = before + dscale[item * V + i];
-            sums[features + at + i] = before_bias + dbias[item * V + i];
-          }
-        });
-      }
-      __syncthreads();
-    }
-    for (int i = threadIdx.x; i < 2 * features; i += 256) part[i] = sums[i];
-  }
-}
 
 /// What a row's gradient needs of the whole row.
 template <typename A>
@@ -199,8 +98,9 @@ Plan plan_for(std::int64_t rows, std::int64_t features, DType dtype) {
     plan.group = features <= 1024 ? 32 : 256;
     const std::int64_t each = (features + plan.group - 1) / plan.group;
     plan.each = each <= 8 ? 8 : each <= 16 ? 16 : each <= 24 && plan.group == 32 ? 24 : 32;
-    plan.parts =
-        std::clamp<std::int64_t>((rows * plan.group + 255) / 256, 1, 132 * blocks_held(plan.each));
+    const HeldRows cut(plan.each / static_cast<int>(vector), static_cast<int>(vector), plan.group);
+    const std::int64_t groups = cut.threads / plan.group;
+    plan.parts = std::clamp<std::int64_t>((rows + groups - 1) / groups, 1, 132 * cut.blocks);
     plan.workspace = static_cast<Bytes>(plan.parts * sums);
     return plan;
   }
@@ -216,9 +116,22 @@ Plan plan_for(std::int64_t rows, std::int64_t features, DType dtype) {
 
 template <typename T, int Items, int Group>
 void launch_held(const KernelContext& k, const NormGrad<T>& n, const Plan& plan) {
-  const auto shared = Group == 32 ? static_cast<std::size_t>(2 * n.features) * sizeof(float) : 0;
-  norm_grad_rows<T, Items, Group><<<static_cast<unsigned>(plan.parts), 256, shared, queue_of(k)>>>(
-      n, static_cast<float*>(k.workspace));
+  constexpr HeldRows kCut(Items, kVector<T>, Group);
+  constexpr const char* kWho = "normalisation's gradient";
+  const auto kernel = norm_grad_rows<T, Items, Group>;
+  // How far ahead rows are fetched changes no result.
+  int device = 0;
+  int most = 0;
+  check(cudaGetDevice(&device), kWho);
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), kWho);
+  int stages = n.aligned ? kCut.stages : 0;
+  const auto bytes = [&] { return norm_grad_shared<T, Items, Group>(n, stages); };
+  while (stages > 0 && bytes() > static_cast<std::size_t>(most)) stages = stages == 3 ? 2 : 0;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes())),
+        kWho);
+  kernel<<<static_cast<unsigned>(plan.parts), kCut.threads, bytes(), queue_of(k)>>>(
+      n, static_cast<float*>(k.workspace), stages);
 }
 
 template <typename T>
@@ -274,14 +187,16 @@ void run_columns(const KernelContext& k, const NormGrad<T>& n, const Plan& plan,
   }
 }
 
-void run_norm_grad(const KernelContext& k, bool centered) {
+/// With `sum`, the call of the op add that follows, which reads dx; `dx` is whether others do.
+void run_norm_grad(const KernelContext& k, bool centered, const KernelContext* sum = nullptr,
+                   bool dx = true) {
   const char* const who = centered ? "layer_norm_grad" : "rms_norm_grad";
   const std::int64_t features = k.in(0).shape().dim(-1);
   if (features == 0) return;
   const std::int64_t rows = k.in(0).elements() / features;
   if (rows == 0) {
-    for (const TensorView& sum : k.outputs.subspan(1)) {
-      check(cudaMemsetAsync(sum.data, 0, sum.type.bytes(), queue_of(k)), who);
+    for (const TensorView& gradient : k.outputs.subspan(1)) {
+      check(cudaMemsetAsync(gradient.data, 0, gradient.type.bytes(), queue_of(k)), who);
     }
     return;
   }
@@ -290,7 +205,7 @@ void run_norm_grad(const KernelContext& k, bool centered) {
   const SumsTo dscale = sums_to(k.out(1), dtype);
   const SumsTo dbias = k.outputs.size() > 2 ? sums_to(k.out(2), dtype) : SumsTo{};
   with_float(dtype, [&]<typename T>() {
-    NormGrad<T> n{.dx = k.out(0).as<T>(),
+    NormGrad<T> n{.dx = dx ? k.out(0).as<T>() : nullptr,
                   .dy = k.in(0).as<const T>(),
                   .x = k.in(1).as<const T>(),
                   .scale = parameters_of(k.in(2), dtype),
@@ -298,7 +213,11 @@ void run_norm_grad(const KernelContext& k, bool centered) {
                   .features = features,
                   .epsilon = static_cast<Acc<T>>(k.attributes.number("epsilon")),
                   .centered = centered};
-    n.aligned = all_aligned({n.dx, n.dy, n.x, n.scale.data});
+    if (sum != nullptr) {
+      n.total = sum->out(0).as<T>();
+      n.other = sum->in(sum->in(0).data == k.out(0).data ? 1 : 0).as<const T>();
+    }
+    n.aligned = all_aligned({n.dx, n.dy, n.x, n.scale.data, n.total, n.other});
     if constexpr (sizeof(T) < 8) {
       if (plan.held) return run_held<T>(k, n, plan, dscale, dbias);
     }
@@ -323,6 +242,11 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
 void add_normalize_grad_kernels(KernelTable& table) {
   table.add("layer_norm_grad", {[](const KernelContext& k) { run_norm_grad(k, true); }, prepare});
   table.add("rms_norm_grad", {[](const KernelContext& k) { run_norm_grad(k, false); }, prepare});
+  // Rows are held: the pattern has no others.
+  table.add_fused("norm_grad, add", [](std::span<const ops::OpDef* const> ops,
+                                       std::span<const KernelContext> calls, bool between) {
+    run_norm_grad(calls[0], ops[0]->name == "layer_norm_grad", &calls[1], between);
+  });
 }
 
 }  // namespace plimsoll::cuda

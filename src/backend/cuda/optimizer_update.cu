@@ -1,6 +1,7 @@
 // The steps of optimizers, in place: parameter, state and gradient are read once, parameter and
 // state written once. What comes from scalars on the device is computed once per block.
 #include "backend/cuda/kernels.h"
+#include "backend/cuda/many.cuh"
 #include "backend/cuda/rows.cuh"
 
 namespace plimsoll::cuda {
@@ -13,23 +14,29 @@ struct Settings {
       correction1, correction2, epsilon;
 };
 
+/// The moving average of squares.
+template <typename T>
+__device__ __forceinline__ T moved_square(T square, T g, const Settings<T>& c) {
+  return rounded::fma(c.beta2, square, rounded::mul(rounded::mul(c.one_minus_beta2, g), g));
+}
+
 // Each rule changes an element of the parameter p and its state, given its gradient g.
 
 struct Sgd {
   static constexpr int kStates = 0;
   template <typename T>
   static __device__ __forceinline__ void step(T& p, T&, T&, T g, const Settings<T>& c) {
-    p -= c.rate * (g + c.decay * p);
+    p = rounded::fma(-c.rate, rounded::fma(c.decay, p, g), p);
   }
 };
 struct SgdMomentum {
   static constexpr int kStates = 1;
   template <typename T>
   static __device__ __forceinline__ void step(T& p, T& velocity, T&, T g, const Settings<T>& c) {
-    g += c.decay * p;
-    velocity = c.momentum * velocity + g;
-    const T ahead = g + c.momentum * velocity;
-    p -= c.rate * (c.nesterov != T(0) ? ahead : velocity);
+    g = rounded::fma(c.decay, p, g);
+    velocity = rounded::fma(c.momentum, velocity, g);
+    const T ahead = rounded::fma(c.momentum, velocity, g);
+    p = rounded::fma(-c.rate, c.nesterov != T(0) ? ahead : velocity, p);
   }
 };
 struct Adam {
@@ -37,20 +44,21 @@ struct Adam {
   template <typename T>
   static __device__ __forceinline__ void step(T& p, T& first, T& second, T g,
                                               const Settings<T>& c) {
-    g += c.decay * p;
-    first = c.beta1 * first + c.one_minus_beta1 * g;
-    second = c.beta2 * second + c.one_minus_beta2 * g * g;
-    p = p * c.shrink -
-        c.rate * (first * c.correction1) / (sqrt(second * c.correction2) + c.epsilon);
+    g = rounded::fma(c.decay, p, g);
+    first = rounded::fma(c.beta1, first, rounded::mul(c.one_minus_beta1, g));
+    second = moved_square(second, g, c);
+    const T above = rounded::mul(c.rate, rounded::mul(first, c.correction1));
+    const T below = rounded::add(sqrt(rounded::mul(second, c.correction2)), c.epsilon);
+    p = rounded::fma(p, c.shrink, -(above / below));
   }
 };
 struct Rmsprop {
   static constexpr int kStates = 1;
   template <typename T>
   static __device__ __forceinline__ void step(T& p, T& square, T&, T g, const Settings<T>& c) {
-    g += c.decay * p;
-    square = c.beta2 * square + c.one_minus_beta2 * g * g;
-    p -= c.rate * g / sqrt(square + c.epsilon);
+    g = rounded::fma(c.decay, p, g);
+    square = moved_square(square, g, c);
+    p = rounded::sub(p, rounded::mul(c.rate, g) / sqrt(rounded::add(square, c.epsilon)));
   }
 };
 struct RmspropMomentum {
@@ -58,10 +66,11 @@ struct RmspropMomentum {
   template <typename T>
   static __device__ __forceinline__ void step(T& p, T& square, T& velocity, T g,
                                               const Settings<T>& c) {
-    g += c.decay * p;
-    square = c.beta2 * square + c.one_minus_beta2 * g * g;
-    velocity = c.momentum * velocity + c.rate * g / sqrt(square + c.epsilon);
-    p -= velocity;
+    g = rounded::fma(c.decay, p, g);
+    square = moved_square(square, g, c);
+    const T ahead = rounded::mul(c.rate, g) / sqrt(rounded::add(square, c.epsilon));
+    velocity = rounded::fma(c.momentum, velocity, ahead);
+    p = rounded::sub(p, velocity);
   }
 };
 
@@ -147,14 +156,12 @@ __device__ __forceinline__ void update_some(const Update<T>& u, std::int64_t at,
   if constexpr (Rule::kStates > 1) store_some(u.second + at, second, aligned);
 }
 
+/// Elements of the tensor by threads `thread`, `thread + stride` ... of those that work on it.
 template <typename Rule, typename T>
-__global__ void __launch_bounds__(kThreads) update_elements(const Update<T> u) {
-  if (u.enable != nullptr && !*u.enable) return;
-  const Settings<T> c = settings_of(u);
+__device__ __forceinline__ void update_tensor(const Update<T>& u, const Settings<T>& c,
+                                              std::int64_t thread, std::int64_t stride) {
   constexpr int N = kVector<T>;
   const std::int64_t whole = u.elements / N;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   for (std::int64_t i = thread; i < whole; i += stride) {
     update_some<Rule, N>(u, i * N, u.aligned, c);
   }
@@ -163,7 +170,48 @@ __global__ void __launch_bounds__(kThreads) update_elements(const Update<T> u) {
 }
 
 template <typename Rule, typename T>
-void update(const KernelContext& k) {
+__global__ void __launch_bounds__(kThreads) update_elements(const Update<T> u) {
+  if (u.enable != nullptr && !*u.enable) return;
+  update_tensor<Rule>(u, settings_of(u),
+                      static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x,
+                      static_cast<std::int64_t>(gridDim.x) * kThreads);
+}
+
+/// What differs between the updates of one launch.
+template <typename T>
+struct SmallUpdate {
+  T* p;
+  T* first;
+  T* second;
+  const void* gradient;
+  std::uint32_t elements;
+  DType gradient_dtype;
+  bool aligned;
+};
+template <typename T>
+using SmallUpdates = Many<SmallUpdate<T>, 72>;
+
+template <typename Rule, typename T>
+__global__ void __launch_bounds__(kThreads)
+    update_many(const Update<T> common, const __grid_constant__ SmallUpdates<T> updates) {
+  if (common.enable != nullptr && !*common.enable) return;
+  const int which = updates.find(blockIdx.x);
+  const SmallUpdate<T>& one = updates.entries[which];
+  Update<T> u = common;
+  u.p = one.p;
+  u.first = one.first;
+  u.second = one.second;
+  u.gradient = one.gradient;
+  u.gradient_dtype = one.gradient_dtype;
+  u.elements = one.elements;
+  u.aligned = one.aligned;
+  const std::int64_t block = blockIdx.x - updates.first[which];
+  const std::int64_t blocks = updates.first[which + 1] - updates.first[which];
+  update_tensor<Rule>(u, settings_of(u), block * kThreads + threadIdx.x, blocks * kThreads);
+}
+
+template <typename Rule, typename T>
+Update<T> update_of(const KernelContext& k) {
   constexpr int kGradient = Rule::kStates + 1;
   const ops::Attributes& attributes = k.attributes;
   const auto number = [&](std::string_view name) {
@@ -196,8 +244,40 @@ void update(const KernelContext& k) {
   u.settings.one_minus_beta1 = static_cast<T>(1 - u.beta1);
   u.settings.one_minus_beta2 = static_cast<T>(1 - u.beta2);
   u.settings.epsilon = static_cast<T>(number("epsilon"));
-  const unsigned blocks = blocks_for(u.elements / kVector<T> + 1, kThreads, 132 * 8);
-  update_elements<Rule, T><<<blocks, kThreads, 0, queue_of(k)>>>(u);
+  return u;
+}
+
+template <typename T>
+unsigned blocks_of(const Update<T>& u) {
+  return blocks_for(u.elements / kVector<T> + 1, kThreads, 132 * 8);
+}
+
+template <typename Rule, typename T>
+void update(const KernelContext& k) {
+  const Update<T> u = update_of<Rule, T>(k);
+  update_elements<Rule, T><<<blocks_of(u), kThreads, 0, queue_of(k)>>>(u);
+}
+
+/// Updates with the same attributes; those in a row that read the same scalars are one launch.
+template <typename Rule, typename T>
+void update_all(std::span<const KernelContext> calls) {
+  Update<T> common{};
+  SmallUpdates<T> updates;
+  const auto flush = [&] {
+    update_many<Rule, T><<<updates.blocks(), kThreads, 0, queue_of(calls[0])>>>(common, updates);
+    check_launch("optimizer updates");
+    updates.count = 0;
+  };
+  for (const KernelContext& k : calls) {
+    const Update<T> u = update_of<Rule, T>(k);
+    const bool same = u.rate == common.rate && u.step == common.step && u.enable == common.enable;
+    if (updates.count > 0 && (!same || updates.full())) flush();
+    if (updates.count == 0) common = u;
+    updates.add({u.p, u.first, u.second, u.gradient, static_cast<std::uint32_t>(u.elements),
+                 u.gradient_dtype, u.aligned},
+                blocks_of(u));
+  }
+  if (updates.count > 0) flush();
 }
 
 template <typename Rule>
@@ -205,6 +285,27 @@ void run_update(const KernelContext& k) {
   if (k.in(0).elements() == 0) return;
   k.in(0).dtype() == DType::f64 ? update<Rule, double>(k) : update<Rule, float>(k);
   check_launch("optimizer update");
+}
+
+template <typename Rule>
+bool run_all(std::string_view name, std::span<const ops::OpDef* const> ops,
+             std::span<const KernelContext> calls) {
+  if (ops[0]->name != name) return false;
+  calls[0].in(0).dtype() == DType::f64 ? update_all<Rule, double>(calls)
+                                       : update_all<Rule, float>(calls);
+  return true;
+}
+
+void run_updates(std::span<const ops::OpDef* const> ops, std::span<const KernelContext> calls,
+                 bool) {
+  const bool known = run_all<Sgd>("sgd_update", ops, calls) ||
+                     run_all<SgdMomentum>("sgd_momentum_update", ops, calls) ||
+                     run_all<Adam>("adam_update", ops, calls) ||
+                     run_all<Rmsprop>("rmsprop_update", ops, calls) ||
+                     run_all<RmspropMomentum>("rmsprop_momentum_update", ops, calls);
+  if (!known) {
+    throw InternalError("[cuda] no kernel for several " + std::string(ops[0]->name) + " at once");
+  }
 }
 
 }  // namespace
@@ -215,6 +316,7 @@ void add_optimizer_update_kernels(KernelTable& table) {
   table.add("adam_update", {run_update<Adam>});
   table.add("rmsprop_update", {run_update<Rmsprop>});
   table.add("rmsprop_momentum_update", {run_update<RmspropMomentum>});
+  table.add_fused("updates", run_updates);
 }
 
 }  // namespace plimsoll::cuda

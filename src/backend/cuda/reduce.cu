@@ -9,6 +9,7 @@
 
 #include "backend/cuda/dtype.cuh"
 #include "backend/cuda/strided_copy.h"
+#include "backend/cuda/vectors.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -171,10 +172,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Blocks on a multiprocessor at a time.
+constexpr int kColumnBlocks = 4;
+
 /// Threads x of a block have V outputs each, side by side; threads y have every so many-th row of
 /// the block's part.
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kColumnBlocks)
     columns_kernel(T* out, Total<T>* partial, const T* x, const __grid_constant__ Work work) {
   using W = Total<T>;
   __shared__ W shared[V][kThreads];
@@ -210,6 +214,73 @@ __global__ void __launch_bounds__(kThreads)
       out[column * V + v] = finished<T>(totals[v], work.factor);
     } else {
       partial[part * work.outputs + column * V + v] = totals[v];
+    }
+  }
+}
+
+/// The same for sums over all rows of a matrix of floats, which gradients of biases are: `pitch` is
+/// how far rows are apart. Some are on their way while the last ones are added.
+template <typename T, int V>
+__global__ void __launch_bounds__(kThreads, kColumnBlocks)
+    sum_columns_kernel(T* out, Total<T>* partial, const T* x, std::int64_t rows, std::int64_t pitch,
+                       std::int64_t outputs, std::int64_t parts, int across, double factor) {
+  constexpr int U = 4;
+  __shared__ Total<T> shared[V][kThreads];
+  const int down = kThreads / across;
+  const int self = static_cast<int>(threadIdx.x);
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * across + self % across;
+  const std::int64_t part = blockIdx.y;
+  const std::int64_t begin = rows * part / parts + self / across;
+  const std::int64_t end = rows * (part + 1) / parts;
+  const std::int64_t step = down * pitch;
+  Lane<T> lanes[V] = {};
+  if (column * V < outputs && begin < end) {
+    int left = static_cast<int>((end - begin + down - 1) / down);
+    const T* at = x + begin * pitch + column * V;
+    Vec<T, V> raw[U] = {};
+    const auto load = [&](Vec<T, V>(&to)[U]) {
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+        if (u < left) to[u] = load_vec<V>(at + u * step);
+      }
+    };
+    load(raw);
+    as_they_are(raw);
+    while (left > U) {
+      left -= U;
+      at += U * step;
+      Vec<T, V> next[U] = {};
+      load(next);
+      as_they_are(next);
+#pragma unroll
+      for (int u = 0; u < U; ++u) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) lanes[v] += static_cast<Lane<T>>(widen(raw[u].lane[v]));
+        raw[u] = next[u];
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < U; ++u) {
+      if (u < left) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) lanes[v] += static_cast<Lane<T>>(widen(raw[u].lane[v]));
+      }
+    }
+  }
+#pragma unroll
+  for (int v = 0; v < V; ++v) shared[v][self] = static_cast<Total<T>>(lanes[v]);
+  __syncthreads();
+  for (int i = self; i < across * V; i += kThreads) {
+    const int lane = i % across;
+    const int v = i / across;
+    Total<T> total = shared[v][lane];
+    for (int row = 1; row < down; ++row) total += shared[v][row * across + lane];
+    const std::int64_t output = (static_cast<std::int64_t>(blockIdx.x) * across + lane) * V + v;
+    if (output >= outputs) continue;
+    if (parts == 1) {
+      out[output] = finished<T>(total, factor);
+    } else {
+      partial[part * outputs + output] = total;
     }
   }
 }
@@ -287,7 +358,8 @@ struct Plan {
       work.threads = static_cast<int>(kThreads / down);
       const std::int64_t blocks = (columns + work.threads - 1) / work.threads;
       const std::int64_t most = (units + down * 8 - 1) / (down * 8);
-      work.parts = std::min(most, (kFull / 2 + blocks - 1) / blocks);
+      // No more blocks than run at a time, so that none is left over.
+      work.parts = std::clamp<std::int64_t>(132 * kColumnBlocks / blocks, 1, most);
     }
   }
   Bytes workspace() const {
@@ -312,11 +384,21 @@ void launch(const KernelContext& k, const Plan& plan) {
     const std::int64_t columns = work.outputs / V;
     const dim3 grid(static_cast<unsigned>((columns + work.threads - 1) / work.threads),
                     static_cast<unsigned>(work.parts));
-    columns_kernel<T, V><<<grid, kThreads, 0, queue_of(k)>>>(out, partial, x, work);
+    bool summed = false;
+    if constexpr (!std::is_integral_v<T> && V > 1) {
+      summed = work.op == Join::sum && work.kept.rank == 1 && work.reduced.rank == 1;
+      if (summed) {
+        sum_columns_kernel<T, V><<<grid, kThreads, 0, queue_of(k)>>>(
+            out, partial, x, work.reduced.extent[0], work.reduced.stride[0], work.outputs,
+            work.parts, work.threads, work.factor);
+      }
+    }
+    if (!summed) columns_kernel<T, V><<<grid, kThreads, 0, queue_of(k)>>>(out, partial, x, work);
   }
   check_launch("reduction");
   if (work.parts == 1) return;
-  const auto across = static_cast<int>(std::min<std::int64_t>(32, power_from(work.outputs)));
+  auto across = static_cast<int>(std::min<std::int64_t>(32, power_from(work.outputs)));
+  while (across > 8 && work.outputs / across < 132) across /= 2;
   const auto blocks = static_cast<unsigned>((work.outputs + across - 1) / across);
   parts_kernel<T><<<blocks, kThreads, 0, queue_of(k)>>>(out, partial, work.outputs, work.parts,
                                                         across, work.op, work.factor);

@@ -6,6 +6,7 @@
 
 #include "backend/cuda/dtype.cuh"
 #include "backend/cuda/launch.h"
+#include "backend/cuda/rounded.cuh"
 
 // Rows, each of them one thread group's: a warp's where they are short, a block's where they are
 // long. A row of up to 8192 elements is held in registers between the passes over it; a longer one
@@ -108,6 +109,24 @@ class Row {
     }
   }
 
+  /// Of a held row: adds another to it and rounds, as the op `add` does.
+  __device__ __forceinline__ void add(const T* other, std::int64_t count) {
+    static_assert(Items > 0);
+    for_vectors<V, Items, Group>(count, [&](int item, int at) {
+      const Vec<T, V> more = load_some<V>(other + at, aligned_);
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        held_[item].lane[i] =
+            narrow<T>(rounded::add(widen(held_[item].lane[i]), widen(more.lane[i])));
+      }
+    });
+  }
+  __device__ __forceinline__ void store(T* to, std::int64_t count) const {
+    static_assert(Items > 0);
+    for_vectors<V, Items, Group>(
+        count, [&](int item, int at) { store_some(to + at, held_[item], aligned_); });
+  }
+
  private:
   const T* from_;
   bool aligned_;
@@ -150,6 +169,31 @@ __device__ __forceinline__ A group_reduce(A value) {
 template <int Group, typename A>
 __device__ __forceinline__ A group_sum(A value) {
   return group_reduce<Sum, Group>(value);
+}
+
+/// Each of N sums as group_sum() gives it, on the way together.
+template <int Group, int N, typename A>
+__device__ __forceinline__ void group_sums(A (&values)[N]) {
+#pragma unroll
+  for (int apart = 16; apart > 0; apart /= 2) {
+#pragma unroll
+    for (int n = 0; n < N; ++n) values[n] += __shfl_xor_sync(0xffffffffU, values[n], apart);
+  }
+  if constexpr (Group > 32) {
+    __shared__ A parts[Group / 32][N];
+    if (threadIdx.x % 32 == 0) {
+#pragma unroll
+      for (int n = 0; n < N; ++n) parts[threadIdx.x / 32][n] = values[n];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      values[n] = parts[0][n];
+#pragma unroll
+      for (int i = 1; i < Group / 32; ++i) values[n] += parts[i][n];
+    }
+    __syncthreads();
+  }
 }
 
 /// Threads of a block whose groups have Group threads.

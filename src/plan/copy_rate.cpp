@@ -1,0 +1,44 @@
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include <plimsoll/memory/out_of_memory.h>
+#include <plimsoll/plan/device_description.h>
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr Bytes kPiece = MiB(32);
+constexpr int kTurns = 4;
+
+}  // namespace
+
+std::optional<double> measure_copy_rate(const Device& device, const Device& host) {
+  using Clock = std::chrono::steady_clock;
+  try {
+    const std::unique_ptr<Arena> pinned = device.make_pinned_arena(host.budget());
+    const Account account = pinned->budget().account(Tag::staging, "copy rate");
+    const Block here_in = device.allocate(kPiece, Tag::staging, "copy rate");
+    const Block here_out = device.allocate(kPiece, Tag::staging, "copy rate");
+    const Block there_in = pinned->allocate(kPiece, account);
+    const Block there_out = pinned->allocate(kPiece, account);
+    const StreamId in = device.make_stream();
+    const StreamId out = device.make_stream();
+    double least = std::numeric_limits<double>::max();
+    for (int turn = 0; turn <= kTurns; ++turn) {
+      const Clock::time_point began = Clock::now();
+      device.copy(here_in.data(), there_in.data(), kPiece, in);
+      device.copy(there_out.data(), here_out.data(), kPiece, out);
+      device.synchronize(in);
+      device.synchronize(out);
+      const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+      if (turn > 0) least = std::min(least, seconds);  // the first one warms up
+    }
+    return static_cast<double>(kPiece) / std::max(least, 1e-9);
+  } catch (const OutOfMemory&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace plimsoll::plan
