@@ -1,6 +1,5 @@
 #include <plimsoll/optim/optimizer.h>
 
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>

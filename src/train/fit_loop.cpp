@@ -65,7 +65,8 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
   if (options.overlap.value_or(device().kind() != DeviceKind::cpu)) {
     try {
       sheets_.emplace(device(), input_.budget());
-      runner_.read_late(*sheets_);
+      feeds_.emplace(device(), input_.device());
+      runner_.read_late(*sheets_, *feeds_);
     } catch (const OutOfMemory&) {  // then each step is waited for
       sheets_.reset();
     }

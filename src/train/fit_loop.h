@@ -93,6 +93,7 @@ class FitLoop final : private Run {
   bool validated_ = false;  ///< the validation pipeline has been at its end
   std::int64_t batches_;    ///< of an epoch; below 0 if it is not known
   std::optional<NumberSheets> sheets_;
+  std::optional<PinnedFeeds> feeds_;
   std::optional<Submitted> running_;  ///< at most one, and only with sheets
   bool overlaps_ = false;             ///< the next step begins before a step's numbers are read
   double rate_ = 0;                   ///< of the step after the last one that was read

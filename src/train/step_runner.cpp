@@ -150,7 +150,11 @@ void StepRunner::wait() const {
 
 StepRunner::LateLoss StepRunner::train(const data::Element& element, std::uint64_t step,
                                        bool timed) {
-  const auto [x, y] = parts_of(element);
+  auto [x, y] = parts_of(element);
+  if (feeds_ != nullptr) {
+    x = feeds_->stage(x, memory_.stream());
+    y = feeds_->stage(y, memory_.stream());
+  }
   submit(x, y, step, timed);
   LateLoss result;
   if (sheets_ == nullptr) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "train/late_numbers.h"
+#include "train/pinned_feeds.h"
 #include "train/plan_search.h"
 #include "train/trainer_impl.h"
 
@@ -22,8 +23,11 @@ class StepRunner {
   StepRunner(Trainer::Impl& trainer, TrainingMemory& memory);
 
   /// From now on numbers of steps are copied to such sheets behind them, and nobody waits between
-  /// the parts of a batch. They outlive this.
-  void read_late(NumberSheets& sheets) { sheets_ = &sheets; }
+  /// the parts of a batch, or for the device to take one. Both outlive the last step.
+  void read_late(NumberSheets& sheets, PinnedFeeds& feeds) {
+    sheets_ = &sheets;
+    feeds_ = &feeds;
+  }
 
   /// The loss of a step that may still run: the mean over the batch.
   class LateLoss {
@@ -99,6 +103,7 @@ class StepRunner {
   double before_ = 0;                     ///< losses of its earlier parts
   std::int64_t parts_ = 1;
   NumberSheets* sheets_ = nullptr;
+  PinnedFeeds* feeds_ = nullptr;
   LateNumbers numbers_;  ///< of the last training step, with sheets
   std::optional<Evaluated> evaluated_;
 };

@@ -18,7 +18,12 @@ class EventTimer final : public StreamTimer {
   EventTimer(const EventTimer&) = delete;
   EventTimer& operator=(const EventTimer&) = delete;
   ~EventTimer() override {
-    for (CUevent event : events_) (void)context_->driver().cuEventDestroy(event);
+    if (context_->gone()) return;
+    try {
+      const Context::Scope scope(*context_);
+      for (CUevent event : events_) (void)context_->driver().cuEventDestroy(event);
+    } catch (const Error&) {  // a device that has failed has nothing to give back
+    }
   }
 
   void mark() override {
