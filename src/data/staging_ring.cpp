@@ -32,6 +32,7 @@ StagingRing::~StagingRing() {
     release();
   } catch (const Error&) {  // a device that has failed copies nothing any more
   }
+  device_.release_stream(options_.stream);
 }
 
 bool StagingRing::grow(Slot& slot, Bytes bytes) {

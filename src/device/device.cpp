@@ -159,6 +159,12 @@ void Device::fill_zero(void* to, Bytes bytes, StreamId stream) const {
   state_->backend->fill_zero(to, bytes, stream);
 }
 
+void Device::release_stream(StreamId stream) const noexcept {
+  state_->backend->release_stream(stream);
+}
+bool Device::same_backend(const Device& other) const {
+  return state_->backend == other.state_->backend;
+}
 StreamId Device::make_stream() const { return state_->backend->make_stream(); }
 void Device::synchronize(StreamId stream) const { state_->backend->synchronize(stream); }
 void Device::synchronize() const { state_->backend->synchronize(); }

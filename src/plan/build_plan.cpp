@@ -164,6 +164,7 @@ Bytes output_bytes(const StepModel& model) {
 Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions& options,
                 Bytes budget, const Choice& kept_all) {
   Scheduler scheduler(model);
+  scheduler.set_tight(choice.tight);
   const Schedule& schedule =
       choice.runs.empty() ? scheduler.run(choice.keep) : scheduler.run(choice.runs);
   const Buffers buffers = buffers_of(model, schedule);
@@ -178,7 +179,7 @@ Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions&
   plan.seconds = schedule.seconds;
   plan.again_seconds = schedule.again_seconds;
   plan.wait_seconds = schedule.wait_seconds;
-  plan.kept_seconds = kept_all.seconds;
+  plan.kept_seconds = kept_all.seconds - kept_all.waits;
   plan.away = model.away_bytes;
 
   const PlacementOptions how{.time_limit = options.placement_time, .alignment = kAlignment};

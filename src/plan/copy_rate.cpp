@@ -17,10 +17,15 @@ constexpr int kTurns = 4;
 std::optional<double> measure_copy_rate(const Device& device, const Device& host) {
   using Clock = std::chrono::steady_clock;
   try {
+    if (device.budget().available() < 4 * kPiece || host.budget().available() < 4 * kPiece) {
+      return std::nullopt;
+    }
+    // Its pages go back with it.
+    const Session session = device.session("copy rate");
     const std::unique_ptr<Arena> pinned = device.make_pinned_arena(host.budget());
     const Account account = pinned->budget().account(Tag::staging, "copy rate");
-    const Block here_in = device.allocate(kPiece, Tag::staging, "copy rate");
-    const Block here_out = device.allocate(kPiece, Tag::staging, "copy rate");
+    const Block here_in = session.device().allocate(kPiece, Tag::staging, "copy rate");
+    const Block here_out = session.device().allocate(kPiece, Tag::staging, "copy rate");
     const Block there_in = pinned->allocate(kPiece, account);
     const Block there_out = pinned->allocate(kPiece, account);
     const StreamId in = device.make_stream();
@@ -35,6 +40,8 @@ std::optional<double> measure_copy_rate(const Device& device, const Device& host
       const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
       if (turn > 0) least = std::min(least, seconds);  // the first one warms up
     }
+    device.release_stream(in);
+    device.release_stream(out);
     return static_cast<double>(kPiece) / std::max(least, 1e-9);
   } catch (const OutOfMemory&) {
     return std::nullopt;

@@ -147,8 +147,7 @@ struct Executor::State {
       if (inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
       const Tensor dense = feeds[i].contiguous();
       const Storage& storage = *dense.storage();
-      const bool here = storage.device().kind() == device.kind() &&
-                        storage.device().ordinal() == device.ordinal();
+      const bool here = device.kind() != DeviceKind::cpu && storage.device().same_backend(device);
       device.copy(inputs[i].data, here ? dense.raw_data_on(stream) : dense.raw_data(),
                   dense.nbytes(), stream);
       if (storage.foreign() || !(here || storage.host_accessible())) kept.push_back(dense);
@@ -394,6 +393,7 @@ std::vector<double> Executor::run_timed(std::span<const Tensor> feeds,
   }
   s.before(s.launches.size());
   s.copy_outputs();
+  wait();
   const std::vector<double> between = timer->seconds();
   std::vector<double> seconds(s.launches.size());
   for (std::size_t t = 0; t < seconds.size(); ++t) seconds[t] = between[2 * t];

@@ -62,15 +62,24 @@ RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signe
     }
     candidates_.push_back(static_cast<int>(r));
   }
-  all_ = evaluate(keep);
+  all_[0] = evaluate(keep);
+  tight_ = true;
+  all_[1] = copies() ? evaluate(keep) : all_[0];
+  tight_ = false;
   // A complete search knows nothing of the host's memory.
   if (!completely || model.away_bytes != 0 || !ExactSearch::suits(model)) return;
   if (auto again = may_run_again(model, pinned)) exact_.emplace(model, std::move(*again));
 }
 
 Choice RecomputeSearch::evaluate(const std::vector<char>& keep) {
+  scheduler_.set_tight(tight_);
   const Schedule& schedule = scheduler_.run(keep);
-  return {keep, {}, schedule.feasible ? schedule.peak : kNever, schedule.seconds};
+  return {.keep = keep,
+          .runs = {},
+          .tight = tight_,
+          .peak = schedule.feasible ? schedule.peak : kNever,
+          .seconds = schedule.seconds - (count_waits_ ? 0 : schedule.wait_seconds),
+          .waits = schedule.wait_seconds};
 }
 
 bool RecomputeSearch::drop(std::vector<char>& keep, int root, int needed_at) const {
@@ -97,6 +106,7 @@ Choice RecomputeSearch::greedy(Choice from, Bytes target) {
   std::vector<char> no_copy(model_.roots.size(), 0);
   Choice best = from;
   while (best.peak > target) {
+    scheduler_.set_tight(tight_);
     const Schedule& schedule = scheduler_.run(best.keep);
     const int at = schedule.peak_task;
     std::vector<Move> drops;
@@ -192,7 +202,8 @@ Choice RecomputeSearch::improve(Choice from, Bytes target) {
 }
 
 const std::vector<Choice>& RecomputeSearch::segmented() {
-  if (!segmented_.empty()) return segmented_;
+  std::vector<Choice>& found = segmented_[tight_ ? 1 : 0];
+  if (!found.empty()) return found;
   // Up to where the values that the second half of the step waits for are made.
   std::vector<double> weight(model_.work.size() + 1, 0);
   Bytes total = 0;
@@ -202,7 +213,7 @@ const std::vector<Choice>& RecomputeSearch::segmented() {
     weight[static_cast<std::size_t>(root.producer)] += static_cast<double>(root.bytes);
     total += root.bytes;
   }
-  if (total == 0) return segmented_;
+  if (total == 0) return found;
   // Bytes that cross each position on their way forward.
   std::vector<double> width(model_.work.size() + 1, 0);
   for (const int r : candidates_) {
@@ -229,7 +240,7 @@ const std::vector<Choice>& RecomputeSearch::segmented() {
       window_begin = p;
       ++next;
     }
-    std::vector<char> keep = all_.keep;
+    std::vector<char> keep = all_[0].keep;
     for (const int r : candidates_) {
       const Root& root = model_.roots[static_cast<std::size_t>(r)];
       const bool crosses = std::any_of(cuts.begin(), cuts.end(), [&](int cut) {
@@ -237,16 +248,16 @@ const std::vector<Choice>& RecomputeSearch::segmented() {
       });
       keep[static_cast<std::size_t>(r)] = crosses ? kKept : kDropped;
     }
-    segmented_.push_back(evaluate(keep));
+    found.push_back(evaluate(keep));
   }
-  return segmented_;
+  return found;
 }
 
 std::optional<Choice> RecomputeSearch::exact(Bytes target) {
   if (!exact_) return std::nullopt;
   ExactSearch::Found found = exact_->fastest(target);
   if (!found.runs) return std::nullopt;
-  Choice choice{.keep = all_.keep, .runs = std::move(*found.runs)};
+  Choice choice{.keep = all_[0].keep, .runs = std::move(*found.runs)};
   const Schedule& schedule = scheduler_.run(choice.runs);
   choice.peak = schedule.feasible ? schedule.peak : kNever;
   choice.seconds = schedule.seconds;
@@ -254,10 +265,19 @@ std::optional<Choice> RecomputeSearch::exact(Bytes target) {
 }
 
 Choice RecomputeSearch::solve(Bytes target) {
-  if (all_.peak <= target) return all_;
+  Choice best = solve_as(target, false);
+  if (best.peak <= target || !copies()) return best;
+  Choice tight = solve_as(target, true);
+  return better(tight, best, target) ? tight : best;
+}
+
+Choice RecomputeSearch::solve_as(Bytes target, bool tight) {
+  tight_ = tight;
+  const Choice& all = all_[tight ? 1 : 0];
+  if (all.peak <= target) return all;
   const std::optional<Choice> complete = exact(target);
   if (complete && model_.host_room == 0) return *complete;
-  Choice best = improve(greedy(all_, target), target);
+  Choice best = improve(greedy(all, target), target);
   for (const Choice& segments : segmented()) {
     Choice choice = segments;
     if (choice.peak > target) choice = greedy(std::move(choice), target);
@@ -313,7 +333,10 @@ Choice RecomputeSearch::smallest() {
       if (choice && model_.host_room == 0) return std::move(*choice);
     }
   }
-  Choice best = solve(0);
+  // The least memory, however long its copies take.
+  const bool tight = copies();
+  count_waits_ = !tight;
+  Choice best = solve_as(0, tight);
   for (const Choice& segments : segmented()) {
     if (segments.peak > best.peak + best.peak / 4) continue;
     Choice choice = polish(segments, 0);
@@ -322,10 +345,11 @@ Choice RecomputeSearch::smallest() {
   // Other targets lead elsewhere: as long as a lower one is met, there is less.
   const int descents = model_.host_room == 0 ? kDescents : kDescentsWithHost;
   for (int step = 0; step < descents; ++step) {
-    Choice choice = solve(best.peak - best.peak / 128 - 1);
+    Choice choice = solve_as(best.peak - best.peak / 128 - 1, tight);
     if (choice.peak >= best.peak) break;
     best = std::move(choice);
   }
+  count_waits_ = true;
   return best;
 }
 

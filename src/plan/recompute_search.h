@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -14,8 +15,10 @@ namespace plimsoll::plan {
 struct Choice {
   std::vector<char> keep;  ///< a Keeping by root
   std::vector<Run> runs;   ///< if there are any, they are the decision, and `keep` is not
+  bool tight = false;      ///< tasks wait for copies rather than give them memory
   Bytes peak = 0;
   double seconds = 0;
+  double waits = 0;  ///< of them, for copies
 };
 
 /// Finds which values to compute again, or to put into the host's memory for a while, so that a
@@ -33,7 +36,7 @@ class RecomputeSearch {
                   bool completely = true);
 
   /// Everything kept.
-  const Choice& keep_all() const { return all_; }
+  const Choice& keep_all() const { return all_[0]; }
   /// The fastest found whose peak is at most `target`; if there is none, the one with the lowest
   /// peak.
   Choice solve(Bytes target);
@@ -42,6 +45,9 @@ class RecomputeSearch {
 
  private:
   Choice evaluate(const std::vector<char>& keep);
+  /// As solve(), with tasks that wait for copies or not.
+  Choice solve_as(Bytes target, bool tight);
+  bool copies() const { return model_.host_room != 0 || model_.away_bytes != 0; }
   Choice greedy(Choice from, Bytes target);
   Choice improve(Choice from, Bytes target);
   /// Changes single decisions as long as that lowers the peak, down to `target`; and from there on
@@ -56,8 +62,10 @@ class RecomputeSearch {
   Scheduler scheduler_;
   std::vector<int> candidates_;  ///< roots that may be dropped
   std::vector<char> movable_;    ///< by root: may be in the host's memory for a while
-  Choice all_;
-  std::vector<Choice> segmented_;
+  std::array<Choice, 2> all_;    ///< everything kept; tight
+  std::array<std::vector<Choice>, 2> segmented_;
+  bool tight_ = false;
+  bool count_waits_ = true;  ///< in a choice's seconds
   std::optional<ExactSearch> exact_;
 };
 

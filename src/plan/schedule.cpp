@@ -143,7 +143,7 @@ void Scheduler::finish() {
       schedule_.instances[static_cast<std::size_t>(live_[r])].last = count;
     }
   }
-  if (!fetched_.empty()) plan_transfers(model_, stored_, fetched_, schedule_);
+  if (!fetched_.empty()) plan_transfers(model_, stored_, fetched_, tight_, schedule_);
   change_.assign(static_cast<std::size_t>(count) + 2, 0);
   for (const Instance& instance : schedule_.instances) {
     if (instance.last < 0) continue;  // an input that nobody reads

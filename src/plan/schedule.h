@@ -70,6 +70,9 @@ class Scheduler {
  public:
   explicit Scheduler(const StepModel& model);
 
+  /// Whether tasks wait for copies rather than give them memory; see plan_transfers.
+  void set_tight(bool tight) { tight_ = tight; }
+
   /// `keep[r]` is a Keeping.
   const Schedule& run(const std::vector<char>& keep);
   /// Every run in order, each of its inputs there when it comes.
@@ -85,6 +88,7 @@ class Scheduler {
   void finish();
 
   const StepModel& model_;
+  bool tight_ = false;
   const std::vector<char>* keep_ = nullptr;
   Schedule schedule_;
   int position_ = 0;             ///< in the base order

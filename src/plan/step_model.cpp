@@ -105,8 +105,9 @@ void find_gap(Root& root, int first_backward) {
 
 }  // namespace
 
-double StepModel::copy_seconds(Bytes bytes) const {
-  return kCopyLatency + static_cast<double>(bytes) / host_bytes_per_second;
+double StepModel::copy_seconds(Bytes bytes, bool described) const {
+  return kCopyLatency +
+         static_cast<double>(bytes) / (described ? host_bytes_per_second : measured_copy_rate);
 }
 
 std::vector<ValueId> movable_state(const Graph& graph) {
@@ -142,6 +143,8 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
   model.graph = graph;
   model.host_room = options.host_room;
   model.host_bytes_per_second = std::max(device.host_bytes_per_second, 1.0);
+  model.measured_copy_rate =
+      device.measured_copy_rate > 0 ? device.measured_copy_rate : model.host_bytes_per_second;
   model.bytes_per_second = device.bytes_per_second;
   const Graph& g = *graph;
   const std::vector<bool> away = away_values(g, options.away);

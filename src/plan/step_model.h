@@ -49,10 +49,11 @@ struct StepModel {
   Bytes persistent_bytes = 0;              ///< without `away`
   Bytes away_bytes = 0;                    ///< state that is in the host's memory between steps
   Bytes host_room = 0;                     ///< for what a step computes and puts there for a while
-  double host_bytes_per_second = 0;        ///< of copies, each way
+  double host_bytes_per_second = 0;        ///< of copies, each way, as the device is described
+  double measured_copy_rate = 0;           ///< as measured; else the same
   double bytes_per_second = 0;             ///< of the device's memory
-  /// What a copy to or from the host takes.
-  double copy_seconds(Bytes bytes) const;
+  /// What a copy to or from the host takes; `described`: by the device's description alone.
+  double copy_seconds(Bytes bytes, bool described) const;
 };
 
 /// Every block of the arena starts at a multiple of this.

@@ -12,8 +12,11 @@ constexpr double kEarly = 0.25;
 
 class TransferPlan {
  public:
-  TransferPlan(const StepModel& model, Schedule& schedule)
-      : model_(model), schedule_(schedule), count_(static_cast<int>(schedule.tasks.size())) {
+  TransferPlan(const StepModel& model, bool tight, Schedule& schedule)
+      : model_(model),
+        tight_(tight),
+        schedule_(schedule),
+        count_(static_cast<int>(schedule.tasks.size())) {
     start_.reserve(schedule.tasks.size() + 1);
     double time = 0;
     for (const Task& task : schedule.tasks) {
@@ -39,7 +42,9 @@ class TransferPlan {
     plan_fetches(fetched);
     std::stable_sort(schedule_.transfers.begin(), schedule_.transfers.end(),
                      [](const Transfer& a, const Transfer& b) {
-                       return a.begins != b.begins ? a.begins < b.begins : a.out > b.out;
+                       if (a.begins != b.begins) return a.begins < b.begins;
+                       if (a.out != b.out) return a.out;
+                       return !a.out && a.needed < b.needed;
                      });
     simulate();
   }
@@ -86,8 +91,8 @@ class TransferPlan {
     double free = 0;
     for (const Store& store : stores) {
       free = std::max(free, start_[static_cast<std::size_t>(store.ready)]) +
-             model_.copy_seconds(root_of(store.instance).bytes);
-      const int needed = task_after(free, store.least, store.most);
+             model_.copy_seconds(root_of(store.instance).bytes, tight_);
+      const int needed = tight_ ? store.least : task_after(free, store.least, store.most);
       Instance& kept = instance(store.instance);
       kept.last = std::max(kept.last, needed - 1);
       kept.stored = true;
@@ -106,10 +111,10 @@ class TransferPlan {
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       Instance& comes = instance(*it);
       const int use = first_of(*it);
-      const double seconds = model_.copy_seconds(root_of(*it).bytes);
+      const double seconds = model_.copy_seconds(root_of(*it).bytes, tight_);
       next = std::min(next, start_[static_cast<std::size_t>(use)]) - seconds * (1 + kEarly);
       int begins = use;
-      while (begins > 0 && start_[static_cast<std::size_t>(begins)] > next) --begins;
+      while (!tight_ && begins > 0 && start_[static_cast<std::size_t>(begins)] > next) --begins;
       // In the order of their needs, or the first would wait behind the second.
       begins = std::min(begins, latest);
       begins = std::max(begins, available_[static_cast<std::size_t>(comes.root)]);
@@ -151,7 +156,7 @@ class TransferPlan {
                schedule_.transfers[next].out == out;
              ++next) {
           free = std::max(free, clock) +
-                 model_.copy_seconds(root_of(schedule_.transfers[next].instance).bytes);
+                 model_.copy_seconds(root_of(schedule_.transfers[next].instance).bytes, tight_);
           done[next] = free;
         }
       };
@@ -172,6 +177,7 @@ class TransferPlan {
   }
 
   const StepModel& model_;
+  const bool tight_;
   Schedule& schedule_;
   const int count_;
   std::vector<double> start_;   ///< of each task, if none waits
@@ -182,8 +188,8 @@ class TransferPlan {
 }  // namespace
 
 void plan_transfers(const StepModel& model, const std::vector<int>& stored,
-                    const std::vector<int>& fetched, Schedule& schedule) {
-  TransferPlan(model, schedule).run(stored, fetched);
+                    const std::vector<int>& fetched, bool tight, Schedule& schedule) {
+  TransferPlan(model, tight, schedule).run(stored, fetched);
 }
 
 }  // namespace plimsoll::plan

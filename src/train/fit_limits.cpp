@@ -52,11 +52,19 @@ bool FitLoop::keep_within(Bytes limit) {
   const Bytes range =
       largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
   if (range == 0) return false;
-  const std::optional<TrainingPlan> smaller = runner_.replanned(range);
-  if (!smaller) return false;
-  adopt(*smaller, "the limit was lowered");
-  ++replans_;
-  return true;
+  // With more of the host's memory if that is to be had, else with what there is.
+  for (const Bytes host : {kUnlimited, memory_.host_bytes()}) {
+    const std::optional<TrainingPlan> smaller = runner_.replanned(range, host);
+    if (!smaller) continue;
+    try {
+      adopt(*smaller, "the limit was lowered");
+    } catch (const OutOfMemory&) {
+      continue;  // the old plan holds
+    }
+    ++replans_;
+    return true;
+  }
+  return false;
 }
 
 Bytes FitLoop::give(Bytes wanted) {
@@ -97,7 +105,7 @@ void FitLoop::use_more() {
   const Bytes range =
       largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
   if (range <= plan.range) return;
-  const std::optional<TrainingPlan> larger = runner_.replanned(range);
+  const std::optional<TrainingPlan> larger = runner_.replanned(range, kUnlimited);
   if (!larger || larger->phases.front().seconds() >= plan.phases.front().seconds()) return;
   try {
     adopt(*larger, "the limit was raised");
@@ -129,7 +137,11 @@ void FitLoop::correct(const StepRunner::Measured& found) {
                            {"replan_seconds_per_step", then},
                            {"replans", pays}});
   if (!pays) return;
-  adopt(*found.plan, "op times were measured");
+  try {
+    adopt(*found.plan, "op times were measured");
+  } catch (const OutOfMemory&) {
+    return;  // the host's memory is taken; the old plan holds
+  }
   ++corrections_;
   corrected_ = then;
 }

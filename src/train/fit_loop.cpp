@@ -290,9 +290,13 @@ void FitLoop::settle() {
 void FitLoop::note(Submitted& done) {
   loss_ = done.loss.wait();
   rate_ = done.rate;
-  if (done.timer != nullptr) done.seconds = done.timer->seconds().front();
+  try {
+    if (done.timer != nullptr) done.seconds = done.timer->seconds().front();
+  } catch (const DeviceError&) {  // a step after this one has failed; this one counts
+  }
   // The first step makes its executors as well.
-  if (done.count == batch() && !done.first && (measured_ == 0 || *done.seconds < measured_)) {
+  if (done.count == batch() && !done.first && done.seconds &&
+      (measured_ == 0 || *done.seconds < measured_)) {
     measured_ = *done.seconds;
   }
   ++state_.step;

@@ -86,14 +86,14 @@ class FitLoop final : private Run {
   Trainer::Impl& impl_;
   FitOptions options_;
   TrainingMemory& memory_;
+  std::optional<NumberSheets> sheets_;  ///< outlive what the runner has under way
+  std::optional<PinnedFeeds> feeds_;
   StepRunner runner_;
   Session input_;
   data::Pipeline train_;
   std::optional<data::Pipeline> validation_;
-  bool validated_ = false;  ///< the validation pipeline has been at its end
-  std::int64_t batches_;    ///< of an epoch; below 0 if it is not known
-  std::optional<NumberSheets> sheets_;
-  std::optional<PinnedFeeds> feeds_;
+  bool validated_ = false;            ///< the validation pipeline has been at its end
+  std::int64_t batches_;              ///< of an epoch; below 0 if it is not known
   std::optional<Submitted> running_;  ///< at most one, and only with sheets
   bool overlaps_ = false;             ///< the next step begins before a step's numbers are read
   double rate_ = 0;                   ///< of the step after the last one that was read

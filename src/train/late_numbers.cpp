@@ -58,7 +58,7 @@ std::span<const float> LateNumbers::wait() {
 NumberSheets::NumberSheets(const Device& device, const Budget& host)
     : device_(device), pinned_(device.make_pinned_arena(host)) {
   account_ = pinned_->budget().account(Tag::staging, "losses");
-  take(1);  // has the page
+  page_ = pinned_->allocate(1, account_);
 }
 
 LateNumbers NumberSheets::take(std::size_t count) {

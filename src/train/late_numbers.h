@@ -48,6 +48,7 @@ class NumberSheets {
   Device device_;
   std::unique_ptr<Arena> pinned_;
   Account account_;
+  Block page_;  ///< keeps the page from being taken back between steps
 };
 
 }  // namespace plimsoll::train

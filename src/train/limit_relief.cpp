@@ -31,9 +31,11 @@ Bytes LimitRelief::relieve(Bytes wanted) {
   if (std::this_thread::get_id() == thread_) {
     if (!between_) return 0;
     between_ = false;  // what giving takes must not ask again
-    const Bytes given = give_(wanted);
-    between_ = true;
-    return given;
+    struct Restore {
+      ~Restore() { flag = true; }
+      bool& flag;
+    } const restore{between_};
+    return give_(wanted);
   }
   std::unique_lock lock(mutex_);
   if (ended_) return 0;
@@ -55,11 +57,17 @@ void LimitRelief::serve() {
   const Bytes wanted = *wanted_;
   wanted_.reset();
   lock.unlock();
-  const Bytes given = give_(wanted);
-  lock.lock();
-  given_ = given;
-  lock.unlock();
-  changed_.notify_all();
+  Bytes given = 0;
+  struct Answer {
+    ~Answer() {
+      const std::lock_guard lock(relief.mutex_);
+      relief.given_ = given;
+      relief.changed_.notify_all();
+    }
+    LimitRelief& relief;
+    const Bytes& given;
+  } const answer{*this, given};
+  given = give_(wanted);
 }
 
 }  // namespace plimsoll::train

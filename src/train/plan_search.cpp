@@ -85,12 +85,14 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
 
 plan::Planner& PlanSearch::planner(const Wanted& wanted, std::size_t index) {
   Traced& found = traced(wanted, index);
-  std::unique_ptr<plan::Planner>& planner = found.planners[away_bytes_];
+  const Bytes room =
+      std::min(request_.offload - std::min(request_.offload, away_bytes_), most_host_);
+  std::unique_ptr<plan::Planner>& planner = found.planners[{away_, room}];
   if (planner == nullptr) {
     plan::PlanOptions options = trainer_.plan_options(target_.device, *found.graph);
     if (wanted.kind == Phase::Kind::validation) options.keep = options.recompute = {};
     options.away = away_;
-    options.host_room = request_.offload - std::min(request_.offload, away_bytes_);
+    options.host_room = room;
     planner = std::make_unique<plan::Planner>(found.graph, options);
   }
   return *planner;
@@ -259,8 +261,9 @@ TrainingPlan PlanSearch::run() {
   refuse();
 }
 
-std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes range) {
+std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes range, Bytes host) {
   put_away(old.away);
+  most_host_ = host;
   TrainingPlan plan = old;
   plan.phases.clear();
   plan.range = plan.host = 0;
@@ -279,6 +282,7 @@ std::optional<TrainingPlan> PlanSearch::shrink(const TrainingPlan& old, Bytes ra
 std::optional<Phase> PlanSearch::one_more(const TrainingPlan& running, Phase::Kind kind,
                                           std::int64_t batch) {
   put_away(running.away);
+  most_host_ = running.host;
   Wanted wanted{kind, batch, 1};
   if (kind == Phase::Kind::train) {
     const std::int64_t micro = running.batch() / running.parts();
@@ -288,9 +292,7 @@ std::optional<Phase> PlanSearch::one_more(const TrainingPlan& running, Phase::Ki
     if (wanted.parts > 1 && running.parts() == 1) return std::nullopt;  // there are no sums
   }
   if (outputs_of({wanted}) > running.outputs) return std::nullopt;
-  std::optional<Phase> phase = plan_phase(wanted, running.range);
-  if (phase && phase->host() > running.host) return std::nullopt;
-  return phase;
+  return plan_phase(wanted, running.range);
 }
 
 }  // namespace plimsoll::train

@@ -32,7 +32,8 @@ class PlanSearch {
   TrainingPlan run();
   /// All phases of `old` in a range of at most `range`, split as they are. nullopt if they do not
   /// fit.
-  std::optional<TrainingPlan> shrink(const TrainingPlan& old, Bytes range);
+  /// Steps put at most `host` into the host's memory, and no more than the plan may.
+  std::optional<TrainingPlan> shrink(const TrainingPlan& old, Bytes range, Bytes host);
   /// One more batch size for a plan that is running, in its range.
   std::optional<Phase> one_more(const TrainingPlan& running, Phase::Kind kind, std::int64_t batch);
 
@@ -78,8 +79,8 @@ class PlanSearch {
   struct Traced {
     std::shared_ptr<const graph::Graph> graph;
     std::vector<std::string> outputs;
-    /// By how much state is away.
-    std::map<Bytes, std::unique_ptr<plan::Planner>> planners;
+    /// By the state that is away, and the room for other values in the host's memory.
+    std::map<std::pair<std::vector<std::string>, Bytes>, std::unique_ptr<plan::Planner>> planners;
   };
   using Key = std::tuple<Phase::Kind, std::int64_t, std::int64_t, std::size_t>;
   Traced& traced(const Wanted& wanted, std::size_t index);
@@ -89,6 +90,7 @@ class PlanSearch {
   PlanTarget target_;
   std::vector<std::string> away_;  ///< state that is in the host's memory between steps
   Bytes away_bytes_ = 0;
+  Bytes most_host_ = kUnlimited;  ///< for values of a step
   std::map<Key, Traced> traced_;
   std::map<std::pair<std::int64_t, std::int64_t>, Least> least_;
 };

@@ -86,6 +86,17 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
   before_ = 0;
   LateNumbers numbers;
   if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_));
+  // Copies of numbers may be under way when a later part fails.
+  struct Guard {
+    ~Guard() {
+      try {
+        if (armed) runner.wait();
+      } catch (const Error&) {  // a device that has failed writes nothing any more
+      }
+    }
+    const StepRunner& runner;
+    bool armed = true;
+  } guard{*this};
   const std::int64_t micro = now.phase->batch / parts_;
   for (std::int64_t part = 0; part < parts_; ++part) {
     if (part > 0 && sheets_ == nullptr) {
@@ -107,6 +118,7 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
     if (sheets_ != nullptr) executor.copy_output(0, numbers.at(static_cast<std::size_t>(part)));
   }
   if (sheets_ != nullptr) numbers.submitted(memory_.device(), memory_.stream());
+  guard.armed = false;
   numbers_ = std::move(numbers);
 }
 
@@ -207,8 +219,8 @@ void StepRunner::end_evaluation(Metrics& sums) {
   evaluated_.reset();
 }
 
-std::optional<TrainingPlan> StepRunner::replanned(Bytes range) {
-  return search_->shrink(memory_.plan(), range);
+std::optional<TrainingPlan> StepRunner::replanned(Bytes range, Bytes host) {
+  return search_->shrink(memory_.plan(), range, host);
 }
 
 StepRunner::Measured StepRunner::measure() {
@@ -233,12 +245,13 @@ StepRunner::Measured StepRunner::measured() {
     for (const plan::Work& work : model.work) {
       by_node[static_cast<std::size_t>(work.node)] = work.seconds;
     }
+    result.corrected += step.wait_seconds;
     for (const plan::PlannedTask& task : step.tasks) {
       result.corrected += by_node[static_cast<std::size_t>(task.node)];
     }
   }
   search_ = std::make_unique<PlanSearch>(trainer_, request_of(plan), target_of(plan));
-  result.plan = search_->shrink(plan, plan.range);
+  result.plan = search_->shrink(plan, plan.range, kUnlimited);
   return result;
 }
 

@@ -61,7 +61,7 @@ class StepRunner {
   void end_evaluation(Metrics& sums);
 
   /// Whether a new plan with this range is at hand, and the plan.
-  std::optional<TrainingPlan> replanned(Bytes range);
+  std::optional<TrainingPlan> replanned(Bytes range, Bytes host);
   void use(const TrainingPlan& plan);
 
   /// What measuring the ops of a full training batch says.

@@ -79,7 +79,7 @@ PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
 constexpr Bytes kPinnedPage = MiB(2);
 
 /// With no more of the host's memory than there is.
-PlanRequest with_host(PlanRequest request, const Device& device) {
+PlanRequest with_host(PlanRequest request, const Device& device, const nn::Model& model) {
   if (request.offload == 0) return request;
   if (!request.host || request.host->kind() != DeviceKind::cpu) {
     throw InvalidArgument(
@@ -90,9 +90,13 @@ PlanRequest with_host(PlanRequest request, const Device& device) {
     throw InvalidArgument(fmt::format("[plan] to put what {} has no room for on {} saves nothing",
                                       device.name(), device.name()));
   }
-  // A block of state and one of values, each in pages of its own.
+  // A block of state and one of values, each in pages of its own; and the input pipelines have to
+  // run there, with two batches under way.
+  const std::int64_t n = std::max(request.batch, request.validation_batch);
+  const Bytes batch = model.input_type(n).bytes() + model.target_type(n).bytes();
+  const Bytes beside = 2 * kPinnedPage + std::max(request.input, 3 * batch + request.decode);
   const Bytes there = request.host->budget().available();
-  request.offload = std::min(request.offload, there - std::min(there, 2 * kPinnedPage));
+  request.offload = std::min(request.offload, there - std::min(there, beside));
   return request;
 }
 
@@ -159,13 +163,13 @@ optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 const TrainerOptions& Trainer::options() const { return impl_->options; }
 
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
-  const PlanRequest with = with_host(request, device);
+  const PlanRequest with = with_host(request, device, *impl_->model);
   PlanTarget target = target_of(device, request.budget);
   if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
     if (impl_->copy_rate == 0) {
       impl_->copy_rate = plan::measure_copy_rate(device, *with.host).value_or(0);
     }
-    if (impl_->copy_rate > 0) target.device.host_bytes_per_second = impl_->copy_rate;
+    target.device.measured_copy_rate = impl_->copy_rate;
   }
   return PlanSearch(*impl_, with, std::move(target)).run();
 }

@@ -1,5 +1,6 @@
 #include "train/training_memory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <plimsoll/base/error.h>
@@ -40,10 +41,13 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
   }
   outputs_ = Storage::allocate(session_.device(), plan.outputs, Tag::user, "outputs");
   workspace_ = Storage::allocate(session_.device(), plan.workspace, Tag::workspace, "plan");
-  take_range(plan);
+  if (plan.host != 0) host_ = pinned(plan.host, Tag::activations);
+  take_range(plan.range);
 }
 
-TrainingMemory::~TrainingMemory() = default;
+TrainingMemory::~TrainingMemory() {
+  for (const StreamId stream : {stream_, to_host_, from_host_}) parent_.release_stream(stream);
+}
 
 std::shared_ptr<Storage> TrainingMemory::pinned(Bytes bytes, Tag tag) const {
   const Device& host = *plan_.host_device;
@@ -55,9 +59,8 @@ std::shared_ptr<Storage> TrainingMemory::pinned(Bytes bytes, Tag tag) const {
       host, data, bytes, [block, arena = pinned_]() mutable { block.reset(); }, false, "offload");
 }
 
-void TrainingMemory::take_range(const TrainingPlan& plan) {
-  range_ = Storage::allocate(session_.device(), plan.range, Tag::activations, "plan");
-  if (plan.host != 0) host_ = pinned(plan.host, Tag::activations);
+void TrainingMemory::take_range(Bytes bytes) {
+  range_ = Storage::allocate(session_.device(), bytes, Tag::activations, "plan");
 }
 
 Tensor TrainingMemory::find(const std::string& name) const {
@@ -68,7 +71,9 @@ Tensor TrainingMemory::find(const std::string& name) const {
 bool TrainingMemory::serves(const TrainingPlan& plan) const {
   if (!plan.target || *plan.target != parent_ || plan.outputs != plan_.outputs ||
       plan.workspace != plan_.workspace || plan.blocks.size() != plan_.blocks.size() ||
-      plan.away.bytes != plan_.away.bytes || plan.host_device != plan_.host_device ||
+      plan.host_device != plan_.host_device ||
+      !std::ranges::equal(plan.away.tensors, plan_.away.tensors, {}, &PackedTensor::name,
+                          &PackedTensor::name) ||
       (plan.offload != 0) != (plan_.offload != 0)) {
     return false;
   }
@@ -88,24 +93,23 @@ bool TrainingMemory::holds(const TrainingPlan& plan) const {
 }
 
 void TrainingMemory::replan(const TrainingPlan& plan) {
-  if (plan.range == range_->size() && plan.host == plan_.host) {
-    plan_ = plan;
-    return;
+  // The host's first, beside the old one: pipelines may take at once what is let go there.
+  std::shared_ptr<Storage> host = plan.host == 0 ? nullptr : host_;
+  if (plan.host != 0 && (host == nullptr || host->size() < plan.host)) {
+    host = pinned(plan.host, Tag::activations);
   }
-  const auto let_go = [&] {
+  if (plan.range != range_->size()) {
     range_.reset();
-    host_.reset();
     session_.arena().trim();
-    if (pinned_ != nullptr) pinned_->trim();
-  };
-  let_go();
-  try {
-    take_range(plan);
-  } catch (const OutOfMemory&) {
-    let_go();
-    take_range(plan_);
-    throw;
+    try {
+      take_range(plan.range);
+    } catch (const OutOfMemory&) {
+      take_range(plan_.range);
+      throw;
+    }
   }
+  host_ = std::move(host);
+  if (pinned_ != nullptr) pinned_->trim();
   plan_ = plan;
 }
 

@@ -34,11 +34,15 @@ class TrainingMemory {
   /// True if this memory serves `plan` as it is, or with another range.
   bool serves(const TrainingPlan& plan) const;
 
+  /// What it holds of the host's memory for values of a step.
+  Bytes host_bytes() const { return host_ == nullptr ? 0 : host_->size(); }
+
   /// True if its plan is this one, or a copy of it.
   bool holds(const TrainingPlan& plan) const;
 
   /// Lets the range go and takes that of `plan`, which is like the one before but for its phases.
-  /// Executors made before must be gone. Throws OutOfMemory; then the old range is taken again.
+  /// Executors made before must be gone. Throws OutOfMemory, of the host's memory too; then the old
+  /// plan holds.
   void replan(const TrainingPlan& plan);
   /// Adds a phase that fits.
   void add(Phase phase) { plan_.phases.push_back(std::move(phase)); }
@@ -52,7 +56,7 @@ class TrainingMemory {
 
  private:
   plan::ExecutorOptions options(bool average) const;
-  void take_range(const TrainingPlan& plan);
+  void take_range(Bytes bytes);
   std::shared_ptr<Storage> pinned(Bytes bytes, Tag tag) const;
 
   TrainingPlan plan_;

@@ -78,6 +78,30 @@ TEST_F(Offload, WaitsAreCounted) {
   EXPECT_EQ(stack_.losses(plan, device_, 3, host(plan)), stack_.losses(planner.largest(), device_));
 }
 
+TEST_F(Offload, TheSmallestBudgetDoesNotDependOnAMeasuredRate) {
+  options_.host_room = MiB(64);
+  options_.device.host_bytes_per_second = 5e10;
+  Bytes expected = 0;
+  for (const double rate : {0.0, 1e9, 4.9e10, 5.1e10, 1e12}) {
+    options_.device.measured_copy_rate = rate;
+    plan::Planner planner(stack_.graph, options_);
+    const Bytes least = planner.smallest().total();
+    if (expected == 0) expected = least;
+    EXPECT_EQ(least, expected) << rate;
+    EXPECT_LE(planner.plan(least).total(), least);
+  }
+}
+
+TEST_F(Offload, ASlowBusSavesMemoryByWaiting) {
+  options_.host_room = MiB(64);
+  const Bytes quick = plan::Planner(stack_.graph, options_).smallest().total();
+  options_.device.host_bytes_per_second = 1e8;
+  plan::Planner slow(stack_.graph, options_);
+  EXPECT_LE(slow.smallest().total(), quick + quick / 20);
+  EXPECT_EQ(stack_.losses(slow.smallest(), device_, 3, host(slow.smallest())),
+            stack_.losses(slow.largest(), device_));
+}
+
 TEST_F(Offload, WhatTouchesACopyInFlightIsFound) {
   options_.host_room = MiB(64);
   plan::Planner planner(stack_.graph, options_);

@@ -1,4 +1,7 @@
 // A training whose state and activations are in the host's memory while they are not needed.
+#include <filesystem>
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include <plimsoll/base/error.h>
@@ -75,6 +78,7 @@ TEST_F(OffloadedTraining, GivesTheSameBitsInLessMemory) {
 
 TEST_F(OffloadedTraining, IsSavedAndResumedWhereverItsStateIs) {
   const std::string folder = ::testing::TempDir() + "/offloaded_training";
+  std::filesystem::remove_all(folder);
   train::Trainer plain = make();
   const auto ample = plain.plan({.batch = 512}, device_);
   const auto expected = fit(plain, ample, {.epochs = 4});
@@ -91,6 +95,50 @@ TEST_F(OffloadedTraining, IsSavedAndResumedWhereverItsStateIs) {
   const auto plan = trainer.plan({.batch = 512}, device_);
   const auto resumed = fit(trainer, plan, {.epochs = 4, .checkpoints = folder, .resume = true});
   EXPECT_EQ(resumed.losses, expected.losses);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(OffloadedTraining, WhereTheHostIsFullALoweredLimitDoesWithout) {
+  train::Trainer plain = make();
+  const auto expected = fit(plain, plain.plan({.batch = 512}, device_), {.epochs = 2});
+  plain.release();
+  train::Trainer trainer = make();
+  const auto plan = trainer.plan({.batch = 512, .offload = MiB(24), .host = host_}, device_);
+  const Bytes lower = least(512) + KiB(512);
+  std::optional<Block> rest;
+  const auto result =
+      fit(trainer, plan, {.epochs = 2, .callbacks = {{.on_step = [&](train::Run& run) {
+                                         if (run.step() != 2) return;
+                                         const Bytes left = host_.budget().available();
+                                         rest = host_.allocate(left - MiB(2), Tag::user,
+                                                               "somebody else");
+                                         run.device().budget().set_limit(lower);
+                                       }}}});
+  EXPECT_EQ(device_.budget().limit(), lower);
+  EXPECT_EQ(result.replans, 1);
+  EXPECT_EQ(result.losses, expected.losses);
+}
+
+TEST_F(OffloadedTraining, PartsOfABatchShareIt) {
+  train::Trainer plain = make({.accumulate = 4});
+  const auto expected = fit(plain, plain.plan({.batch = 512}, device_), {.epochs = 2});
+  plain.release();
+  for (const Bytes offload : {MiB(1), MiB(24)}) {
+    train::Trainer trainer = make({.accumulate = 4, .allow_split = false});
+    Bytes budget = 0;
+    try {
+      trainer.plan({.batch = 512, .budget = KiB(64), .offload = offload, .host = host_}, device_);
+    } catch (const BudgetTooSmall& error) {
+      budget = test::parse_refusal(error.what()).budget;
+    }
+    ASSERT_GT(budget, 0U);
+    const auto plan =
+        trainer.plan({.batch = 512, .budget = budget, .offload = offload, .host = host_}, device_);
+    EXPECT_EQ(plan.parts(), 4);
+    EXPECT_GT(plan.pinned(), 0U);
+    EXPECT_EQ(fit(trainer, plan, {.epochs = 2}).losses, expected.losses);
+    trainer.release();
+  }
 }
 
 TEST_F(OffloadedTraining, NeedsAHostThatIsNotTheDevice) {

@@ -153,10 +153,10 @@ void train_now(CLI::App& command, RunOptions& o) {
   }
   complete(o);
   Prepared prepared = prepare(o);
-  const Opened opened = open_device(o, prepared);
-  const Device& device = opened.device;
   const std::optional<Device> host = host_of(o);
   prepared.request.host = host;
+  const Opened opened = open_device(o, prepared);
+  const Device& device = opened.device;
   const train::TrainingPlan plan = prepared.trainer->plan(prepared.request, device);
   if (!o.json && !o.quiet) fmt::print("{}", plan.explain());
   std::fflush(stdout);

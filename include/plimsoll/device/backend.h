@@ -43,6 +43,7 @@ class DeviceBackend {
   virtual std::optional<Bytes> process_used() const = 0;
 
   virtual StreamId make_stream() = 0;
+  virtual void release_stream(StreamId stream) noexcept { (void)stream; }
   virtual void synchronize(StreamId stream) = 0;
   virtual void synchronize() = 0;
   virtual void copy(void* to, const void* from, Bytes bytes, StreamId stream) = 0;

@@ -150,6 +150,10 @@ class Device {
 
   /// A new stream of work. On the CPU there is only the host's.
   StreamId make_stream() const;
+  /// One that its maker needs no more; somebody else gets it. What was submitted to it still runs.
+  void release_stream(StreamId stream) const noexcept;
+  /// True if both are the same opening of a GPU (or the CPU): streams and fences are common.
+  bool same_backend(const Device& other) const;
   /// Waits for all work of `stream`, or of all streams.
   void synchronize(StreamId stream) const;
   void synchronize() const;

@@ -22,6 +22,7 @@ struct DeviceDescription {
   double flops_16 = 0;               ///< in f16 and bf16
   double launch_seconds = 0;         ///< what any op takes at least
   double host_bytes_per_second = 0;  ///< to and from pinned host memory, each way
+  double measured_copy_rate = 0;     ///< the same as measured here; 0: it was not
   Bytes runtime = 0;                 ///< context, modules and handles
   Bytes workspace = 0;               ///< the slot for a library's scratch, per stream
   Bytes page_size = MiB(2);          ///< memory is taken in multiples of it

@@ -63,6 +63,7 @@ class CudaBackend final : public DeviceBackend {
   Bytes runtime() const override { return runtime_; }
   std::optional<Bytes> process_used() const override { return nvml_.process_used(); }
   StreamId make_stream() override { return streams_->make(); }
+  void release_stream(StreamId stream) noexcept override { streams_->release(stream); }
   void synchronize(StreamId stream) override { streams_->synchronize(stream); }
 
   void synchronize() override {

@@ -154,12 +154,24 @@ StreamTable::~StreamTable() {
 StreamId StreamTable::make() {
   const Context::Scope scope(*context_);
   const std::unique_lock lock(mutex_);
+  if (!free_.empty()) {
+    const StreamId stream = free_.back();
+    free_.pop_back();
+    return stream;
+  }
   streams_.reserve(streams_.size() + 1);
+  free_.reserve(streams_.size() + 1);  // so that a release need not allocate
   CUstream stream = nullptr;
   context_->check(context_->driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
                   "cuStreamCreate");
   streams_.push_back(stream);
   return static_cast<StreamId>(streams_.size());
+}
+
+void StreamTable::release(StreamId stream) noexcept {
+  if (stream == kHostStream) return;
+  const std::unique_lock lock(mutex_);
+  free_.push_back(stream);
 }
 
 CUstream StreamTable::get(StreamId stream) const {

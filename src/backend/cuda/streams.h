@@ -21,6 +21,8 @@ class StreamTable final : public FenceSource {
 
   /// A new stream, which does not wait for the driver's default stream.
   StreamId make();
+  /// Kept for the next make(); streams are never destroyed before the table.
+  void release(StreamId stream) noexcept;
 
   /// The driver's stream. kHostStream is the calling thread's own, on which a caller waits for
   /// what it has submitted before it returns. Throws InvalidArgument for a number that is none.
@@ -60,6 +62,7 @@ class StreamTable final : public FenceSource {
   std::shared_ptr<Fence> passed_;  ///< the fence of the host's stream
   mutable std::shared_mutex mutex_;
   std::vector<CUstream> streams_;  ///< stream 1 is the first
+  std::vector<StreamId> free_;     ///< released ones
   std::shared_mutex captures_;
   std::vector<StreamId> captured_;  ///< those that are being recorded
 };
