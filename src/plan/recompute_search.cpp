@@ -268,7 +268,11 @@ Choice RecomputeSearch::solve(Bytes target) {
   Choice best = solve_as(target, false);
   if (best.peak <= target || !copies()) return best;
   Choice tight = solve_as(target, true);
-  return better(tight, best, target) ? tight : best;
+  if (better(tight, best, target)) best = std::move(tight);
+  if (best.peak <= target || smallest().peak > target) return best;
+  // From the least memory there is to the least time within the target.
+  tight_ = true;
+  return polish(improve(evaluate(smallest().keep), target), target);
 }
 
 Choice RecomputeSearch::solve_as(Bytes target, bool tight) {
@@ -325,7 +329,12 @@ Choice RecomputeSearch::polish(Choice best, Bytes target) {
   return best;
 }
 
-Choice RecomputeSearch::smallest() {
+const Choice& RecomputeSearch::smallest() {
+  if (!smallest_) smallest_ = find_smallest();
+  return *smallest_;
+}
+
+Choice RecomputeSearch::find_smallest() {
   if (exact_) {
     const ExactSearch::Found found = exact_->smallest();
     if (found.runs) {

@@ -40,13 +40,14 @@ class RecomputeSearch {
   /// The fastest found whose peak is at most `target`; if there is none, the one with the lowest
   /// peak.
   Choice solve(Bytes target);
-  /// The lowest peak found.
-  Choice smallest();
+  /// The lowest peak found; sought once.
+  const Choice& smallest();
 
  private:
   Choice evaluate(const std::vector<char>& keep);
   /// As solve(), with tasks that wait for copies or not.
   Choice solve_as(Bytes target, bool tight);
+  Choice find_smallest();
   bool copies() const { return model_.host_room != 0 || model_.away_bytes != 0; }
   Choice greedy(Choice from, Bytes target);
   Choice improve(Choice from, Bytes target);
@@ -66,6 +67,7 @@ class RecomputeSearch {
   std::array<std::vector<Choice>, 2> segmented_;
   bool tight_ = false;
   bool count_waits_ = true;  ///< in a choice's seconds
+  std::optional<Choice> smallest_;
   std::optional<ExactSearch> exact_;
 };
 
