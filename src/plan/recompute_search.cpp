@@ -94,7 +94,7 @@ bool RecomputeSearch::drop(std::vector<char>& keep, int root, int needed_at) con
   return true;
 }
 
-Choice RecomputeSearch::greedy(Choice from, Bytes target) {
+Choice RecomputeSearch::greedy(Choice best, Bytes target) {
   struct Move {
     int root;
     bool away;
@@ -104,7 +104,6 @@ Choice RecomputeSearch::greedy(Choice from, Bytes target) {
   // By root: which moves led nowhere.
   std::vector<char> no_drop(model_.roots.size(), 0);
   std::vector<char> no_copy(model_.roots.size(), 0);
-  Choice best = from;
   while (best.peak > target) {
     scheduler_.set_tight(tight_);
     const Schedule& schedule = scheduler_.run(best.keep);

@@ -49,7 +49,7 @@ class RecomputeSearch {
   Choice solve_as(Bytes target, bool tight);
   Choice find_smallest();
   bool copies() const { return model_.host_room != 0 || model_.away_bytes != 0; }
-  Choice greedy(Choice from, Bytes target);
+  Choice greedy(Choice best, Bytes target);
   Choice improve(Choice from, Bytes target);
   /// Changes single decisions as long as that lowers the peak, down to `target`; and from there on
   /// as long as it saves time within it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -140,13 +141,13 @@ std::vector<ValueId> movable_state(const Graph& graph) {
 StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescription& device,
                           const StepModelOptions& options) {
   StepModel model;
-  model.graph = graph;
+  model.graph = std::move(graph);
   model.host_room = options.host_room;
   model.host_bytes_per_second = std::max(device.host_bytes_per_second, 1.0);
   model.measured_copy_rate =
       device.measured_copy_rate > 0 ? device.measured_copy_rate : model.host_bytes_per_second;
   model.bytes_per_second = device.bytes_per_second;
-  const Graph& g = *graph;
+  const Graph& g = *model.graph;
   const std::vector<bool> away = away_values(g, options.away);
   const std::vector<double>& measured = options.node_seconds;
   model.root_of.assign(g.values().size(), -1);
