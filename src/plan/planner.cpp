@@ -107,17 +107,11 @@ struct Planner::State {
   }
   Plan build(const Choice& choice, Bytes budget) { return build(choice, budget, options); }
 
-  const Choice& least_choice() {
-    if (!least) least = search.smallest();
-    return *least;
-  }
-
   PlanOptions options;
   StepModel model;
   RecomputeSearch search;
   Bytes unconstrained_peak;
   Bytes lower_bound;  ///< no plan's range is smaller
-  std::optional<Choice> least;
   std::optional<Plan> smallest;
 };
 
@@ -148,7 +142,7 @@ const Plan& Planner::smallest() {
   if (!known) {
     PlanOptions options = state_->options;
     options.placement_time = std::chrono::milliseconds(0);
-    known = state_->build(state_->least_choice(), kUnlimited, options);
+    known = state_->build(state_->search.smallest(), kUnlimited, options);
     known->budget = known->total();
   }
   return *known;
@@ -174,7 +168,7 @@ std::optional<Plan> Planner::find(Bytes budget) {
     if (target <= over + over / 4) break;
     target -= over + over / 4;
   }
-  if (s.least_choice().peak > room) return std::nullopt;
+  if (s.search.smallest().peak > room) return std::nullopt;
   if (smallest().range > room) return std::nullopt;
   Plan plan = smallest();
   plan.budget = budget;
@@ -193,7 +187,7 @@ Plan Planner::plan(Bytes budget) {
 std::vector<CurvePoint> Planner::curve(int points) {
   std::vector<CurvePoint> curve;
   const Plan most = largest();
-  const Plan least = state_->build(state_->least_choice(), kUnlimited);
+  const Plan least = state_->build(state_->search.smallest(), kUnlimited);
   curve.push_back({most.total(), most.seconds});
   if (least.total() >= most.total()) return curve;
   for (int i = 1; i + 1 < points; ++i) {

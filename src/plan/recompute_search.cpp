@@ -14,8 +14,6 @@ constexpr int kDescents = 8;
 constexpr int kDescentsWithHost = 1;
 /// Tasks that one polish simulates at most.
 constexpr std::size_t kPolishTasks = 1'000'000;
-/// Smaller values are not worth a copy.
-constexpr Bytes kLeastMoved = KiB(32);
 
 bool better(const Choice& a, const Choice& b, Bytes target) {
   const bool a_fits = a.peak <= target;

@@ -35,8 +35,6 @@ DType arithmetic_dtype(const std::vector<TensorType>& types) {
 
 /// A copy takes so long whatever its size.
 constexpr double kCopyLatency = 10e-6;
-/// Smaller state stays on the device.
-constexpr Bytes kLeastMoved = KiB(16);
 
 struct Expense {
   double seconds = 0;

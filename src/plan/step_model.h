@@ -60,6 +60,9 @@ struct StepModel {
 inline constexpr Bytes kAlignment = 256;
 constexpr Bytes aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
+/// Smaller values and state are not worth a copy to the host.
+inline constexpr Bytes kLeastMoved = KiB(16);
+
 /// Nodes in the order they run when nothing is recomputed: as traced, but what only leads to
 /// writes (updates, statistics) as soon as it can, so that gradients do not pile up. Casts of small
 /// parameters come first and their updates last, beside each other so that a device can run them

@@ -26,6 +26,14 @@ StepPart part_of(std::size_t index, std::int64_t parts, std::size_t steps) {
 
 }  // namespace
 
+Bytes input_of(const nn::Model& model, const PlanRequest& request) {
+  if (request.input != 0) return request.input;
+  const std::int64_t n = std::max(request.batch, request.validation_batch);
+  const Bytes batch = model.input_type(n).bytes() + model.target_type(n).bytes();
+  // One that is trained on, one that is being filled; and room to lie in.
+  return align_up(2 * batch + batch / 4 + request.decode + KiB(512), kInputUnit);
+}
+
 PlanSearch::PlanSearch(Trainer::Impl& trainer, const PlanRequest& request, PlanTarget target)
     : trainer_(trainer), request_(request), target_(std::move(target)) {
   if (request.batch < 1) {
@@ -156,12 +164,7 @@ Bytes PlanSearch::outputs_of(const std::vector<Wanted>& all) {
 
 Bytes PlanSearch::input_for(const PlanRequest& request) const {
   if (!target_.input_on_device) return 0;
-  if (request.input != 0) return request.input;
-  const std::int64_t n = std::max(request.batch, request.validation_batch);
-  const Bytes batch =
-      trainer_.model->input_type(n).bytes() + trainer_.model->target_type(n).bytes();
-  // One that is trained on, one that is being filled; and room to lie in.
-  return align_up(2 * batch + batch / 4 + request.decode + KiB(512), kInputUnit);
+  return input_of(*trainer_.model, request);
 }
 
 void PlanSearch::give_to_input(TrainingPlan& plan) const {

@@ -23,6 +23,9 @@ struct PlanTarget {
   std::function<Bytes(Bytes limit)> page_size;
 };
 
+/// What input pipelines are given at least, wherever they run.
+Bytes input_of(const nn::Model& model, const PlanRequest& request);
+
 /// Finds the plan of a whole training: what to split, what to recompute, and where it all lies.
 class PlanSearch {
  public:

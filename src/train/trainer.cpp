@@ -90,11 +90,9 @@ PlanRequest with_host(PlanRequest request, const Device& device, const nn::Model
     throw InvalidArgument(fmt::format("[plan] to put what {} has no room for on {} saves nothing",
                                       device.name(), device.name()));
   }
-  // A block of state and one of values, each in pages of its own; and the input pipelines have to
-  // run there, with two batches under way.
-  const std::int64_t n = std::max(request.batch, request.validation_batch);
-  const Bytes batch = model.input_type(n).bytes() + model.target_type(n).bytes();
-  const Bytes beside = 2 * kPinnedPage + std::max(request.input, 3 * batch + request.decode);
+  // A block of state, one of values and one of losses, each in pages of its own; and the input
+  // pipelines have to run there.
+  const Bytes beside = 3 * kPinnedPage + input_of(model, request);
   const Bytes there = request.host->budget().available();
   request.offload = std::min(request.offload, there - std::min(there, beside));
   return request;

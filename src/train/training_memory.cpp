@@ -16,11 +16,7 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
       session_(device.session("training")),
       stream_(device.make_stream()) {
   for (const PackedBlock& block : plan.blocks) {
-    const auto storage = Storage::allocate(session_.device(), block.bytes, block.tag, block.label);
-    for (const PackedTensor& tensor : block.tensors) {
-      tensors_.emplace(tensor.name, Tensor::from_storage(storage, tensor.type.dtype,
-                                                         tensor.type.shape, {}, tensor.offset));
-    }
+    unpack(block, Storage::allocate(session_.device(), block.bytes, block.tag, block.label));
   }
   if (plan.offload != 0) {
     if (!plan.host_device) {
@@ -33,11 +29,7 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
     from_host_ = device.make_stream();
   }
   if (plan.away.bytes != 0) {
-    const auto storage = pinned(plan.away.bytes, plan.away.tag);
-    for (const PackedTensor& tensor : plan.away.tensors) {
-      tensors_.emplace(tensor.name, Tensor::from_storage(storage, tensor.type.dtype,
-                                                         tensor.type.shape, {}, tensor.offset));
-    }
+    unpack(plan.away, pinned(plan.away.bytes, plan.away.tag));
   }
   outputs_ = Storage::allocate(session_.device(), plan.outputs, Tag::user, "outputs");
   workspace_ = Storage::allocate(session_.device(), plan.workspace, Tag::workspace, "plan");
@@ -57,6 +49,13 @@ std::shared_ptr<Storage> TrainingMemory::pinned(Bytes bytes, Tag tag) const {
   // The arena goes after what lies in it.
   return Storage::adopt(
       host, data, bytes, [block, arena = pinned_]() mutable { block.reset(); }, false, "offload");
+}
+
+void TrainingMemory::unpack(const PackedBlock& block, const std::shared_ptr<Storage>& storage) {
+  for (const PackedTensor& tensor : block.tensors) {
+    tensors_.emplace(tensor.name, Tensor::from_storage(storage, tensor.type.dtype,
+                                                       tensor.type.shape, {}, tensor.offset));
+  }
 }
 
 void TrainingMemory::take_range(Bytes bytes) {

@@ -56,6 +56,7 @@ class TrainingMemory {
 
  private:
   plan::ExecutorOptions options(bool average) const;
+  void unpack(const PackedBlock& block, const std::shared_ptr<Storage>& storage);
   void take_range(Bytes bytes);
   std::shared_ptr<Storage> pinned(Bytes bytes, Tag tag) const;
 

@@ -6,7 +6,7 @@
 
 #include "data/pipeline_support.h"
 #include "device/device_state.h"
-#include "device/lazy_backend.h"
+#include "support/lazy_backend.h"
 
 namespace plimsoll::data::testing {
 namespace {

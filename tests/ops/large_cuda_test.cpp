@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <plimsoll/device/backend.h>
 #include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
@@ -16,6 +15,7 @@
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tape.h>
 
+#include "support/on_gpu.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
 
@@ -26,18 +26,8 @@ using test::random_indices;
 using test::random_tensor;
 using Work = std::function<Tensor(const std::vector<Tensor>&)>;
 
-class LargeOnGpu : public testing::Test {
+class LargeOnGpu : public test::OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
-  }
-
-  static const Device& gpu() {
-    static const Device device = Device::open("cuda:0", {.limit = GiB(16)});
-    return device;
-  }
-
   /// The result and the gradients by all floating inputs.
   static std::vector<Tensor> results(const Work& work, const std::vector<Tensor>& inputs,
                                      const Device& device) {

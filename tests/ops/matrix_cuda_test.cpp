@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <plimsoll/device/backend.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/op_def.h>
 
+#include "support/on_gpu.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
 
@@ -22,18 +22,8 @@ using test::as_doubles;
 using test::from_doubles;
 using test::random_tensor;
 
-class MatricesOnGpu : public testing::Test {
+class MatricesOnGpu : public test::OnGpu {
  protected:
-  void SetUp() override {
-    std::string why;
-    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
-  }
-
-  static const Device& gpu() {
-    static const Device device = Device::open("cuda:0", {.limit = GiB(8)});
-    return device;
-  }
-
   static Tensor converted(const Tensor& t, DType dtype) {
     if (!is_floating(t.dtype()) || t.dtype() == dtype) return t;
     return from_doubles(as_doubles(t), t.shape(), dtype);

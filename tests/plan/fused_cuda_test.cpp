@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <plimsoll/device/backend.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/ops/elementwise.h>
@@ -18,23 +17,14 @@
 #include <plimsoll/train/trainer.h>
 
 #include "plan/fused_launches.h"
+#include "support/on_gpu.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
 
 namespace plimsoll {
 namespace {
 
-class FusedOnGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string why;
-    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
-  }
-  static const Device& gpu() {
-    static const Device device = Device::open("cuda:0", {.limit = GiB(8)});
-    return device;
-  }
-};
+using FusedOnGpu = test::OnGpu;
 
 /// h = a + b; z = h + relu(norm(h)), and what a gradient of z by h, scale and bias is.
 struct Residual {

@@ -17,7 +17,7 @@
 #include <plimsoll/train/trainer.h>
 
 #include "device/device_state.h"
-#include "device/lazy_backend.h"
+#include "support/lazy_backend.h"
 #include "support/toy_training.h"
 #include "train/late_numbers.h"
 

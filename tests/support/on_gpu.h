@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <plimsoll/device/backend.h>
+
+namespace plimsoll::test {
+
+/// For tests of what a GPU computes: skipped with the reason where there is none.
+class OnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
+  }
+
+  static const Device& gpu() {
+    static const Device device = Device::open("cuda:0", {.limit = GiB(16)});
+    return device;
+  }
+};
+
+}  // namespace plimsoll::test
