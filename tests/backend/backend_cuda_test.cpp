@@ -41,6 +41,11 @@ class CudaBackendTest : public ::testing::Test {
     AddressRange range;
   };
 
+  void clear(const Mapped& memory) const {
+    const std::vector<std::uint8_t> zeros(memory.range.size);
+    device_->copy(memory.at(), zeros.data(), zeros.size(), kHostStream);
+  }
+
   CudaModule* module_ = nullptr;
   std::shared_ptr<DeviceBackend> device_;
 };
@@ -105,6 +110,7 @@ TEST_F(CudaBackendTest, CopiesCrossTheChunksOfBothSides) {
 TEST_F(CudaBackendTest, FencesFollowTheWorkOfTheirStream) {
   const Bytes size = MiB(256);
   const Mapped memory(device_->pages(), 2 * size, MiB(64));
+  clear(memory);
   const StreamId stream = device_->make_stream();
   EXPECT_TRUE(device_->fences()->record(kHostStream)->done());
   for (int i = 0; i < 64; ++i) {
@@ -122,6 +128,7 @@ TEST_F(CudaBackendTest, FencesFollowTheWorkOfTheirStream) {
 TEST_F(CudaBackendTest, AStreamWaitsForAnotherOnTheDevice) {
   const Bytes size = MiB(64);
   const Mapped memory(device_->pages(), 3 * size, MiB(64));
+  clear(memory);
   const Mapped pinned(device_->pinned_pages(), MiB(2), MiB(2));
   const StreamId writer = device_->make_stream();
   const StreamId reader = device_->make_stream();
@@ -143,6 +150,7 @@ TEST_F(CudaBackendTest, AStreamWaitsForAnotherOnTheDevice) {
 TEST_F(CudaBackendTest, ATimerTellsTheDevicesTime) {
   const Bytes size = MiB(256);
   const Mapped memory(device_->pages(), 2 * size, MiB(64));
+  clear(memory);
   const StreamId stream = device_->make_stream();
   const std::unique_ptr<StreamTimer> timer = device_->make_timer(stream);
   timer->mark();

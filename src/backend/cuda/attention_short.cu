@@ -7,7 +7,6 @@
 namespace plimsoll::cuda {
 namespace {
 
-using ops::AttentionLayout;
 using ops::AttentionShape;
 
 constexpr int kBlockThreads = 128;
@@ -16,21 +15,12 @@ constexpr int kTiles = 2;         ///< of 16 queries, in a warp
 constexpr int kKeys = 2 * kStep;  ///< at a time
 
 template <typename T>
-struct Arguments {
+struct Arguments : ShortHeads {
   const T* q;
   const T* k;
   const T* v;
   T* y;
   float* log_sums;
-  AttentionLayout at_q;
-  AttentionLayout at_k;
-  AttentionLayout at_v;
-  AttentionLayout at_y;
-  int heads;
-  int queries;
-  int keys;
-  int ahead;  ///< query i sees the keys up to i + ahead
-  float scale;
 };
 
 __host__ __device__ constexpr int whole_keys(int keys) {
@@ -238,20 +228,13 @@ void launch(const Arguments<T>& a, const AttentionShape& s, cudaStream_t stream)
 
 template <typename T>
 void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStream_t stream) {
-  const Arguments<T> a{.q = static_cast<const T*>(arrays.q),
-                       .k = static_cast<const T*>(arrays.k),
-                       .v = static_cast<const T*>(arrays.v),
-                       .y = static_cast<T*>(arrays.y),
-                       .log_sums = static_cast<float*>(arrays.log_sums),
-                       .at_q = s.q,
-                       .at_k = s.k,
-                       .at_v = s.v,
-                       .at_y = s.y,
-                       .heads = static_cast<int>(s.heads),
-                       .queries = static_cast<int>(s.queries),
-                       .keys = static_cast<int>(s.keys),
-                       .ahead = static_cast<int>(s.causal ? s.keys - s.queries : s.keys),
-                       .scale = static_cast<float>(s.scale)};
+  Arguments<T> a{};
+  static_cast<ShortHeads&>(a) = short_heads(s);
+  a.q = static_cast<const T*>(arrays.q);
+  a.k = static_cast<const T*>(arrays.k);
+  a.v = static_cast<const T*>(arrays.v);
+  a.y = static_cast<T*>(arrays.y);
+  a.log_sums = static_cast<float*>(arrays.log_sums);
   if (s.size == 64) return launch<T, 64>(a, s, stream);
   launch<T, 32>(a, s, stream);
 }

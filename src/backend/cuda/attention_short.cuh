@@ -10,6 +10,31 @@ namespace plimsoll::cuda {
 inline constexpr int kStep = ops::kShortStep;
 inline constexpr float kLog2E = 1.44269504088896341F;
 
+/// Where heads lie and what is asked of them.
+struct ShortHeads {
+  ops::AttentionLayout at_q;
+  ops::AttentionLayout at_k;
+  ops::AttentionLayout at_v;
+  ops::AttentionLayout at_y;
+  int heads;
+  int queries;
+  int keys;
+  int ahead;  ///< query i sees the keys up to i + ahead
+  float scale;
+};
+
+inline ShortHeads short_heads(const ops::AttentionShape& s) {
+  return {.at_q = s.q,
+          .at_k = s.k,
+          .at_v = s.v,
+          .at_y = s.y,
+          .heads = static_cast<int>(s.heads),
+          .queries = static_cast<int>(s.queries),
+          .keys = static_cast<int>(s.keys),
+          .ahead = static_cast<int>(s.causal ? s.keys - s.queries : s.keys),
+          .scale = static_cast<float>(s.scale)};
+}
+
 /// Where a unit begins: a head of a batch.
 __device__ __forceinline__ std::int64_t unit_start(const ops::AttentionLayout& at, unsigned unit,
                                                    int heads) {

@@ -6,12 +6,12 @@
 // come are jobs among the others, so that no warp waits for memory while there is work. Every sum
 // has one order, whichever warp takes a tile.
 #include "backend/cuda/attention_short.cuh"
+#include "backend/cuda/barrier.cuh"
 #include "backend/cuda/launch.h"
 
 namespace plimsoll::cuda {
 namespace {
 
-using ops::AttentionLayout;
 using ops::AttentionShape;
 
 constexpr int kWarps = 8;
@@ -21,7 +21,7 @@ constexpr int kLoads = 4;       ///< jobs in which a head is copied
 constexpr int kMostBuffers = 4;
 
 template <typename T>
-struct Arguments {
+struct Arguments : ShortHeads {
   const T* q;
   const T* k;
   const T* v;
@@ -32,15 +32,6 @@ struct Arguments {
   T* dq;
   T* dk;
   T* dv;
-  AttentionLayout at_q;
-  AttentionLayout at_k;
-  AttentionLayout at_v;
-  AttentionLayout at_y;
-  int heads;
-  int queries;
-  int keys;
-  int ahead;  ///< query i sees the keys up to i + ahead
-  float scale;
   unsigned units;
   int buffers;       ///< heads in shared memory
   int buffer_bytes;  ///< each
@@ -236,23 +227,6 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, const Head& h
   }
 }
 
-/// Waits until other warps have counted so far, and for what they wrote before.
-__device__ __forceinline__ void wait_for(const int* counter, int count) {
-  if (threadIdx.x % 32 == 0) {
-    while (*reinterpret_cast<const volatile int*>(counter) < count) __nanosleep(40);
-    __threadfence_block();
-  }
-  __syncwarp();
-}
-/// Counts one, after all that this warp did before.
-__device__ __forceinline__ void count_up(int* counter) {
-  __syncwarp();
-  if (threadIdx.x % 32 == 0) {
-    __threadfence_block();
-    atomicAdd(counter, 1);
-  }
-}
-
 /// A buffer's contents: q, dy, k, v and what a Head has for each query.
 template <typename T, int kSize>
 __device__ __forceinline__ Head head_in(const Arguments<T>& a, std::byte* buffer) {
@@ -377,9 +351,9 @@ __host__ __device__ constexpr int jobs_of(int queries, int keys) {
 }
 
 struct Control {
+  RoundBarrier loaded[kMostBuffers];  ///< all parts of a head are there; a round for each head
+  RoundBarrier done[kMostBuffers];    ///< all jobs of a head
   int next;
-  int loaded[kMostBuffers];  ///< parts copied
-  int done[kMostBuffers];    ///< jobs
 };
 
 /// Blocks take units in turn. Head n of a block, unit blockIdx.x + n * gridDim.x, is in buffer
@@ -395,11 +369,17 @@ __global__ void __launch_bounds__(kWarps * 32, 1) short_grad_kernel(Arguments<T>
   const auto buffer = [&](int n) { return memory + n % a.buffers * a.buffer_bytes; };
   const auto unit = [&](int n) { return blockIdx.x + static_cast<unsigned>(n) * gridDim.x; };
   const auto load = [&](int n, int part) {
-    wait_for(&control->done[n % a.buffers], n / a.buffers * jobs);
+    if (n >= a.buffers) control->done[n % a.buffers].wait(n / a.buffers - 1);
     load_part<T, kSize>(a, buffer(n), unit(n), part);
-    count_up(&control->loaded[n % a.buffers]);
+    control->loaded[n % a.buffers].arrive();
   };
-  if (threadIdx.x == 0) *control = {};
+  if (threadIdx.x == 0) {
+    control->next = 0;
+    for (int i = 0; i < a.buffers; ++i) {
+      control->loaded[i].begin(kLoads * 32);
+      control->done[i].begin(jobs * 32);
+    }
+  }
   __syncthreads();
 
   const int before = min(heads, a.buffers - 1);
@@ -419,9 +399,9 @@ __global__ void __launch_bounds__(kWarps * 32, 1) short_grad_kernel(Arguments<T>
       continue;
     }
     if (of_head >= loads_at) of_head -= kLoads;
-    wait_for(&control->loaded[n % a.buffers], (n / a.buffers + 1) * kLoads);
+    control->loaded[n % a.buffers].wait(n / a.buffers);
     run_job<T, kSize>(a, head_in<T, kSize>(a, buffer(n)), unit(n), of_head);
-    count_up(&control->done[n % a.buffers]);
+    control->done[n % a.buffers].arrive();
   }
 #endif
 }
@@ -463,28 +443,21 @@ void launch(const Arguments<T>& a, cudaStream_t stream) {
 
 template <typename T>
 void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStream_t stream) {
-  const Arguments<T> a{.q = static_cast<const T*>(arrays.q),
-                       .k = static_cast<const T*>(arrays.k),
-                       .v = static_cast<const T*>(arrays.v),
-                       .y = static_cast<const T*>(arrays.y),
-                       .dy = static_cast<const T*>(arrays.dy),
-                       .log_sums = static_cast<const float*>(arrays.log_sums),
-                       .d_log_sums = static_cast<const float*>(arrays.d_log_sums),
-                       .dq = static_cast<T*>(arrays.dq),
-                       .dk = static_cast<T*>(arrays.dk),
-                       .dv = static_cast<T*>(arrays.dv),
-                       .at_q = s.q,
-                       .at_k = s.k,
-                       .at_v = s.v,
-                       .at_y = s.y,
-                       .heads = static_cast<int>(s.heads),
-                       .queries = static_cast<int>(s.queries),
-                       .keys = static_cast<int>(s.keys),
-                       .ahead = static_cast<int>(s.causal ? s.keys - s.queries : s.keys),
-                       .scale = static_cast<float>(s.scale),
-                       .units = static_cast<unsigned>(s.units()),
-                       .buffers = buffers_of(s),
-                       .buffer_bytes = buffer_bytes(s)};
+  Arguments<T> a{};
+  static_cast<ShortHeads&>(a) = short_heads(s);
+  a.q = static_cast<const T*>(arrays.q);
+  a.k = static_cast<const T*>(arrays.k);
+  a.v = static_cast<const T*>(arrays.v);
+  a.y = static_cast<const T*>(arrays.y);
+  a.dy = static_cast<const T*>(arrays.dy);
+  a.log_sums = static_cast<const float*>(arrays.log_sums);
+  a.d_log_sums = static_cast<const float*>(arrays.d_log_sums);
+  a.dq = static_cast<T*>(arrays.dq);
+  a.dk = static_cast<T*>(arrays.dk);
+  a.dv = static_cast<T*>(arrays.dv);
+  a.units = static_cast<unsigned>(s.units());
+  a.buffers = buffers_of(s);
+  a.buffer_bytes = buffer_bytes(s);
   if (s.size == 64) return launch<T, 64>(a, stream);
   launch<T, 32>(a, stream);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -175,10 +176,12 @@ class CudaBackend final : public DeviceBackend {
     const Bytes host_page = pinned_->page_size();
     const AddressRange host = pinned_->reserve(host_page);
     pinned_->map(host, host_page);
+    std::memset(reinterpret_cast<void*>(host.begin), 0, 4096);
 
     CUstream queue = nullptr;
     context_->check(driver.cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
     context_->check(driver.cuMemsetD8Async(device.begin, 0, 4096, queue), "cuMemsetD8Async");
+    context_->check(driver.cuStreamSynchronize(queue), "cuStreamSynchronize");
     for (const std::uintptr_t target : {host.begin, device.begin}) {
       const std::uintptr_t source = target == host.begin ? device.begin : host.begin;
       copy(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), 4096,

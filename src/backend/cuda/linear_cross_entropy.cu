@@ -35,8 +35,8 @@ __device__ __forceinline__ Acc<T> exp_of(Acc<T> x) {
   }
 }
 
-/// Vector `v` of a row of `classes`. Rows start at multiples of 128 bytes; what lies behind their
-/// end is nobody's.
+/// Vector `v` of a row of `classes`. Rows start at multiples of 128 bytes; what lies behind the end
+/// of their logits is nobody's.
 template <typename T, int N = kVector<T>>
 __device__ __forceinline__ Vec<T, N> load_part(const T* row, std::int64_t v, std::int64_t classes) {
   if ((v + 1) * N <= classes) return load_vec<N>(row + v * N);
@@ -47,16 +47,6 @@ __device__ __forceinline__ Vec<T, N> load_part(const T* row, std::int64_t v, std
   }
   return part;
 }
-template <typename T, int N = kVector<T>>
-__device__ __forceinline__ void store_part(T* row, std::int64_t v, std::int64_t classes,
-                                           const Acc<T>* values) {
-  if ((v + 1) * N <= classes) return store_wide<N>(row + v * N, values);
-#pragma unroll
-  for (int i = 0; i < N; ++i) {
-    if (v * N + i < classes) row[v * N + i] = narrow<T>(values[i]);
-  }
-}
-
 /// The highest of some numbers and the sum of exp(number - highest).
 template <typename A>
 struct Top {
@@ -108,7 +98,9 @@ __global__ void __launch_bounds__(kRowThreads)
     const A value = label == ops::kIgnoreLabel ? A(0) : std::numeric_limits<A>::quiet_NaN();
     if (threadIdx.x == 0) losses[blockIdx.x] = value;
     if (!gradient) return;
-    for (std::int64_t i = threadIdx.x; i < classes; i += kRowThreads) row[i] = narrow<T>(value);
+    for (std::int64_t i = threadIdx.x; i < (classes + kN - 1) / kN * kN; i += kRowThreads) {
+      row[i] = narrow<T>(i < classes ? value : A(0));
+    }
     return;
   }
   const A own = widen(row[label]);
@@ -166,10 +158,12 @@ __global__ void __launch_bounds__(kRowThreads)
       A values[kN];
 #pragma unroll
       for (int i = 0; i < kN; ++i) {
-        values[i] = exp_of<T>(widen(read[u].lane[i]) - all.highest) * factor;
+        // Products read whole vectors: there are zeros behind the last class.
+        values[i] =
+            v * kN + i < classes ? exp_of<T>(widen(read[u].lane[i]) - all.highest) * factor : A(0);
         if (v * kN + i == label) values[i] -= A(1);
       }
-      store_part(row, v, classes, values);
+      store_wide<kN>(row + v * kN, values);
     }
   }
 }

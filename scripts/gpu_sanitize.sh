@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The fast tests that need a GPU, under compute-sanitizer:
+#
+#   scripts/gpu_sanitize.sh BUILD [TOOL...]        TOOL: memcheck, racecheck, initcheck
+#
+# A program's tests are dealt out to several processes, for a sanitizer uses one core. Prints a line
+# for every tool and program; exits with 1 where a sanitizer reports something or a test fails. Logs
+# are under BUILD/sanitize. PLIMSOLL_SANITIZE_LIMIT: seconds a process may take (1200).
+set -euo pipefail
+build=${1:?usage: scripts/gpu_sanitize.sh BUILD [TOOL...]}
+shift
+tools=("$@")
+((${#tools[@]})) || tools=(memcheck racecheck initcheck)
+sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) ||
+  { echo "gpu_sanitize: there is no compute-sanitizer" >&2; exit 2; }
+nvidia-smi -L >/dev/null 2>&1 || { echo "gpu_sanitize: there is no GPU" >&2; exit 2; }
+
+limit=${PLIMSOLL_SANITIZE_LIMIT:-1200}
+logs=$build/sanitize
+export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2
+mkdir -p "$logs"
+
+# Program, number of processes, tests. Left out are those that look at the driver's figures or the
+# clock, which a sanitizer changes, and the long ones, whose kernels are those of the others.
+programs=(
+  "test_backend_cuda 1 -*MeasuresTheContext*"
+  "test_memory_cuda 1 -*LeavesNothingBehind*:*TakesNoMemory*:*ReturnsMemoryAtOnce*"
+  "test_data_cuda 1 -*EverythingGoesBack*"
+  "test_plan_cuda 3 *"
+  "test_ops_cuda 8 *"
+  "test_train_cuda 4 *NumbersAreTheSame*:*ALimitIsLowered*:*TwentySteps/mlp_*:*TwentySteps/lenet_bf16:*TwentySteps/unet_bf16:*TwentySteps/vit_bf16:*TwentySteps/gpt2_f16"
+)
+
+status=0
+for tool in "${tools[@]}"; do
+  options=(--tool "$tool" --error-exitcode 99 --print-limit 20)
+  case $tool in
+    # Tests of the driver's refusals would be reported as such.
+    memcheck) options+=(--report-api-errors no) ;;
+    # The libraries' kernels take hours, and are not ours to mend.
+    racecheck) options+=(--kernel-name kernel_substring=plimsoll) ;;
+  esac
+  running=()
+  for line in "${programs[@]}"; do
+    read -r program shards filter <<<"$line"
+    for ((shard = 0; shard < shards; ++shard)); do
+      GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard timeout "$limit" \
+        "$sanitizer" "${options[@]}" "$build/tests/$program" --gtest_filter="$filter" \
+        >"$logs/$tool.$program.$shard.log" 2>&1 &
+      running+=("$! $program $shard")
+    done
+  done
+  for line in "${running[@]}"; do
+    read -r process program shard <<<"$line"
+    log=$logs/$tool.$program.$shard.log
+    result=0
+    wait "$process" || result=$?
+    case $result in
+      0) said=clean ;;
+      99) said="reports: $(grep -c '^========= [A-Z].*' "$log") lines in $log" ;;
+      124) said="not done after $limit s" ;;
+      *) said="exit $result: $log" ;;
+    esac
+    ((result == 0)) || status=1
+    echo "$tool $program $shard: $(grep -c '^\[       OK' "$log") tests, $said"
+  done
+done
+exit "$status"
