@@ -1,8 +1,9 @@
 """Training steps of the same models in PyTorch, for bench/train.sh.
 
-    train_torch.py MODEL:BATCH:MODE[:BUDGET] ...
+    train_torch.py MODEL:BATCH:MODE[:PRECISION[:BUDGET]] ...
 
-MODE is eager, compile, or warm (compiles and runs twice); BUDGET is torch.compile's activation_memory_budget. A line of JSON each.
+MODE is eager, compile, or warm (compiles and runs twice); PRECISION bf16 or f16; BUDGET is
+torch.compile's activation_memory_budget. A line of JSON each.
 """
 
 import gc
@@ -114,14 +115,14 @@ class Watch:
             time.sleep(0.01)
 
 
-def measure(name, batch, mode, budget, warm=6, steps=15):
+def measure(name, batch, mode, precision="bf16", budget=None, warm=6, steps=15):
     torch._dynamo.reset()
     gc.collect()
     torch.cuda.empty_cache()
     forward, optimizer = MODELS[name](batch)
 
     def loss_of():
-        with torch.autocast("cuda", dtype=torch.bfloat16):
+        with torch.autocast("cuda", dtype=torch.float16 if precision == "f16" else torch.bfloat16):
             return forward()
 
     if mode == "warm":
@@ -132,10 +133,13 @@ def measure(name, batch, mode, budget, warm=6, steps=15):
         config.activation_memory_budget = 1.0 if budget is None else budget
         loss_of = torch.compile(loss_of)
 
+    scaler = torch.amp.GradScaler("cuda", enabled=precision == "f16")
+
     def step():
         loss = loss_of()
-        loss.backward()
-        optimizer.step()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
         optimizer.zero_grad(set_to_none=True)
         return loss
 
@@ -168,8 +172,8 @@ def measure(name, batch, mode, budget, warm=6, steps=15):
 
 def main():
     if len(sys.argv) == 2:
-        name, batch, mode, *budget = sys.argv[1].split(":")
-        print(json.dumps(measure(name, int(batch), mode, float(budget[0]) if budget else None)))
+        name, batch, mode, *more = sys.argv[1].split(":")
+        print(json.dumps(measure(name, int(batch), mode, *more[:1], *map(float, more[1:]))))
         return
     # A process each: what one leaves in the allocator is not the next one's.
     for work in sys.argv[1:]:

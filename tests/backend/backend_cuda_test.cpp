@@ -67,7 +67,9 @@ TEST_F(CudaBackendTest, MeasuresTheContext) {
   EXPECT_GT(device_->runtime(), MiB(50));
   EXPECT_LT(device_->runtime(), GiB(2));
   if (const auto used = device_->process_used()) {
-    EXPECT_GE(*used, device_->runtime());
+    // With room for what the driver takes later.
+    EXPECT_GE(*used + MiB(32), device_->runtime());
+    EXPECT_LE(*used, device_->runtime());
   }
 }
 

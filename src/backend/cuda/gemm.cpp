@@ -6,6 +6,7 @@
 #include <plimsoll/base/error.h>
 
 #include "backend/cuda/libraries.h"
+#include "backend/cuda/nvtx.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -139,6 +140,9 @@ void Gemm::run(cublasLtHandle_t blas, cudaStream_t stream, const void* a, const 
   check(cublasLtMatmul(blas, &desc, alpha, b, &left, a, &right, beta, c, &result, c, &result,
                        &algorithm_, workspace, workspace_, stream),
         "matmul");
+  const std::int64_t span =
+      (spec_.batches - 1) * spec_.c.step + (spec_.m - 1) * spec_.c.stride + spec_.n;
+  nvtx::written(c, static_cast<std::size_t>(span) * dtype_size(spec_.c.dtype), stream);
 }
 
 }  // namespace plimsoll::cuda
