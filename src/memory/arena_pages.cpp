@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include <plimsoll/base/error.h>
@@ -388,9 +389,12 @@ void ArenaState::close(bool even_if_broken) {
       for (const StreamId id : extra) stream_of(id).last_release = ++release_count_;
     }
     try {
-      for (auto waiting = fences(); !waiting.empty(); waiting = fences()) {
+      while (in_use()) {
+        const auto waiting = fences(true);
         lock.unlock();
         for (const auto& fence : waiting) fence->wait();
+        // A stream that is being recorded has a fence when that is over.
+        if (waiting.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         lock.lock();
         poll_streams();
       }

@@ -48,8 +48,9 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
 
   /// Returns about `wanted` bytes of free pages to the system.
   Bytes reclaim(Bytes wanted);
-  /// What has to be waited for before everything released can be reused anywhere.
-  std::vector<std::shared_ptr<Fence>> fences();
+  /// What has to be waited for before everything released can be reused anywhere. A fence of a
+  /// block that cannot be recorded is left out, or what the source throws is thrown if it `must`.
+  std::vector<std::shared_ptr<Fence>> fences(bool must = false);
   Bytes free_mapped() const;
   Bytes largest_free() const;
 
@@ -141,9 +142,11 @@ class ArenaState : public std::enable_shared_from_this<ArenaState> {
 
   // arena_streams.cpp
   bool poll_streams();
+  /// Whether something released may still be in use on a stream.
+  bool in_use() const;
   Stream& stream_of(StreamId id);
   void settle_stream(Stream& stream);
-  bool record_pending(Pending& pending);
+  bool record_pending(Pending& pending, bool must = false);
 
   std::shared_ptr<MemoryTree> tree_;
   BudgetNode* node_;

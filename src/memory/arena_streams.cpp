@@ -2,6 +2,7 @@
 // after a fence.
 
 #include <algorithm>
+#include <utility>
 
 #include <plimsoll/base/error.h>
 
@@ -17,15 +18,19 @@ void ArenaState::record_use(Segment* s, StreamId stream) {
   if (std::find(uses.begin(), uses.end(), stream) == uses.end()) uses.push_back(stream);
 }
 
-bool ArenaState::record_pending(Pending& pending) {
+bool ArenaState::record_pending(Pending& pending, bool must) {
   // A fence that cannot be recorded now is tried again at the next poll; until then the block
   // stays pending.
   while (!pending.unrecorded.empty()) {
+    std::shared_ptr<Fence> fence;
     try {
-      pending.fences.push_back(options_.fences->record(pending.unrecorded.back()));
+      fence = options_.fences->record(pending.unrecorded.back());
     } catch (const std::exception&) {
+      if (must) throw;
       return false;
     }
+    if (fence == nullptr) return false;
+    pending.fences.push_back(std::move(fence));
     pending.unrecorded.pop_back();
   }
   return true;
@@ -76,6 +81,7 @@ bool ArenaState::poll_streams() {
     if (stream.fence == nullptr) {
       stream.fence = options_.fences->record(stream.id);
       stream.fence_release = release_count_;
+      if (stream.fence == nullptr) continue;
     }
     if (stream.fence->done()) {
       settle_stream(stream);
@@ -85,10 +91,10 @@ bool ArenaState::poll_streams() {
   return changed;
 }
 
-std::vector<std::shared_ptr<Fence>> ArenaState::fences() {
+std::vector<std::shared_ptr<Fence>> ArenaState::fences(bool must) {
   std::vector<std::shared_ptr<Fence>> result;
   for (Pending& p : pending_) {
-    record_pending(p);
+    record_pending(p, must);
     result.insert(result.end(), p.fences.begin(), p.fences.end());
   }
   for (Stream& stream : streams_) {
@@ -97,9 +103,15 @@ std::vector<std::shared_ptr<Fence>> ArenaState::fences() {
       stream.fence = options_.fences->record(stream.id);
       stream.fence_release = release_count_;
     }
-    result.push_back(stream.fence);
+    if (stream.fence != nullptr) result.push_back(stream.fence);
   }
   return result;
+}
+
+bool ArenaState::in_use() const {
+  return !pending_.empty() || std::any_of(streams_.begin(), streams_.end(), [](const Stream& s) {
+    return s.last_release > s.settled;
+  });
 }
 
 }  // namespace plimsoll

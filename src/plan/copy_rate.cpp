@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include <plimsoll/device/owned_stream.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/plan/device_description.h>
 
@@ -28,20 +29,18 @@ std::optional<double> measure_copy_rate(const Device& device, const Device& host
     const Block here_out = session.device().allocate(kPiece, Tag::staging, "copy rate");
     const Block there_in = pinned->allocate(kPiece, account);
     const Block there_out = pinned->allocate(kPiece, account);
-    const StreamId in = device.make_stream();
-    const StreamId out = device.make_stream();
+    const OwnedStream in(device);
+    const OwnedStream out(device);
     double least = std::numeric_limits<double>::max();
     for (int turn = 0; turn <= kTurns; ++turn) {
       const Clock::time_point began = Clock::now();
-      device.copy(here_in.data(), there_in.data(), kPiece, in);
-      device.copy(there_out.data(), here_out.data(), kPiece, out);
-      device.synchronize(in);
-      device.synchronize(out);
+      device.copy(here_in.data(), there_in.data(), kPiece, in.id());
+      device.copy(there_out.data(), here_out.data(), kPiece, out.id());
+      device.synchronize(in.id());
+      device.synchronize(out.id());
       const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
       if (turn > 0) least = std::min(least, seconds);  // the first one warms up
     }
-    device.release_stream(in);
-    device.release_stream(out);
     return static_cast<double>(kPiece) / std::max(least, 1e-9);
   } catch (const OutOfMemory&) {
     return std::nullopt;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
+#include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
 
 #include "plan/copy_queues.h"
@@ -51,19 +53,34 @@ struct Executor::State {
   };
 
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
-      : plan(p), device(d), stream(o.stream ? *o.stream : d.make_stream()), bind(o.bind) {
+      : plan(p), device(d), stream(stream_of(o.stream)), bind(o.bind) {
     range = given(o.range, plan.range, Tag::activations, "plan");
     slot = given(o.workspace, plan.workspace, Tag::workspace, "plan");
   }
 
+  /// The one that is given, or one of its own.
+  StreamId stream_of(const std::optional<StreamId>& from_caller) {
+    return from_caller ? *from_caller : own.emplace_back(device).id();
+  }
+
+  /// Memory of an arena's is told that the stream uses it, so that closing the session waits.
+  void used(const std::shared_ptr<Storage>& storage) const {
+    if (const Block& block = storage->block()) block.record_use(stream);
+  }
+
   std::shared_ptr<Storage> given(const std::shared_ptr<Storage>& storage, Bytes bytes, Tag tag,
                                  const char* label) const {
-    if (storage == nullptr) return Storage::allocate(device, bytes, tag, label);
+    if (storage == nullptr) {
+      const auto taken = Storage::allocate(device, bytes, tag, label);
+      used(taken);
+      return taken;
+    }
     if (storage->size() < bytes) {
       throw InvalidArgument(fmt::format("[Executor] {} for {} takes {}, but {} are given", label,
                                         tag_name(tag), format_bytes(bytes),
                                         format_bytes(storage->size())));
     }
+    used(storage);
     return storage;
   }
 
@@ -77,7 +94,17 @@ struct Executor::State {
       throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
                                         tensor.device().name(), device.name()));
     }
-    return {const_cast<void*>(tensor.raw_data()), value.type};
+    const void* data = tensor.raw_data();
+    // Kernels of a GPU read 16 bytes at a time.
+    if (device.kind() != DeviceKind::cpu && reinterpret_cast<std::uintptr_t>(data) % 16 != 0) {
+      throw InvalidArgument(
+          fmt::format("[Executor] {} begins at no multiple of 16 bytes; bind a tensor of its own, "
+                      "clone() makes "
+                      "one",
+                      value.name));
+    }
+    used(tensor.storage());
+    return {const_cast<void*>(data), value.type};
   }
 
   /// The dense tensor that a value's memory is bound to.
@@ -125,9 +152,8 @@ struct Executor::State {
       }
       all.push_back(made);
     }
-    copies = std::make_unique<CopyQueues>(
-        device, stream, o.to_host ? *o.to_host : device.make_stream(),
-        o.from_host ? *o.from_host : device.make_stream(), std::move(all));
+    copies = std::make_unique<CopyQueues>(device, stream, stream_of(o.to_host),
+                                          stream_of(o.from_host), std::move(all));
   }
 
   void before(std::size_t task) {
@@ -153,6 +179,18 @@ struct Executor::State {
       if (storage.foreign() || !(here || storage.host_accessible())) kept.push_back(dense);
     }
     if (!kept.empty()) feeding.push_back({device.fence(stream), std::move(kept)});
+  }
+
+  /// What cannot be recorded, for want of the driver's memory say, is submitted step by step.
+  void record(const ops::RandomKey& random) {
+    try {
+      recording = device.record(stream, [&] { submit(random); });
+    } catch (const DeviceError& error) {
+      log_warning(
+          fmt::format("[Executor] steps are submitted task by task, as they could not be "
+                      "recorded: {}",
+                      error.what()));
+    }
   }
 
   ops::KernelContext context(const Launch& launch, const ops::RandomKey& random) const {
@@ -236,6 +274,7 @@ struct Executor::State {
 
   Plan plan;
   Device device;
+  std::vector<OwnedStream> own;
   StreamId stream;
   void* queue = nullptr;
   const ops::RandomKey* key = nullptr;  ///< where the device reads the step's; null on the CPU
@@ -320,8 +359,10 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     if (options.outputs == nullptr) {
       s.outputs.push_back(
           Tensor::empty(type.shape, type.dtype, device, {.tag = Tag::user, .label = "outputs"}));
+      s.used(s.outputs.back().storage());
       continue;
     }
+    s.used(options.outputs);
     s.outputs.push_back(Tensor::from_storage(options.outputs, type.dtype, type.shape, {}, next));
     next = align_up(next + type.bytes(), kAlignment);
   }
@@ -367,9 +408,7 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
   const ProfilerRange named(s.device, "step");
   begin(feeds, random);
   // The first step runs as it is, so that libraries load what they need; then it is recorded.
-  if (++s.runs == 2 && s.check == nullptr) {
-    s.recording = s.device.record(s.stream, [&] { s.submit(random); });
-  }
+  if (++s.runs == 2 && s.check == nullptr) s.record(random);
   if (s.recording != nullptr) {
     s.recording->replay();
   } else {

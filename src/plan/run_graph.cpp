@@ -19,7 +19,14 @@ using graph::Role;
 using graph::Value;
 using graph::ValueId;
 
-std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::string, Tensor>& feeds) {
+/// Whether the kernels of `device` can read it: those of a GPU take 16 bytes at a time.
+bool aligned(const Tensor& tensor, const Device& device) {
+  return device.kind() == DeviceKind::cpu || tensor.elements() == 0 ||
+         reinterpret_cast<std::uintptr_t>(tensor.raw_data()) % 16 == 0;
+}
+
+std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::string, Tensor>& feeds,
+                                   const Device& device) {
   std::vector<Tensor> values(graph.values().size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value& value = graph.values()[i];
@@ -30,6 +37,11 @@ std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::strin
             fmt::format("[run_graph] {} is declared, but has no data yet", value.name));
       }
       values[i] = value.tensor;
+      if (!aligned(values[i], device)) {
+        throw InvalidArgument(fmt::format(
+            "[run_graph] {} begins at no multiple of 16 bytes; give the graph a clone() of it",
+            value.name));
+      }
       continue;
     }
     const auto feed = feeds.find(value.name);
@@ -41,6 +53,7 @@ std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::strin
                                         value.type.to_string(), feed->second.type().to_string()));
     }
     values[i] = feed->second.contiguous();
+    if (!aligned(values[i], device)) values[i] = values[i].clone(device, {});
   }
   return values;
 }
@@ -105,7 +118,7 @@ std::vector<Tensor> run_graph(const Graph& graph, const std::map<std::string, Te
     std::iota(order.begin(), order.end(), 0);
   }
   const DeviceScope current(device);
-  std::vector<Tensor> values = initial_values(graph, feeds);
+  std::vector<Tensor> values = initial_values(graph, feeds, device);
   std::vector<int> readers(values.size(), 0);
   for (const Node& node : graph.nodes()) {
     for (const ValueId input : node.inputs) ++readers[static_cast<std::size_t>(input)];

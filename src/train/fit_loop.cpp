@@ -69,6 +69,10 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
       runner_.read_late(*sheets_, *feeds_);
     } catch (const OutOfMemory&) {  // then each step is waited for
       sheets_.reset();
+      feeds_.reset();
+    } catch (const OutOfPages&) {  // the same, of addresses
+      sheets_.reset();
+      feeds_.reset();
     }
   }
   overlaps_ = sheets_ && may_overlap;

@@ -24,6 +24,18 @@ PlanRequest request_of(const TrainingPlan& plan) {
   return {.batch = plan.batch(), .offload = plan.offload, .host = plan.host_device};
 }
 
+/// Copies of numbers may be under way when a later part of a step fails.
+struct WaitUnlessDone {
+  ~WaitUnlessDone() {
+    try {
+      if (armed) runner.wait();
+    } catch (const Error&) {  // a device that has failed writes nothing any more
+    }
+  }
+  const StepRunner& runner;
+  bool armed = true;
+};
+
 }  // namespace
 
 StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
@@ -86,17 +98,7 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
   before_ = 0;
   LateNumbers numbers;
   if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_));
-  // Copies of numbers may be under way when a later part fails.
-  struct Guard {
-    ~Guard() {
-      try {
-        if (armed) runner.wait();
-      } catch (const Error&) {  // a device that has failed writes nothing any more
-      }
-    }
-    const StepRunner& runner;
-    bool armed = true;
-  } guard{*this};
+  WaitUnlessDone guard{*this};
   const std::int64_t micro = now.phase->batch / parts_;
   for (std::int64_t part = 0; part < parts_; ++part) {
     if (part > 0 && sheets_ == nullptr) {
@@ -202,8 +204,10 @@ std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
     return x.dim(0);
   }
   Evaluated next{&now.phase->outputs, x.dim(0), sheets_->take(count)};
+  WaitUnlessDone guard{*this};
   for (std::size_t i = 0; i < count; ++i) executor.copy_output(i, next.numbers.at(i));
   next.numbers.submitted(memory_.device(), memory_.stream());
+  guard.armed = false;
   end_evaluation(sums);
   evaluated_ = std::move(next);
   return x.dim(0);

@@ -37,6 +37,10 @@ float Trainer::loss() const {
   return *impl_->last_loss;
 }
 
+void Trainer::wait() const {
+  if (impl_->stepper != nullptr) impl_->stepper->wait();
+}
+
 void Trainer::Impl::end_stepping() {
   if (stepper != nullptr && stepper->has_loss()) last_loss = stepper->loss();
   stepper.reset();

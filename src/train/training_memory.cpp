@@ -11,10 +11,7 @@
 namespace plimsoll::train {
 
 TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
-    : plan_(plan),
-      parent_(device),
-      session_(device.session("training")),
-      stream_(device.make_stream()) {
+    : plan_(plan), parent_(device), session_(device.session("training")), stream_(device) {
   for (const PackedBlock& block : plan.blocks) {
     unpack(block, Storage::allocate(session_.device(), block.bytes, block.tag, block.label));
   }
@@ -25,8 +22,8 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
           "PlanRequest::host");
     }
     pinned_ = device.make_pinned_arena(plan.host_device->budget());
-    to_host_ = device.make_stream();
-    from_host_ = device.make_stream();
+    to_host_ = OwnedStream(device);
+    from_host_ = OwnedStream(device);
   }
   if (plan.away.bytes != 0) {
     unpack(plan.away, pinned(plan.away.bytes, plan.away.tag));
@@ -35,10 +32,6 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
   workspace_ = Storage::allocate(session_.device(), plan.workspace, Tag::workspace, "plan");
   if (plan.host != 0) host_ = pinned(plan.host, Tag::activations);
   take_range(plan.range);
-}
-
-TrainingMemory::~TrainingMemory() {
-  for (const StreamId stream : {stream_, to_host_, from_host_}) parent_.release_stream(stream);
 }
 
 std::shared_ptr<Storage> TrainingMemory::pinned(Bytes bytes, Tag tag) const {
@@ -118,9 +111,9 @@ plan::ExecutorOptions TrainingMemory::options(bool average) const {
   options.workspace = workspace_;
   options.outputs = outputs_;
   options.host = host_;
-  options.stream = stream_;
-  options.to_host = to_host_;
-  options.from_host = from_host_;
+  options.stream = stream_.id();
+  options.to_host = to_host_.id();
+  options.from_host = from_host_.id();
   options.bind = [this, average](const graph::Value& value) {
     if (average) {
       Tensor mean = find(kAveragePrefix + value.name);

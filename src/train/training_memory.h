@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <plimsoll/device/owned_stream.h>
 #include <plimsoll/plan/op_times.h>
 #include <plimsoll/train/training_plan.h>
 
@@ -19,13 +20,12 @@ class TrainingMemory {
   TrainingMemory(const TrainingPlan& plan, const Device& device);
   TrainingMemory(const TrainingMemory&) = delete;
   TrainingMemory& operator=(const TrainingMemory&) = delete;
-  ~TrainingMemory();
 
   const TrainingPlan& plan() const { return plan_; }
   /// The session's.
   const Device& device() const { return session_.device(); }
   /// Steps run on it, one after the other.
-  StreamId stream() const { return stream_; }
+  StreamId stream() const { return stream_.id(); }
   /// The one it lies on.
   const Device& parent() const { return parent_; }
   ArenaStats stats() const { return session_.arena().stats(); }
@@ -63,9 +63,9 @@ class TrainingMemory {
   TrainingPlan plan_;
   Device parent_;
   Session session_;
-  StreamId stream_;
-  StreamId to_host_ = kHostStream;
-  StreamId from_host_ = kHostStream;
+  OwnedStream stream_;
+  OwnedStream to_host_;
+  OwnedStream from_host_;
   std::shared_ptr<Arena> pinned_;  ///< null: nothing is in the host's memory
   std::map<std::string, Tensor> tensors_;
   std::shared_ptr<Storage> outputs_;

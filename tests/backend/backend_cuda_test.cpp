@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -173,6 +174,7 @@ TEST_F(CudaBackendTest, ARecordingTakesTheStreamsThatWaitForIt) {
   const StreamId first = device_->make_stream();
   const StreamId second = device_->make_stream();
   std::vector<std::uint8_t> bytes(size);
+  std::thread other;
   const auto work = [&] {
     device_->copy(memory.at(size), memory.at(), size, first);
     device_->wait(second, *device_->fence(first));
@@ -180,11 +182,17 @@ TEST_F(CudaBackendTest, ARecordingTakesTheStreamsThatWaitForIt) {
     device_->wait(first, *device_->fence(second));
     device_->copy(memory.at(3 * size), memory.at(2 * size), size, first);
     // An arena that is short of memory, on another thread, must not end up in the recording.
-    std::thread([&] { EXPECT_THROW((void)device_->fences()->record(first), DeviceError); }).join();
+    std::thread([&] { EXPECT_EQ(device_->fences()->record(first), nullptr); }).join();
+    // Who waits for the device from another thread gets what is there before or after it.
+    other = std::thread([&] { device_->synchronize(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_THROW(device_->synchronize(), DeviceError);
+    EXPECT_THROW(device_->synchronize(first), DeviceError);
   };
   const std::unique_ptr<Recording> recording = device_->record(first, work);
+  other.join();
   ASSERT_NE(recording, nullptr);
-  EXPECT_NO_THROW((void)device_->fences()->record(first));
+  EXPECT_NE(device_->fences()->record(first), nullptr);
   for (std::uint8_t round = 1; round < 5; ++round) {
     std::fill(bytes.begin(), bytes.end(), round);
     device_->copy(memory.at(), bytes.data(), size, kHostStream);

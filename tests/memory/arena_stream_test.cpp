@@ -1,4 +1,7 @@
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -29,6 +32,7 @@ class FakeStreams : public FenceSource {
   std::shared_ptr<Fence> record(StreamId stream) override {
     ++records;
     if (broken) throw DeviceError("the device is gone");
+    if (recorded) return nullptr;
     return std::make_shared<FakeFence>(*this, stream, ++submitted[stream]);
   }
   void finish(StreamId stream) { finished[stream] = submitted[stream]; }
@@ -38,6 +42,7 @@ class FakeStreams : public FenceSource {
   int records = 0;
   int waits = 0;
   bool broken = false;
+  std::atomic<bool> recorded = false;  ///< what is submitted, so that there are no fences
 };
 
 struct StreamArena : testing::Test {
@@ -137,6 +142,42 @@ TEST_F(StreamArena, AFenceThatCannotBeRecordedIsTriedAgain) {
   streams->broken = false;
   Block b = get(MiB(16), 1);
   EXPECT_EQ(b.size(), MiB(16));
+}
+
+TEST_F(StreamArena, OthersGrowWhileAStreamIsRecorded) {
+  Block a = get(MiB(8), 1);
+  const void* address = a.data();
+  a.release();
+  Block used = get(MiB(2), kHostStream);
+  used.record_use(1);
+  streams->recorded = true;
+  used.release();
+  const Block b = get(MiB(4), 2);
+  EXPECT_NE(b.data(), address);
+  EXPECT_THROW((void)get(MiB(12), 2), OutOfMemory);
+  EXPECT_NO_THROW(arena.trim());
+  streams->recorded = false;
+  EXPECT_NO_THROW((void)get(MiB(12), 2));
+}
+
+TEST_F(StreamArena, ClosingWaitsUntilARecordingIsOver) {
+  const Block live = get(MiB(2), kHostStream);
+  live.record_use(1);
+  Block released = get(MiB(2), kHostStream);
+  released.record_use(2);
+  streams->recorded = true;
+  released.release();
+  std::atomic<bool> closed = false;
+  std::thread closing([&] {
+    arena.close();
+    closed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(closed);
+  streams->recorded = false;
+  closing.join();
+  EXPECT_EQ(streams->waits, 2);
+  EXPECT_EQ(arena.stats().mapped, 0U);
 }
 
 }  // namespace

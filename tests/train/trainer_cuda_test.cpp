@@ -175,6 +175,21 @@ TEST_F(TrainingOnGpu, ThePerceptronStaysWithinItsLimitAsTheDriverSeesIt) {
   }
 }
 
+TEST_F(TrainingOnGpu, ASessionClosesWhileItsStepsRun) {
+  const Device device = open(GiB(4));
+  const Tensor x = Tensor::zeros({512, 4096}, DType::f32, device);
+  const Tensor y = Tensor::zeros({512}, DType::i64, device);
+  for (int i = 0; i < 4; ++i) {
+    Session session = device.session("short");
+    train::Trainer trainer(nn::mlp({.in = 4096, .hidden = {4096, 4096, 4096}, .classes = 10}),
+                           optim::adamw(), {.precision = DType::bf16});
+    const auto plan = trainer.plan({.batch = 512}, session.device());
+    for (int step = 0; step < 4 * i; ++step) trainer.step(plan, x, y);
+    session.close();
+    EXPECT_EQ(x.clone(Device::open("cpu:0"), {}).data<float>()[0], 0) << "the device has failed";
+  }
+}
+
 TEST_F(TrainingOnGpu, TwoLogicalDevicesTrainTwoModelsAtOnce) {
   const Device device = open(GiB(2));
   const auto parts = device.split({GiB(1), MiB(512)});

@@ -28,7 +28,8 @@ std::shared_ptr<Fence> passed_fence();
 class FenceSource {
  public:
   virtual ~FenceSource() = default;
-  /// A fence after everything submitted to `stream` so far. May throw DeviceError.
+  /// A fence after everything submitted to `stream` so far. Null while that cannot be had, because
+  /// what is submitted is being recorded; ask again later. May throw DeviceError.
   virtual std::shared_ptr<Fence> record(StreamId stream) = 0;
 };
 

@@ -175,8 +175,8 @@ class Trainer {
   }
 
   /// One step on a batch in the caller's hands, on any device, for loops of one's own. Takes the
-  /// plan's memory at the first. On a GPU it returns while the step runs; the batch must not change
-  /// until loss().
+  /// plan's memory at the first. On a GPU it returns while the step runs: until loss() or wait()
+  /// the batch must not change, and weights and the optimizer's state are neither read nor written.
   void step(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
   /// The same, waiting after every task: the seconds that each took, in the order of the tasks of
   /// plan.phases[0].steps[0]. For batches that are not split.
@@ -184,6 +184,8 @@ class Trainer {
                                  const Tensor& target);
   /// The mean loss of the last step, which it waits for. InvalidArgument if there was none.
   float loss() const;
+  /// Returns when no step() is running any more. Before a checkpoint is saved, say.
+  void wait() const;
 
   /// "loss" and, where the model gives logits, "accuracy" over all elements. After fit() it uses
   /// the memory that is there; else it takes that of `plan`. A callback may call it, too; its

@@ -458,6 +458,9 @@ void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStrea
   a.units = static_cast<unsigned>(s.units());
   a.buffers = buffers_of(s);
   a.buffer_bytes = buffer_bytes(s);
+  if (a.buffers <= 0) {
+    throw DeviceError("[attention_grad] was prepared for another kind of device than it runs on");
+  }
   if (s.size == 64) return launch<T, 64>(a, stream);
   launch<T, 32>(a, stream);
 }

@@ -71,10 +71,7 @@ class CudaBackend final : public DeviceBackend {
   void release_stream(StreamId stream) noexcept override { streams_->release(stream); }
   void synchronize(StreamId stream) override { streams_->synchronize(stream); }
 
-  void synchronize() override {
-    const Context::Scope scope(*context_);
-    context_->check(context_->driver().cuCtxSynchronize(), "cuCtxSynchronize");
-  }
+  void synchronize() override { streams_->synchronize(); }
 
   void copy(void* to, const void* from, Bytes bytes, StreamId stream) override {
     const Driver& driver = context_->driver();

@@ -186,6 +186,11 @@ CUstream StreamTable::get(StreamId stream) const {
 
 void StreamTable::synchronize(StreamId stream) const {
   const Context::Scope scope(*context_);
+  {
+    std::shared_lock lock(captures_);
+    refuse_if_mine();
+    ended_.wait(lock, [&] { return !is_captured(stream); });
+  }
   context_->check(context_->driver().cuStreamSynchronize(get(stream)), "cuStreamSynchronize");
 }
 
@@ -197,10 +202,7 @@ std::shared_ptr<Fence> StreamTable::fence(StreamId stream) {
 
 std::shared_ptr<Fence> StreamTable::record(StreamId stream) {
   const std::shared_lock lock(captures_);
-  if (std::find(captured_.begin(), captured_.end(), stream) != captured_.end()) {
-    throw DeviceError("[" + context_->name() + "] stream " + std::to_string(stream) +
-                      " is being recorded; ask again afterwards");
-  }
+  if (is_captured(stream)) return nullptr;
   return fence(stream);
 }
 
@@ -219,15 +221,51 @@ std::unique_ptr<StreamTimer> StreamTable::make_timer(StreamId stream) const {
   return std::make_unique<EventTimer>(context_, get(stream));
 }
 
+void StreamTable::synchronize() const {
+  const Context::Scope scope(*context_);
+  {
+    std::unique_lock lock(captures_);
+    refuse_if_mine();
+    ended_.wait(lock, [this] { return captured_.empty(); });
+    ++synchronizing_;
+  }
+  const CUresult result = context_->driver().cuCtxSynchronize();
+  {
+    const std::unique_lock lock(captures_);
+    --synchronizing_;
+  }
+  ended_.notify_all();
+  context_->check(result, "cuCtxSynchronize");
+}
+
+bool StreamTable::is_captured(StreamId stream) const {
+  return std::any_of(captured_.begin(), captured_.end(),
+                     [&](const auto& each) { return each.first == stream; });
+}
+
+void StreamTable::refuse_if_mine() const {
+  if (std::none_of(captured_.begin(), captured_.end(),
+                   [](const auto& each) { return each.second == std::this_thread::get_id(); })) {
+    return;
+  }
+  throw DeviceError("[" + context_->name() +
+                    "] a thread that records work cannot wait for the device; wait afterwards");
+}
+
 StreamTable::Capture::Capture(StreamTable& table, StreamId stream)
     : table_(table), stream_(stream) {
-  const std::unique_lock lock(table_.captures_);
-  table_.captured_.push_back(stream);
+  std::unique_lock lock(table_.captures_);
+  // Waiting for all of a context ends every recording of it.
+  table_.ended_.wait(lock, [&] { return table_.synchronizing_ == 0; });
+  table_.captured_.emplace_back(stream, std::this_thread::get_id());
 }
 
 StreamTable::Capture::~Capture() {
-  const std::unique_lock lock(table_.captures_);
-  table_.captured_.erase(std::find(table_.captured_.begin(), table_.captured_.end(), stream_));
+  {
+    const std::unique_lock lock(table_.captures_);
+    std::erase(table_.captured_, std::pair(stream_, std::this_thread::get_id()));
+  }
+  table_.ended_.notify_all();
 }
 
 }  // namespace plimsoll::cuda
