@@ -17,6 +17,9 @@ namespace {
 /// Requests beyond this cannot be meant.
 constexpr Bytes kMaxRequest = Bytes{1} << 62;
 constexpr Bytes kDefaultAddresses = GiB(1024);
+/// On a GPU, where addresses abound: a small limit may be raised to all of it, and they cannot be
+/// added to later.
+constexpr Bytes kLeastDeviceAddresses = GiB(512);
 
 }  // namespace
 
@@ -45,6 +48,7 @@ ArenaState::ArenaState(std::shared_ptr<PageSource> src, Budget b, ArenaOptions o
     if (addresses == 0) {
       const Bytes room = MemoryTree::available(node_);
       addresses = room >= kDefaultAddresses / 4 ? kDefaultAddresses : 4 * room + GiB(16);
+      if (!source->host_accessible()) addresses = std::max(addresses, kLeastDeviceAddresses);
     }
     node_->arena = this;
     node_->has_pages = true;

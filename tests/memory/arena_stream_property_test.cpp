@@ -1,19 +1,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <random>
+#include <memory>
 #include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <plimsoll/base/error.h>
-#include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/dry_pages.h>
 #include <plimsoll/memory/faulty_pages.h>
-#include <plimsoll/memory/out_of_memory.h>
 
-namespace plimsoll {
+#include "memory/arena_stream_use.h"
+#include "memory/device_stream_use.h"
+#include "support/lazy_backend.h"
+
+namespace plimsoll::testing {
 namespace {
 
 /// Streams that finish their work at random, and what of it still uses which memory.
@@ -32,7 +33,6 @@ class Streams : public FenceSource {
   };
 
   std::shared_ptr<Fence> record(StreamId stream) override {
-    if (flaky && random() % 10 == 0) throw DeviceError("no fence this time");
     return std::make_shared<PositionFence>(*this, stream, submitted[stream]);
   }
 
@@ -51,9 +51,6 @@ class Streams : public FenceSource {
       ADD_FAILURE() << what << " on stream " << stream << " of memory that " << u.stream << " uses";
     }
   }
-
-  bool flaky = false;
-  std::mt19937 random;
 
  private:
   struct Use {
@@ -83,67 +80,28 @@ class WatchedPages : public FaultyPages {
   Streams& streams_;
 };
 
-void run(std::uint32_t seed, bool flaky) {
-  std::mt19937 random(seed);
-  const auto streams = std::make_shared<Streams>();
-  streams->flaky = flaky;
-  streams->random.seed(seed);
-  const Budget root = Budget::root("cuda:0", MiB(2) * (8 + random() % 40));
-  Arena arena(std::make_shared<WatchedPages>(make_dry_pages(), *streams), root,
-              {.fences = streams});
-  const Account account = root.account(Tag::user, "test");
-  struct Live {
-    Block block;
-    AddressRange range;
-    std::set<StreamId> streams;
-  };
-  std::vector<Live> live;
-  auto release = [&](std::size_t i) {
-    std::swap(live[i], live.back());
-    for (const StreamId s : live.back().streams) streams->use(live.back().range, s);
-    live.pop_back();
-  };
-  for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) {
-    const auto choice = random() % 100;
-    try {
-      if (choice < 45) {
-        const StreamId stream = random() % 4;
-        const Bytes bytes =
-            random() % 3 != 0 ? 256 * (1 + random() % 4000) : MiB(1) + random() % MiB(12);
-        Live l;
-        l.block = arena.allocate(bytes, account, stream);
-        l.range = {reinterpret_cast<std::uintptr_t>(l.block.data()), l.block.size()};
-        if (stream != kHostStream) l.streams.insert(stream);
-        streams->expect_unused(l.range, stream, "allocation");
-        live.push_back(std::move(l));
-      } else if (choice < 85) {
-        if (!live.empty()) release(random() % live.size());
-      } else if (choice < 90) {
-        if (live.empty()) continue;
-        Live& l = live[random() % live.size()];
-        const StreamId stream = random() % 4;
-        l.block.record_use(stream);
-        if (stream != kHostStream) l.streams.insert(stream);
-      } else if (choice < 97) {
-        streams->finish_one(1 + random() % 3);
-      } else if (choice < 98) {
-        arena.trim(random() % MiB(32));
-      } else {
-        arena.prepare(MiB(2) * (1 + random() % 6));
-      }
-    } catch (const OutOfMemory&) {
-      for (int n = 0; n < 3 && !live.empty(); ++n) release(live.size() - 1);
-    } catch (const DeviceError&) {
-      EXPECT_TRUE(flaky);
-    }
-    if (i % 50 == 0) arena.check();
+class ModelledUse : public StreamUse {
+ public:
+  std::shared_ptr<PageSource> pages() override { return pages_; }
+  std::shared_ptr<FenceSource> fences() override { return streams_; }
+  StreamId stream(std::uint32_t i) const override { return i; }
+  void taken(AddressRange range, StreamId stream, std::uint32_t) override {
+    streams_->expect_unused(range, stream, "allocation");
   }
-  arena.check();
-  streams->flaky = false;
-  while (!live.empty()) release(live.size() - 1);
-  arena.close();
-  EXPECT_EQ(root.used(), 0U);
-  EXPECT_EQ(root.ledger().live(), 0U);
+  void last_use(AddressRange range, StreamId, const std::set<StreamId>& users,
+                std::uint32_t) override {
+    for (const StreamId user : users) streams_->use(range, user);
+  }
+  void progress(StreamId stream) override { streams_->finish_one(stream); }
+
+ private:
+  std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
+  std::shared_ptr<PageSource> pages_ = std::make_shared<WatchedPages>(make_dry_pages(), *streams_);
+};
+
+void run(std::uint32_t seed, bool flaky) {
+  ModelledUse use;
+  StreamWorkload(use, seed, flaky).run(2000);
 }
 
 TEST(ArenaStreams, NothingIsReusedMovedOrUnmappedWhileAStreamMayUseIt) {
@@ -160,5 +118,14 @@ TEST(ArenaStreams, NorIfFencesFailAtTimes) {
   }
 }
 
+TEST(ArenaStreams, BlocksHoldWhatTheirStreamsWriteOnADeviceThatPutsEverythingOff) {
+  const auto device = std::make_shared<LazyBackend>(GiB(1));
+  for (std::uint32_t seed = 0; seed < 10 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    DeviceStreamUse use(device, {.operations = 1500});
+    StreamWorkload(use, seed, seed % 2 == 1).run(1500);
+  }
+}
+
 }  // namespace
-}  // namespace plimsoll
+}  // namespace plimsoll::testing

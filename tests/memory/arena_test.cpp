@@ -167,6 +167,16 @@ TEST(Arena, LoweringALimitReturnsFreePages) {
   EXPECT_THROW((void)f.get(MiB(12)), OutOfMemory);
 }
 
+TEST(Arena, ARaisedLimitCanBeUsedToTheFull) {
+  Fixture f(GiB(1));
+  const Block first = f.get(MiB(512));
+  EXPECT_THROW((void)f.get(GiB(1)), OutOfMemory);
+  f.root.set_limit(GiB(141));
+  const Block all = f.get(GiB(140));
+  const Block rest = f.get(MiB(512));
+  EXPECT_EQ(f.root.used(), GiB(141));
+}
+
 TEST(Arena, ANeighboursFreePagesGoBackBeforeAnyoneIsRefused) {
   Budget root = Budget::root("cpu:0", MiB(64));
   Arena one(make_dry_pages(kPage), root.child("one"));

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <map>
 
 #include <gtest/gtest.h>
 
@@ -24,60 +23,6 @@ using test::same_bits;
 Tensor ones(std::int64_t count, DType dtype = DType::f32) {
   return test::from_doubles(std::vector<double>(static_cast<std::size_t>(count), 1.0), {count},
                             dtype);
-}
-
-Tensor dropped(const RandomKey& key, const Tensor& x, double rate = 0.5) {
-  const RandomScope scope(key);
-  return ops::dropout(x, rate);
-}
-
-TEST(Dropout, DropsTheRateAndKeepsTheMean) {
-  for (const double rate : {0.1, 0.5, 0.9}) {
-    const std::int64_t count = 200'000;
-    const auto y = as_doubles(dropped({.seed = 3}, ones(count), rate));
-    double zeros = 0;
-    for (const double value : y) {
-      if (value == 0) {
-        ++zeros;
-      } else {
-        ASSERT_FLOAT_EQ(static_cast<float>(value), static_cast<float>(1 / (1 - rate)));
-      }
-    }
-    const double deviation = std::sqrt(rate * (1 - rate) * static_cast<double>(count));
-    EXPECT_NEAR(zeros, rate * static_cast<double>(count), 4.5 * deviation);
-  }
-}
-
-TEST(Dropout, NeighboursAreIndependent) {
-  const auto y = as_doubles(dropped({.seed = 4}, ones(100'000)));
-  for (const std::size_t lag : {1, 4, 16, 64, 1024}) {
-    double both = 0;
-    for (std::size_t i = lag; i < y.size(); ++i) both += y[i] != 0 && y[i - lag] != 0 ? 1 : 0;
-    EXPECT_NEAR(both / static_cast<double>(y.size() - lag), 0.25, 0.01) << lag;
-  }
-}
-
-TEST(Dropout, TheMaskIsAFunctionOfKeyPlaceAndElementAlone) {
-  const Tensor x = ones(10'000);
-  const RandomKey key{.seed = 5, .step = 6, .micro_batch = 7};
-  const Tensor y = dropped(key, x);
-  EXPECT_TRUE(same_bits(y, dropped(key, x)));
-  EXPECT_FALSE(same_bits(y, dropped({.seed = 8, .step = 6, .micro_batch = 7}, x)));
-  EXPECT_FALSE(same_bits(y, dropped({.seed = 5, .step = 8, .micro_batch = 7}, x)));
-  EXPECT_FALSE(same_bits(y, dropped({.seed = 5, .step = 6, .micro_batch = 8}, x)));
-  {
-    const RandomScope scope(key);
-    const Tensor first = ops::dropout(x, 0.5);
-    EXPECT_TRUE(same_bits(y, first));
-    EXPECT_FALSE(same_bits(y, ops::dropout(x, 0.5))) << "at the next place";
-  }
-  // Of a shorter tensor, and in another dtype, the same elements go.
-  const auto whole = as_doubles(y);
-  const auto part = as_doubles(dropped(key, ones(777)));
-  EXPECT_EQ(part, std::vector<double>(whole.begin(), whole.begin() + 777));
-  EXPECT_EQ(as_doubles(dropped(key, ones(10'000, DType::bf16))), whole);
-  EXPECT_TRUE(test::independent_of_threads(
-      [&] { return std::vector<Tensor>{dropped(key, ones(100'001))}; }));
 }
 
 TEST(Dropout, TheGradientHasTheSameMaskAndNothingIsKept) {

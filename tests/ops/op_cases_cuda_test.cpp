@@ -158,7 +158,7 @@ TEST_P(OpOnGpu, IsAsOnTheCpu) {
   if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const OpDef& def = *ops::find_op(GetParam());
   ASSERT_TRUE(def.view || ops::kernels_of(DeviceKind::cuda).find(def) != nullptr) << "no kernel";
-  if (def.random) GTEST_SKIP() << "draws random numbers: tested below";
+  if (def.random) GTEST_SKIP() << "its draws are compared by RandomDraws, in random_cuda_test.cpp";
   const ops::EagerDeviceScope device(test::op_cases_device());  // for ops without inputs
   for (const OpCase& c : test::op_cases()) {
     if (c.op != def.name) continue;

@@ -1,0 +1,9 @@
+#include "device/device_limits.h"
+
+namespace plimsoll {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Cpu, DeviceLimits, ::testing::Values("cpu:0"), device_case_name);
+
+}  // namespace
+}  // namespace plimsoll
