@@ -57,7 +57,8 @@ TEST_F(CudaBackendTest, TellsWhatItIs) {
   EXPECT_FALSE(info.description.empty());
   EXPECT_EQ(info.total, described.total);
   EXPECT_GT(info.total, GiB(1));
-  EXPECT_LE(info.free, info.total);
+  EXPECT_LE(info.free.value(), info.total);
+  EXPECT_NE(info.usage, UsageSource::unknown);
   EXPECT_EQ(device_->kind(), DeviceKind::cuda);
   EXPECT_FALSE(device_->pages()->host_accessible());
   EXPECT_TRUE(device_->pinned_pages()->host_accessible());
@@ -68,7 +69,9 @@ TEST_F(CudaBackendTest, MeasuresTheContext) {
   EXPECT_LT(device_->runtime(), GiB(2));
   if (const auto used = device_->process_used()) {
     EXPECT_GE(*used, device_->runtime());
+    EXPECT_EQ(device_->info().usage, UsageSource::process);
   }
+  EXPECT_EQ(device_->use().source, device_->info().usage);
 }
 
 TEST_F(CudaBackendTest, ADeviceThatIsOpenIsShared) { EXPECT_EQ(module_->open(0), device_); }
