@@ -49,7 +49,7 @@ double warm_churn(Arena& arena, const Account& account, StreamId stream) {
 /// What the process holds as the driver counts it, or what anybody does where it does not tell.
 Bytes held(const Device& device) {
   const DeviceInfo info = device.info();
-  return device.process_used().value_or(info.total - info.free);
+  return device.process_used().value_or(info.total - info.free.value());
 }
 
 struct GiveBack {

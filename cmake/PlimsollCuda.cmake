@@ -20,21 +20,7 @@ if(NOT PLIMSOLL_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# cuDNN and its C++ interface, which is headers alone (`./dev deps` brings them): both or neither.
-# Without them our own plain kernels do the work. PLIMSOLL_HAS_CUDNN is 0 or 1 in every source of
-# the CUDA module.
-option(PLIMSOLL_CUDNN "Use cuDNN where it and its frontend are found" ON)
-set(PLIMSOLL_HAS_CUDNN 0)
-if(PLIMSOLL_HAS_CUDA AND PLIMSOLL_CUDNN)
-  find_path(CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-  find_library(CUDNN_LIBRARY cudnn HINTS "${CUDAToolkit_LIBRARY_DIR}")
-  find_path(CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
-            HINTS "${PROJECT_SOURCE_DIR}/.deps/cudnn-frontend/include")
-  mark_as_advanced(CUDNN_INCLUDE CUDNN_LIBRARY CUDNN_FRONTEND_INCLUDE)
-  if(CUDNN_INCLUDE AND CUDNN_LIBRARY AND CUDNN_FRONTEND_INCLUDE)
-    set(PLIMSOLL_HAS_CUDNN 1)
-  endif()
-endif()
+include(PlimsollCudnn)
 
 if(PLIMSOLL_HAS_CUDA)
   file(GLOB_RECURSE plimsoll_cuda_kernels CONFIGURE_DEPENDS
@@ -56,7 +42,7 @@ if(PLIMSOLL_HAS_CUDA)
     endif()
     enable_language(CUDA)
   endif()
-  message(STATUS "CUDA backend: toolkit ${CUDAToolkit_VERSION}, cuDNN: ${PLIMSOLL_HAS_CUDNN}")
+  message(STATUS "CUDA backend: toolkit ${CUDAToolkit_VERSION}")
 else()
   message(STATUS "CUDA backend: not built (PLIMSOLL_CUDA=${PLIMSOLL_CUDA})")
 endif()

@@ -71,7 +71,7 @@ if(PLIMSOLL_HAS_CUDA)
     target_compile_definitions(plimsoll_cuda PRIVATE PLIMSOLL_HAS_CUDNN=${PLIMSOLL_HAS_CUDNN})
     if(PLIMSOLL_HAS_CUDNN)
       target_include_directories(plimsoll_cuda SYSTEM PRIVATE "${CUDNN_INCLUDE}"
-                                                              "${CUDNN_FRONTEND_INCLUDE}")
+                                                              "${PLIMSOLL_CUDNN_FRONTEND}")
       target_link_libraries(plimsoll_cuda PRIVATE "${CUDNN_LIBRARY}")
     endif()
     if(plimsoll_cuda_kernels)

@@ -4,7 +4,9 @@
 #
 #   scripts/gpu_check.sh [--no-fast] [--no-bench]
 #
-# Exits with 1 if a test fails. A benchmark whose peer is missing prints its own figure only.
+# Nothing is measured without cuDNN, unless PLIMSOLL_WITHOUT_CUDNN=1 says so; that is found out before
+# anything is built. Exits with 1 if a test fails. A benchmark whose peer is missing prints its own
+# figure only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,6 +35,7 @@ echo "== build"
 cmake --preset release -B "$build" -G "$generator" -DPLIMSOLL_CUDA=ON >"/tmp/plimsoll_configure.$$" ||
   { cat "/tmp/plimsoll_configure.$$"; exit 1; }
 rm -f "/tmp/plimsoll_configure.$$"
+[[ $bench == no ]] || bash scripts/require_cudnn.sh "$build"
 cmake --build "$build" -j "$jobs"
 
 echo "== tests: cuda"

@@ -34,6 +34,11 @@ class HostTimer final : public StreamTimer {
 
 }  // namespace
 
+MemoryUse DeviceBackend::use() const {
+  const std::optional<Bytes> used = process_used();
+  return used ? MemoryUse{*used, UsageSource::process} : MemoryUse{};
+}
+
 std::shared_ptr<Fence> DeviceBackend::fence(StreamId stream) {
   synchronize(stream);
   return passed_fence();

@@ -79,8 +79,11 @@ std::shared_ptr<DeviceBackend> make_cpu_backend(const CpuBackendOptions& options
 
 DeviceInfo cpu_info() {
   const HostMemory memory = host_memory();
-  return {
-      .name = "cpu:0", .description = cpu_model(), .total = memory.total, .free = memory.available};
+  return {.name = "cpu:0",
+          .description = cpu_model(),
+          .total = memory.total,
+          .free = memory.available,
+          .usage = UsageSource::process};
 }
 
 }  // namespace plimsoll

@@ -94,7 +94,7 @@ DeviceInfo Device::info() const {
   if (state_->parent == nullptr) return info;
   info.name = state_->name;
   info.total = std::min(info.total, state_->budget.limit());
-  info.free = std::min(info.free, state_->budget.available());
+  if (info.free) info.free = std::min(*info.free, state_->budget.available());
   return info;
 }
 
@@ -144,6 +144,7 @@ std::vector<Device> Device::split(const std::vector<Bytes>& limits) const {
 
 Bytes Device::runtime() const { return state_->parent == nullptr ? state_->backend->runtime() : 0; }
 std::optional<Bytes> Device::process_used() const { return state_->backend->process_used(); }
+MemoryUse Device::use() const { return state_->backend->use(); }
 Bytes Device::baseline() const { return state_->baseline; }
 
 void Device::copy(void* to, const void* from, Bytes bytes, StreamId stream) const {

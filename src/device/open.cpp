@@ -60,7 +60,7 @@ std::shared_ptr<DeviceBackend> open_backend(std::string_view name, const DeviceO
 Bytes resolve_limit(const DeviceInfo& info, Bytes runtime, const Limit& wanted) {
   const auto limit = wanted.resolve(info.total);
   // `free` was read after opening took `runtime`, which the limit covers.
-  if (!limit) return std::min(info.free + runtime, info.total);
+  if (!limit) return std::min(info.free.value() + runtime, info.total);
   if (*limit == 0) {
     throw InvalidArgument(
         fmt::format("[Device::open] a limit of 0 on {}; give at least a few MiB", info.name));

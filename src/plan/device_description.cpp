@@ -43,6 +43,7 @@ DeviceDescription cpu_description() {
   DeviceDescription cpu;
   const int threads = compute_threads();
   cpu.name = "cpu";
+  cpu.usage = UsageSource::process;
   cpu.memory = list_devices().front().total;
   cpu.bytes_per_second = 8e9 * std::min(threads, 16);
   cpu.flops_f32 = 50e9 * threads;
@@ -123,6 +124,7 @@ DeviceDescription describe_device(const Device& device) {
   if (device.kind() == DeviceKind::cpu) {
     DeviceDescription cpu = cpu_description();
     cpu.page_size = device.arena().source()->page_size();
+    cpu.usage = device.info().usage;
     return cpu;
   }
   const DeviceInfo info = device.info();
@@ -136,8 +138,17 @@ DeviceDescription describe_device(const Device& device) {
   }
   gpu.memory = info.total;
   gpu.runtime = device.runtime();
+  gpu.usage = info.usage;
   gpu.page_size = device.arena().source()->page_size();
   return gpu;
+}
+
+std::string runtime_note(const DeviceDescription& device) {
+  if (device.runtime == 0 || device.usage != UsageSource::unknown) {
+    return std::string(usage_note(device.usage));
+  }
+  return fmt::format("runtime {} is an assumed margin: {} was not opened",
+                     format_bytes(device.runtime), device.name);
 }
 
 }  // namespace plimsoll::plan

@@ -31,6 +31,7 @@ std::string Plan::explain() const {
     text += fmt::format("  {} without any of this: everything gradients need, kept at once\n",
                         format_bytes(unconstrained_peak));
   }
+  if (const std::string note = runtime_note(device); !note.empty()) text += "  " + note + "\n";
   return text;
 }
 
@@ -45,6 +46,9 @@ std::string Plan::to_json() const {
   json["persistent"] = persistent;
   json["workspace"] = workspace;
   json["runtime"] = runtime;
+  json["usage"] = usage_name(device.usage);
+  const std::string note = runtime_note(device);
+  json["note"] = note.empty() ? nlohmann::json() : nlohmann::json(note);
   json["host"] = host;
   json["away"] = away;
   json["unconstrained_peak"] = unconstrained_peak;

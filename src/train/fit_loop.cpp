@@ -156,7 +156,11 @@ void FitLoop::begin() {
                         {"input", plan.input},
                         {"batch", plan.batch()},
                         {"parts", plan.parts()},
+                        {"usage", std::string(usage_name(plan.device.usage))},
                         {"step", state_.step}});
+  if (const std::string note = runtime_note(plan.device); !note.empty()) {
+    log().write("note", {{"text", note}});
+  }
   call(&Callback::on_begin);
 }
 

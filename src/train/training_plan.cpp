@@ -104,6 +104,7 @@ std::string TrainingPlan::explain() const {
                       format_bytes(charged), format_bytes(page_size));
   text += fmt::format("  keeping everything that gradients need would take {}\n",
                       format_bytes(unconstrained_peak));
+  if (const std::string note = runtime_note(device); !note.empty()) text += "  " + note + "\n";
   return text;
 }
 
@@ -120,6 +121,9 @@ std::string TrainingPlan::to_json() const {
   json["outputs"] = outputs;
   json["workspace"] = workspace;
   json["runtime"] = runtime;
+  json["usage"] = usage_name(device.usage);
+  const std::string note = runtime_note(device);
+  json["note"] = note.empty() ? Json() : Json(note);
   json["input"] = input;
   json["others"] = others;
   json["pinned"] = pinned();

@@ -58,7 +58,8 @@ TEST_F(CudaBackendTest, TellsWhatItIs) {
   EXPECT_FALSE(info.description.empty());
   EXPECT_EQ(info.total, described.total);
   EXPECT_GT(info.total, GiB(1));
-  EXPECT_LE(info.free, info.total);
+  EXPECT_LE(info.free.value(), info.total);
+  EXPECT_NE(info.usage, UsageSource::unknown);
   EXPECT_EQ(device_->kind(), DeviceKind::cuda);
   EXPECT_FALSE(device_->pages()->host_accessible());
   EXPECT_TRUE(device_->pinned_pages()->host_accessible());
@@ -71,7 +72,9 @@ TEST_F(CudaBackendTest, MeasuresTheContext) {
     // With room for what the driver takes later.
     EXPECT_GE(*used + MiB(32), device_->runtime());
     EXPECT_LE(*used, device_->runtime());
+    EXPECT_EQ(device_->info().usage, UsageSource::process);
   }
+  EXPECT_EQ(device_->use().source, device_->info().usage);
 }
 
 TEST_F(CudaBackendTest, ADeviceThatIsOpenIsShared) { EXPECT_EQ(module_->open(0), device_); }

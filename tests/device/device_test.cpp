@@ -65,7 +65,7 @@ TEST(ListDevices, StartsWithTheCpu) {
   ASSERT_FALSE(devices.empty());
   EXPECT_EQ(devices[0].name, "cpu:0");
   EXPECT_EQ(devices[0].total, host_memory().total);
-  EXPECT_GT(devices[0].free, 0U);
+  EXPECT_GT(devices[0].free.value(), 0U);
   EXPECT_FALSE(devices[0].description.empty());
 }
 
@@ -126,6 +126,8 @@ TEST(DeviceMemory, GoesBackToTheSystem) {
     const Block block = device.allocate(MiB(128), Tag::user, "block");
     std::memset(block.data(), 1, MiB(128));
     EXPECT_GE(device.process_used().value(), before + MiB(120));
+    EXPECT_EQ(device.use().source, UsageSource::process);
+    EXPECT_GE(device.use().bytes, before + MiB(120));
   }
   device.arena().trim();
   if (!kShadowMemory) {

@@ -16,14 +16,21 @@ class FakeBackend : public DeviceBackend {
   FakeBackend(Bytes total, Bytes runtime) : total_(total), runtime_(runtime) {}
 
   DeviceInfo info() const override {
-    return {.name = "cuda:3", .description = "Fake", .total = total_, .free = total_ - runtime_};
+    return {.name = "cuda:3",
+            .description = "Fake",
+            .total = total_,
+            .free = total_ - runtime_,
+            .usage = used.source};
   }
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::shared_ptr<PageSource> pages() override { return pages_; }
   std::shared_ptr<PageSource> pinned_pages() override { return pages_; }
   std::shared_ptr<FenceSource> fences() override { return nullptr; }
   Bytes runtime() const override { return runtime_; }
-  std::optional<Bytes> process_used() const override { return std::nullopt; }
+  std::optional<Bytes> process_used() const override {
+    return used.source == UsageSource::process ? std::optional(used.bytes) : std::nullopt;
+  }
+  MemoryUse use() const override { return used; }
   StreamId make_stream() override { return ++streams_; }
   void synchronize(StreamId) override {}
   void synchronize() override {}
@@ -33,6 +40,7 @@ class FakeBackend : public DeviceBackend {
   }
 
   std::atomic<int> copies{0};
+  MemoryUse used;  ///< what its driver would tell
 
  private:
   Bytes total_;

@@ -34,7 +34,7 @@ inline const SourceCase kCuda{
       };
       opened.used = [device] {
         const DeviceInfo info = device->info();
-        return device->process_used().value_or(info.total - info.free);
+        return device->process_used().value_or(info.total - info.free.value());
       };
       opened.used_slack = MiB(16);  // page tables
       opened.make_shortage = [device] {

@@ -285,10 +285,10 @@ TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackWhileAnotherTrains) {
   };
   train();  // loads what libraries load when they are first used
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const Bytes before = device.info().free;
+  const Bytes before = device.info().free.value();
   train();
   const Clock::time_point closed = Clock::now();
-  const Bytes after = device.info().free;
+  const Bytes after = device.info().free.value();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   done = true;
   other.join();
@@ -314,9 +314,9 @@ TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackToTheDriver) {
     trainer.fit(plan, data, {.steps = 3, .host = Device::open("cpu:0")});
   };
   train();  // loads what libraries load when they are first used
-  const Bytes before = device.info().free;
+  const Bytes before = device.info().free.value();
   train();
-  const Bytes after = device.info().free;
+  const Bytes after = device.info().free.value();
   EXPECT_LE(before > after ? before - after : after - before, MiB(4));
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
+#include <plimsoll/base/error.h>
 #include <plimsoll/device/device.h>
 
 #include "commands.h"
@@ -24,17 +26,21 @@ constexpr const char* kFooter =
     "  free   what could be taken now\n"
     "  limit  the budget of a program that asks for none: what is free. To state one,\n"
     "         Device::open(\"cuda:0\", {.limit = GiB(8)})\n"
-    "  held   who has the rest. Listing a GPU opens nothing and takes no memory.\n"
+    "  held   who has the rest. Listing a GPU opens nothing and takes no memory;\n"
+    "         --open does, to see what the driver's context takes and how it is told\n"
+    "  with   the libraries that a GPU's heavy ops use\n"
     "\n"
     "Examples:\n"
     "  plimsoll devices\n"
+    "  plimsoll devices --open\n"
     "  plimsoll devices --json | jq '.devices[0].free'";
 
 /// Who has what on a device, the largest first.
 struct DeviceRow {
   DeviceInfo info;
-  Bytes limit = 0;
+  std::optional<Bytes> limit;  ///< nullopt: what is free is not known
   std::vector<Holder> holders;
+  std::string note;  ///< what one must know of the figures; empty: nothing
 };
 
 /// Memory that no ledger of ours has: found from the system's figures.
@@ -45,22 +51,41 @@ Holder outside(std::string label, Bytes bytes) {
   return holder;
 }
 
-DeviceRow look_at(const DeviceInfo& info) {
-  DeviceRow row{info, info.free, {}};
-  Bytes others = info.total - std::min(info.total, info.free);
-  if (info.name == "cpu:0") {
-    const Device device = Device::open(info.name);
-    row.limit = device.budget().limit();
-    row.holders = device.budget().ledger().holders();
-    const Bytes own = std::min(others, device.baseline());
-    others -= own;
-    if (own > 0) row.holders.push_back(outside("this command", own));
+/// By anybody; 0 where nothing tells.
+Bytes taken(const DeviceInfo& info) {
+  return info.total - std::min(info.total, info.free.value_or(info.total));
+}
+
+/// Adds what opening the device shows, and returns how much of what is taken it explains.
+Bytes look_inside(DeviceRow& row) {
+  const Device device = Device::open(row.info.name);
+  row.info = device.info();
+  row.limit = device.budget().limit();
+  row.holders = device.budget().ledger().holders();
+  if (device.kind() != DeviceKind::cpu) return device.runtime();
+  const Bytes own = std::min(taken(row.info), device.baseline());
+  if (own > 0) row.holders.push_back(outside("this command", own));
+  return own;
+}
+
+DeviceRow look_at(const DeviceInfo& info, bool open) {
+  DeviceRow row{info, info.free, {}, {}};
+  Bytes explained = 0;
+  try {
+    if (open || info.name == "cpu:0") explained = look_inside(row);
+    row.note = usage_note(row.info.usage);
+  } catch (const Error& error) {
+    row.note = fmt::format("it cannot be opened: {}", error.what());
   }
+  const Bytes others = taken(row.info) - std::min(taken(row.info), explained);
   if (others > 0) row.holders.push_back(outside("other processes and the system", others));
   std::stable_sort(row.holders.begin(), row.holders.end(),
                    [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
   return row;
 }
+
+Json or_null(const std::optional<Bytes>& bytes) { return bytes ? Json(*bytes) : Json(); }
+Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json to_json(const DeviceRow& row) {
   Json holders = Json::array();
@@ -71,40 +96,53 @@ Json to_json(const DeviceRow& row) {
                        {"label", holder.label},
                        {"bytes", holder.bytes}});
   }
-  return {{"name", row.info.name},   {"description", row.info.description},
-          {"total", row.info.total}, {"free", row.info.free},
-          {"limit", row.limit},      {"holders", holders}};
+  return {{"name", row.info.name},
+          {"description", row.info.description},
+          {"total", row.info.total},
+          {"free", or_null(row.info.free)},
+          {"limit", or_null(row.limit)},
+          {"holders", holders},
+          {"libraries", or_null(row.info.libraries)},
+          {"usage", usage_name(row.info.usage)},
+          {"note", or_null(row.note)}};
+}
+
+/// Prints `text` in lines of at most 80 columns; all but the first are indented by `indent`.
+void print_wrapped(std::string text, std::size_t indent) {
+  constexpr std::size_t kWidth = 80;
+  while (text.size() > kWidth) {
+    const std::size_t blank = text.rfind(' ', kWidth);
+    if (blank == std::string::npos || blank < kWidth / 2) break;
+    fmt::print("{}\n", text.substr(0, blank));
+    text = std::string(indent, ' ') + text.substr(blank + 1);
+  }
+  fmt::print("{}\n", text);
 }
 
 void print(const DeviceRow& row) {
   fmt::print("{:<8}{}\n", row.info.name, row.info.description);
   fmt::print("        total {:>10}\n", format_bytes(row.info.total));
-  fmt::print("        free  {:>10}\n", format_bytes(row.info.free));
-  fmt::print("        limit {:>10}   unless a program asks for less\n", format_bytes(row.limit));
+  const auto shown = [](const std::optional<Bytes>& bytes) {
+    return bytes ? format_bytes(*bytes) : "unknown";
+  };
+  fmt::print("        free  {:>10}{}\n", shown(row.info.free),
+             row.info.free ? "" : "   nothing tells before the device is opened (--open)");
+  fmt::print("        limit {:>10}   {}\n", shown(row.limit),
+             row.limit ? "unless a program asks for less" : "what is free then, or less if asked");
   const char* heading = "held";
   for (const Holder& holder : row.holders) {
     fmt::print("        {:<5} {:>10}   {}{}\n", heading, format_bytes(holder.bytes),
                holder.budget.empty() ? "" : fmt::format("{} ", tag_name(holder.tag)), holder.label);
     heading = "";
   }
+  if (!row.info.libraries.empty()) print_wrapped("        with   " + row.info.libraries, 15);
+  if (!row.note.empty()) print_wrapped("        note   " + row.note, 15);
 }
 
-/// Prints `text` in lines of at most 80 columns; all but the first are indented.
-void print_wrapped(std::string text) {
-  constexpr std::size_t kWidth = 80;
-  while (text.size() > kWidth) {
-    const std::size_t blank = text.rfind(' ', kWidth);
-    if (blank == std::string::npos || blank < kWidth / 2) break;
-    fmt::print("{}\n", text.substr(0, blank));
-    text = "        " + text.substr(blank + 1);
-  }
-  fmt::print("{}\n", text);
-}
-
-void run(bool json) {
+void run(bool json, bool open) {
   std::string why_no_cuda;
   std::vector<DeviceRow> rows;
-  for (const DeviceInfo& info : list_devices(&why_no_cuda)) rows.push_back(look_at(info));
+  for (const DeviceInfo& info : list_devices(&why_no_cuda)) rows.push_back(look_at(info, open));
   if (json) {
     Json devices = Json::array();
     for (const DeviceRow& row : rows) devices.push_back(to_json(row));
@@ -114,7 +152,7 @@ void run(bool json) {
     return;
   }
   for (const DeviceRow& row : rows) print(row);
-  if (!why_no_cuda.empty()) print_wrapped("No CUDA: " + why_no_cuda);
+  if (!why_no_cuda.empty()) print_wrapped("No CUDA: " + why_no_cuda, 8);
 }
 
 }  // namespace
@@ -125,7 +163,9 @@ void add_devices(CLI::App& app) {
   command->footer(kFooter);
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
-  command->callback([json] { run(*json); });
+  const auto open = std::make_shared<bool>(false);
+  command->add_flag("--open", *open, "Open GPUs as well, which takes memory on them");
+  command->callback([json, open] { run(*json, *open); });
 }
 
 }  // namespace plimsoll::tools

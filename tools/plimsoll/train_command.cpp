@@ -118,17 +118,32 @@ void restore_run(CLI::App& command, const std::string& folder) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-Json result_json(const train::FitResult& result, Bytes budget) {
+/// What the system counts on a GPU at the end; on the CPU the RSS has more in it than the budget.
+void print_use(const Device& device) {
+  if (device.kind() == DeviceKind::cpu) return;
+  const MemoryUse use = device.use();
+  if (use.source == UsageSource::process) {
+    fmt::print("the driver counts {} for this process\n", format_bytes(use.bytes));
+  } else if (use.source == UsageSource::free_memory) {
+    fmt::print("{} less is free on {} than before it was opened; {}\n", format_bytes(use.bytes),
+               device.name(), usage_note(use.source));
+  }
+}
+
+Json result_json(const train::FitResult& result, const Device& device) {
   Json losses = Json::array();
   for (const float loss : result.losses) losses.push_back(number(static_cast<double>(loss)));
   Json metrics = Json::object();
   if (!result.history.empty()) {
     for (const auto& [name, value] : result.history.back()) metrics[name] = number(value);
   }
+  const MemoryUse use = device.use();
   return {{"planned_peak", result.planned_peak},
           {"measured_peak", result.measured_peak},
           {"charged_peak", result.charged_peak},
-          {"budget", budget},
+          {"budget", device.budget().limit()},
+          {"device_used", use.source == UsageSource::unknown ? Json() : Json(use.bytes)},
+          {"usage", usage_name(use.source)},
           {"losses", losses},
           {"metrics", metrics},
           {"steps", result.steps},
@@ -196,7 +211,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   const train::FitResult result = prepared.trainer->fit(plan, training, validation, options);
 
   if (o.json) {
-    fmt::print("{}\n", result_json(result, device.budget().limit()).dump());
+    fmt::print("{}\n", result_json(result, device).dump());
   } else {
     fmt::print("{} steps in {:.1f} s; planned peak {} bytes, measured {}; budget peak {} of {}\n",
                result.steps, result.seconds, result.planned_peak, result.measured_peak,
@@ -210,6 +225,7 @@ void train_now(CLI::App& command, RunOptions& o) {
               : "",
           result.measured_step_seconds * 1e3);
     }
+    print_use(device);
     if (!log.path().empty()) fmt::print("run log: {}\n", log.path());
     if (!result.stopped.empty()) fmt::print("stopped: {}\n", result.stopped);
   }

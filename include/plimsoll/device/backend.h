@@ -41,6 +41,8 @@ class DeviceBackend {
   /// Bytes that opening the device took: context, modules, library handles.
   virtual Bytes runtime() const = 0;
   virtual std::optional<Bytes> process_used() const = 0;
+  /// See Device::use. Unless it is overridden, unknown where process_used() is nullopt.
+  virtual MemoryUse use() const;
 
   virtual StreamId make_stream() = 0;
   virtual void release_stream(StreamId stream) noexcept { (void)stream; }

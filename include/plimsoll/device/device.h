@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
+#include <plimsoll/device/usage.h>
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/budget.h>
 #include <plimsoll/memory/fence.h>
@@ -56,7 +57,15 @@ struct DeviceInfo {
   std::string name;         ///< "cpu:0", "cuda:0"
   std::string description;  ///< "NVIDIA H200", the CPU's model
   Bytes total = 0;          ///< on the CPU the smallest limit of its control groups, too
-  Bytes free = 0;
+  /// What nobody holds. nullopt where nothing tells before the device is opened; an opened one
+  /// always knows.
+  std::optional<Bytes> free = {};
+  /// Where `runtime` and Device::use() come from. Of a GPU that was not opened it is unknown,
+  /// unless the driver already says that it will not tell.
+  UsageSource usage = UsageSource::unknown;
+  /// Of a GPU: the libraries that its heavy ops use, with their versions, and what the build had to
+  /// do without. "cuBLASLt 13.1.0, cuDNN 9.14.0"
+  std::string libraries = {};
 };
 
 /// All devices of this machine; the CPU is first. A driver that does not answer is left out, and
@@ -134,6 +143,9 @@ class Device {
   /// What this process holds on the device as the system counts it: its RSS, or the driver's
   /// figure for the process. nullopt where the driver does not tell.
   std::optional<Bytes> process_used() const;
+  /// The same; where the driver does not tell, by how much less is free than before the device was
+  /// opened, never below 0. Then what other processes took and gave back since is in it.
+  MemoryUse use() const;
   /// On the CPU: the RSS when the device was opened; reported, not charged.
   Bytes baseline() const;
 

@@ -24,8 +24,10 @@ struct DeviceDescription {
   double host_bytes_per_second = 0;  ///< to and from pinned host memory, each way
   double measured_copy_rate = 0;     ///< the same as measured here; 0: it was not
   Bytes runtime = 0;                 ///< context, modules and handles
-  Bytes workspace = 0;               ///< the slot for a library's scratch, per stream
-  Bytes page_size = MiB(2);          ///< memory is taken in multiples of it
+  /// Where `runtime` is from; unknown: it is an assumption, as the device was not opened.
+  UsageSource usage = UsageSource::unknown;
+  Bytes workspace = 0;       ///< the slot for a library's scratch, per stream
+  Bytes page_size = MiB(2);  ///< memory is taken in multiples of it
 
   double flops(DType dtype) const {
     return dtype == DType::f16 || dtype == DType::bf16 ? flops_16 : flops_f32;
@@ -42,6 +44,9 @@ DeviceDescription describe_device(const Device& device);
 /// once: each way. Takes 64 MiB on either side for a few milliseconds; nullopt where they cannot be
 /// had. Throws DeviceError.
 std::optional<double> measure_copy_rate(const Device& device, const Device& host);
+/// The line that belongs beside `runtime` where it was not counted for this process: it is a margin
+/// that is assumed, or free memory told. Empty if it was, or there is none.
+std::string runtime_note(const DeviceDescription& device);
 /// The names that describe_device knows.
 std::vector<std::string> known_devices();
 

@@ -14,6 +14,7 @@
 #include "backend/cuda/libraries.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/nvtx.h"
+#include "backend/cuda/opening.h"
 #include "backend/cuda/pinned_pages.h"
 #include "backend/cuda/recording.h"
 #include "backend/cuda/streams.h"
@@ -44,8 +45,7 @@ constexpr Bytes kTakenLater = MiB(16);
 class CudaBackend final : public DeviceBackend {
  public:
   CudaBackend(const Driver& driver, int ordinal) : nvml_(nvml_device(driver, ordinal)) {
-    const std::optional<Bytes> used_before = nvml_.process_used();
-    const std::optional<Bytes> free_before = nvml_.free();
+    const Reading before{.process = nvml_.process_used(), .free = nvml_.free()};
     context_ = std::make_shared<Context>(driver, ordinal);
     require_virtual_memory();
     pages_ = make_cuda_pages(context_);
@@ -53,12 +53,18 @@ class CudaBackend final : public DeviceBackend {
     streams_ = std::make_shared<StreamTable>(context_);
     libraries_ = Libraries::open(context_);
     touch();
-    runtime_ = most_so_far(ordinal, measure(used_before, free_before)) + kTakenLater;
+    const Reading after = read();
+    const MemoryUse taken = taken_between(before, after, memory().total);
+    usage_ = taken.source;
+    const Bytes taken_now = most_so_far(ordinal, taken.bytes);
+    runtime_ = taken_now + kTakenLater;
+    empty_ = after.free.value_or(0) + taken_now;
   }
 
   DeviceInfo info() const override {
     DeviceInfo info = describe_device(context_->driver(), context_->ordinal());
     info.free = memory().free;
+    info.usage = usage_;
     return info;
   }
   DeviceKind kind() const override { return DeviceKind::cuda; }
@@ -67,6 +73,7 @@ class CudaBackend final : public DeviceBackend {
   std::shared_ptr<FenceSource> fences() override { return streams_; }
   Bytes runtime() const override { return runtime_; }
   std::optional<Bytes> process_used() const override { return nvml_.process_used(); }
+  MemoryUse use() const override { return use_of(read(), empty_); }
   StreamId make_stream() override { return streams_->make(); }
   void release_stream(StreamId stream) noexcept override { streams_->release(stream); }
   void synchronize(StreamId stream) override { streams_->synchronize(stream); }
@@ -212,17 +219,11 @@ class CudaBackend final : public DeviceBackend {
     return most[ordinal] = std::max(most[ordinal], taken);
   }
 
-  /// What this process took since `before`. The driver's figure for the process is exact; that of
-  /// free memory includes what neighbours did meanwhile.
-  Bytes measure(std::optional<Bytes> used_before, std::optional<Bytes> free_before) const {
-    const auto above = [](Bytes a, Bytes b) { return a > b ? a - b : 0; };
-    if (const auto used = nvml_.process_used()) return above(*used, used_before.value_or(0));
-    const auto free = nvml_.free();
-    if (free && free_before) return above(*free_before, *free);
-    // Nothing tells what was free before. A context takes about half a GiB; more than one is
-    // somebody else's.
-    const Memory now = memory();
-    return std::min<Bytes>(now.total - now.free, GiB(1));
+  /// The management library's figures where it tells; two of free memory are comparable, as one
+  /// device always has them from the same place.
+  Reading read() const {
+    const std::optional<Bytes> free = nvml_.free();
+    return {.process = nvml_.process_used(), .free = free ? *free : memory().free};
   }
 
   const NvmlDevice nvml_;
@@ -232,6 +233,8 @@ class CudaBackend final : public DeviceBackend {
   std::shared_ptr<StreamTable> streams_;
   std::shared_ptr<Libraries> libraries_;
   Bytes runtime_ = 0;
+  UsageSource usage_ = UsageSource::unknown;
+  Bytes empty_ = 0;  ///< what is free on the device if this process holds nothing
 };
 
 }  // namespace
@@ -248,12 +251,16 @@ DeviceInfo describe_device(const Driver& driver, int ordinal) {
         "cuDeviceGetName", ordinal);
   std::size_t total = 0;
   check(driver, driver.cuDeviceTotalMem(&total, device), "cuDeviceTotalMem", ordinal);
-  // Without the management library nothing tells what is free before there is a context.
-  const Bytes free = nvml_device(driver, ordinal).free().value_or(total);
-  return {.name = "cuda:" + std::to_string(ordinal),
-          .description = text.data(),
-          .total = total,
-          .free = std::min<Bytes>(free, total)};
+  const NvmlDevice nvml = nvml_device(driver, ordinal);
+  DeviceInfo info{.name = "cuda:" + std::to_string(ordinal),
+                  .description = text.data(),
+                  .total = total,
+                  // Without the management library nothing tells before there is a context.
+                  .free = nvml.free(),
+                  .libraries = library_versions()};
+  if (info.free) info.free = std::min<Bytes>(*info.free, total);
+  if (nvml.hides_processes()) info.usage = UsageSource::free_memory;
+  return info;
 }
 
 }  // namespace plimsoll::cuda

@@ -22,6 +22,21 @@ Opened& opened() {
 
 }  // namespace
 
+std::string library_versions() {
+  const auto dotted = [](std::size_t major, std::size_t minor, std::size_t patch) {
+    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  };
+  const std::size_t blas = cublasLtGetVersion();
+  const std::string text = "cuBLASLt " + dotted(blas / 10000, blas / 100 % 100, blas % 100);
+#if PLIMSOLL_HAS_CUDNN
+  const std::size_t cudnn = cudnnGetVersion();
+  return text + ", cuDNN " + dotted(cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+#else
+  return text +
+         ", built without cuDNN: convolutions and attention to more than 256 tokens are slow";
+#endif
+}
+
 void check(cublasStatus_t result, const char* who) {
   if (result == CUBLAS_STATUS_SUCCESS) return;
   throw DeviceError("[" + std::string(who) + "] " + cublasLtGetStatusName(result) + ": " +

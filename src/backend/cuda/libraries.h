@@ -64,6 +64,9 @@ class Libraries {
 #endif
 };
 
+/// "cuBLASLt 13.1.0, cuDNN 9.14.0"; says so where the build had no cuDNN. Needs no device.
+std::string library_versions();
+
 /// Throws DeviceError: "[matmul] CUBLAS_STATUS_NOT_SUPPORTED: ...".
 void check(cublasStatus_t result, const char* who);
 #if PLIMSOLL_HAS_CUDNN

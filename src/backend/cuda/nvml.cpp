@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace plimsoll::cuda {
@@ -65,7 +66,7 @@ NvmlDevice::NvmlDevice(const std::string& pci_bus_id) {
   }
 }
 
-std::optional<Bytes> NvmlDevice::process_used() const {
+std::optional<std::vector<NvmlDevice::Process>> NvmlDevice::processes() const {
   if (handle_ == nullptr) return std::nullopt;
   std::vector<ProcessInfo> infos(16);
   for (;;) {
@@ -79,11 +80,28 @@ std::optional<Bytes> NvmlDevice::process_used() const {
     infos.resize(count);
     break;
   }
-  const auto self = static_cast<unsigned int>(::getpid());
+  std::vector<Process> all;
   for (const ProcessInfo& info : infos) {
-    if (info.pid == self && info.used != kNotAvailable) return info.used;
+    all.push_back({.id = info.pid, .used = {}});
+    if (info.used != kNotAvailable) all.back().used = info.used;
+  }
+  return all;
+}
+
+std::optional<Bytes> NvmlDevice::process_used() const {
+  const auto all = processes();
+  if (!all) return std::nullopt;
+  const auto self = static_cast<unsigned int>(::getpid());
+  for (const Process& each : *all) {
+    if (each.id == self && each.used) return each.used;
   }
   return std::nullopt;
+}
+
+bool NvmlDevice::hides_processes() const {
+  const auto all = processes();
+  return !all ||
+         std::any_of(all->begin(), all->end(), [](const Process& each) { return !each.used; });
 }
 
 std::optional<Bytes> NvmlDevice::free() const {
