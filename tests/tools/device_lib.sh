@@ -28,7 +28,8 @@ need_device() {
   local devices
   devices=$("$PLIMSOLL" devices --json)
   if [[ $devices != *"\"name\": \"$1\""* ]]; then
-    echo "SKIPPED: no $1: $(sed -n 's/.*"why_no_cuda": "\(.*\)".*/\1/p' <<<"$devices")"
+    echo "$0: Skipped"
+    echo "no $1: $(sed -n 's/.*"why_no_cuda": "\(.*\)".*/\1/p' <<<"$devices")"
     exit 77
   fi
 }
