@@ -1,14 +1,17 @@
 // Kernels stay within their outputs and their workspace, read nothing they did not write, and give
 // the same bits wherever their tensors lie: for every recorded case in every dtype.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <plimsoll/ops/kernel.h>
 
 #include "support/op_cases.h"
+#include "support/poisoned.h"
 
 namespace plimsoll {
 namespace {
@@ -125,6 +128,24 @@ TEST(Kernels, StayWithinTheirMemoryWhereverItLies) {
       if (testing::Test::HasFailure()) return;
     }
   }
+}
+
+TEST(PoisonedMemory, TellsWhenItsSurroundingsAreWritten) {
+  const TensorType type{DType::f32, {3}};
+  for (const std::ptrdiff_t at : {-512, -1, 12, 16, 511}) {
+    EXPECT_NONFATAL_FAILURE(
+        {
+          const test::Poisoned memory(test::op_cases_device(), type.bytes());
+          static_cast<std::byte*>(memory.data())[at] = std::byte{0};
+          memory.expect_intact("an output");
+        },
+        at < 0 ? "before an output" : "behind the end of an output");
+  }
+  const test::Poisoned memory(test::op_cases_device(), type.bytes());
+  Tensor inside = memory.tensor(type);
+  for (const float value : inside.to_vector<float>()) EXPECT_TRUE(std::isnan(value));
+  std::memset(inside.raw_mutable_data(), 0, inside.nbytes());
+  memory.expect_intact("an output");
 }
 
 }  // namespace

@@ -83,11 +83,24 @@ void check_dtypes(const OpDef& def, const OpCase& c) {
   }
 }
 
-void check_twice(const OpDef& def, const OpCase& c) {
-  const auto once = on_host(call_on_gpu(def, c.inputs, c.attributes));
-  const auto again = on_host(call_on_gpu(def, c.inputs, c.attributes));
+/// The second time into memory that is all NaNs, so that what a kernel does not write shows.
+void check_twice(const OpDef& def, const std::vector<Tensor>& inputs,
+                 const ops::Attributes& attributes) {
+  const auto once = on_host(call_on_gpu(def, inputs, attributes));
+  const auto again =
+      on_host(def.view || def.writes != 0 ? call_on_gpu(def, inputs, attributes)
+                                          : test::run_poisoned(def, attributes, inputs, gpu()));
+  ASSERT_EQ(again.size(), once.size());
   for (std::size_t i = 0; i < once.size(); ++i) {
     EXPECT_TRUE(test::same_bits(once[i], again[i])) << "output " << i << " twice";
+  }
+}
+
+void check_twice(const OpDef& def, const OpCase& c) {
+  check_twice(def, c.inputs, c.attributes);
+  for (const DType dtype : test::other_dtypes(def, c)) {
+    SCOPED_TRACE(dtype_name(dtype));
+    check_twice(def, test::in_dtype(c, dtype).narrow, c.attributes);
   }
 }
 

@@ -125,6 +125,17 @@ void check_traced(const OpDef& def, const OpCase& c) {
   }
 }
 
+/// Outputs and workspace that are all NaNs before the kernel runs are as any other.
+void check_poisoned(const OpDef& def, const OpCase& c) {
+  if (def.view || def.writes != 0) return;
+  const auto expected = ops::call(def, c.inputs, c.attributes);
+  const auto actual = test::run_poisoned(def, c.attributes, c.inputs, test::op_cases_device());
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_TRUE(same_bits(actual[i], expected[i])) << "output " << i << " over NaNs";
+  }
+}
+
 /// Where an output may be written over an input, doing so changes nothing.
 void check_in_place(const OpDef& def, const OpCase& c) {
   if (def.in_place.empty() || def.writes != 0) return;
@@ -244,6 +255,7 @@ TEST_P(Op, IsAsRecordedInEveryDtypeLayoutAndMode) {
     check_dtypes(def, *c);
     check_gaps(def, *c);
     check_traced(def, *c);
+    check_poisoned(def, *c);
     check_in_place(def, *c);
     differentiated = check_gradient(def, *c) || differentiated;
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -163,6 +164,41 @@ TEST_P(RandomDraws, OfEveryRandomOpAreTheCpus) {
     }
   }
   EXPECT_GE(ops_seen, 3);
+}
+
+TEST_P(RandomDraws, WriteEveryElementAndNothingElse) {
+  const ops::RandomKey key{.seed = 21, .step = 3};
+  const std::map<std::string, ops::Attributes> given = {
+      {"random_uniform", {{"low", -0.7}, {"high", 3.1}}},
+      {"random_normal", {{"mean", 0.5}, {"deviation", 2.0}}},
+      {"dropout", {{"rate", 0.3}}}};
+  for (const ops::OpDef* def : ops::all_ops()) {
+    if (!def->random) continue;
+    const auto found = given.find(std::string(def->name));
+    ASSERT_NE(found, given.end()) << def->name << " is not tested here";
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+      for (const std::int64_t count : {1, 5, 8, 1023, 70'001}) {
+        SCOPED_TRACE(std::string(def->name) + " " + std::string(dtype_name(dtype)) + " " +
+                     std::to_string(count));
+        const Draw d{std::string(def->name), dtype, count, key, 2};
+        const Tensor expected = draw(d, device());
+        ops::Attributes attributes = found->second;
+        attributes.set("random_id", std::int64_t{2});
+        std::vector<Tensor> inputs;
+        if (def->inputs == 0) {
+          attributes.set("shape", std::vector<std::int64_t>{count});
+          attributes.set("dtype", dtype);
+        } else {
+          inputs = {random_tensor({count}, 11, dtype).clone(device(), {})};
+        }
+        const auto outputs = run_poisoned(*def, attributes, inputs, device(), {.random = key});
+        EXPECT_TRUE(same_bits(on_host(outputs[0]), expected));
+        if (def->in_place.empty()) continue;
+        run_kernel(*def, attributes, inputs, inputs, device(), {.random = key});
+        EXPECT_TRUE(same_bits(on_host(inputs[0]), expected)) << "in place";
+      }
+    }
+  }
 }
 
 TEST_P(RandomDraws, NormalsHaveTheMomentsOfANormal) {

@@ -14,6 +14,7 @@
 #include <plimsoll/ops/kernel.h>
 
 #include "backend/cpu/dtype_switch.h"
+#include "support/poisoned.h"
 
 namespace plimsoll::test {
 namespace {
@@ -176,7 +177,8 @@ NarrowInputs in_dtype(const OpCase& c, DType dtype) {
 }
 
 void run_kernel(const ops::OpDef& def, const ops::Attributes& attributes,
-                std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device) {
+                std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device,
+                const KernelRun& how) {
   const ops::Kernel& kernel = *ops::kernels_of(device.kind()).find(def);
   std::vector<TensorType> in_types;
   std::vector<TensorType> out_types;
@@ -191,17 +193,43 @@ void run_kernel(const ops::OpDef& def, const ops::Attributes& attributes,
     out.push_back({output.raw_mutable_data(), output.type()});
   }
   const DeviceScope current(device);
-  const auto state =
-      kernel.prepare == nullptr ? nullptr : kernel.prepare({def, in_types, attributes}, out_types);
-  const Block workspace =
-      device.allocate(state == nullptr ? 0 : state->workspace, Tag::workspace, "test");
+  const bool prepares = how.state == nullptr && kernel.prepare != nullptr;
+  const auto own = prepares ? kernel.prepare({def, in_types, attributes}, out_types) : nullptr;
+  const ops::KernelState* state = prepares ? own.get() : how.state;
+  const Poisoned workspace(device, state == nullptr ? 0 : state->workspace);
   kernel.run({.outputs = out,
               .inputs = in,
               .attributes = attributes,
-              .state = state.get(),
+              .state = state,
               .workspace = workspace.data(),
-              .queue = device.queue(kHostStream)});
+              .queue = device.queue(kHostStream),
+              .random = how.random});
   device.synchronize(kHostStream);
+  workspace.expect_intact("the workspace");
+}
+
+std::vector<Tensor> run_poisoned(const ops::OpDef& def, const ops::Attributes& attributes,
+                                 const std::vector<Tensor>& inputs, const Device& device,
+                                 const KernelRun& how) {
+  std::vector<Tensor> in;
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) {
+    in.push_back(input.clone(device, {}));
+    types.push_back(input.type());
+  }
+  std::vector<Poisoned> memory;
+  std::vector<Tensor> out;
+  bool work = false;
+  for (const TensorType& type : def.types({def, types, attributes})) {
+    memory.emplace_back(device, type.bytes());
+    out.push_back(memory.back().tensor(type));
+    work = work || type.elements() != 0;
+  }
+  if (work) run_kernel(def, attributes, in, out, device, how);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    memory[i].expect_intact("output " + std::to_string(i));
+  }
+  return out;
 }
 
 }  // namespace plimsoll::test

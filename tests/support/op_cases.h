@@ -4,6 +4,8 @@
 #include <vector>
 
 #include <plimsoll/ops/attributes.h>
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/op_def.h>
 #include <plimsoll/tensor/tensor.h>
 
@@ -36,9 +38,20 @@ struct NarrowInputs {
 };
 NarrowInputs in_dtype(const OpCase& c, DType dtype);
 
-/// Runs the op's kernel on `device` with its outputs in `outputs`, which may be among `inputs`.
+struct KernelRun {
+  ops::RandomKey random = {};
+  const ops::KernelState* state = nullptr;  ///< what was prepared; null: it is prepared for the run
+};
+/// Runs the op's kernel on `device` with its outputs in `outputs`, which may be among `inputs`, and
+/// with a workspace that is poisoned (see poisoned.h).
 void run_kernel(const ops::OpDef& def, const ops::Attributes& attributes,
-                std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device);
+                std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device,
+                const KernelRun& how = {});
+/// Runs it into poisoned memory and returns the outputs, on `device`: an element that the kernel
+/// does not write is all ones. For ops that write none of their inputs, and not for views.
+std::vector<Tensor> run_poisoned(const ops::OpDef& def, const ops::Attributes& attributes,
+                                 const std::vector<Tensor>& inputs, const Device& device,
+                                 const KernelRun& how = {});
 
 /// The elements as doubles, whatever the dtype.
 std::vector<double> as_doubles(const Tensor& tensor);
