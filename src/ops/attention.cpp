@@ -104,7 +104,7 @@ const OpDef kAttentionGrad = {
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
-          return attention_grad_workspace(attention_shape(in), in.dtype(0));
+          return attention_grad_workspace(with_heads_apart(attention_shape(in)), in.dtype(0));
         },
     .precision = Precision::keep,
 };

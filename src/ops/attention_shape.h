@@ -45,6 +45,27 @@ struct AttentionShape {
   }
 };
 
+/// The layouts of q, k, v and y [heads, tokens, size] each.
+inline void lay_apart(AttentionShape& s) {
+  const auto dense = [&](std::int64_t tokens, std::int64_t size) {
+    return AttentionLayout{0, s.heads * tokens * size, tokens * size, size};
+  };
+  s.q = dense(s.queries, s.size);
+  s.k = dense(s.keys, s.size);
+  s.v = dense(s.keys, s.value_size);
+  s.y = dense(s.queries, s.value_size);
+}
+
+/// Each head as a batch of its own where they lie alike, so that as few as one head can be taken at
+/// a time.
+inline AttentionShape with_heads_apart(AttentionShape s) {
+  if (s.together) return s;
+  s.batches = s.units();
+  s.heads = 1;
+  lay_apart(s);
+  return s;
+}
+
 /// Of attention and attention_grad: q, k, v [..., heads, tokens, size].
 inline AttentionShape attention_shape(const OpInputs& in) {
   const Shape& q = in.shape(0);
@@ -57,13 +78,7 @@ inline AttentionShape attention_shape(const OpInputs& in) {
   s.value_size = in.shape(2).dim(-1);
   s.causal = in.attributes().flag("causal");
   s.scale = in.attributes().number("scale");
-  const auto dense = [&](std::int64_t tokens, std::int64_t size) {
-    return AttentionLayout{0, s.heads * tokens * size, tokens * size, size};
-  };
-  s.q = dense(s.queries, s.size);
-  s.k = dense(s.keys, s.size);
-  s.v = dense(s.keys, s.value_size);
-  s.y = dense(s.queries, s.value_size);
+  lay_apart(s);
   return s;
 }
 
@@ -97,17 +112,18 @@ inline AttentionShape self_attention_shape(const OpInputs& in) {
 
 // What a GPU's kernels need, as a function of the shape alone.
 
-/// Whether a library's fused kernels are tried: 16 bits, heads of a size they take, and a mask
-/// whose diagonal begins in the corner.
-inline bool fused_attention(const AttentionShape& s, DType dtype) {
-  return (dtype == DType::f16 || dtype == DType::bf16) && s.size == s.value_size && s.size >= 64 &&
-         s.size <= 128 && s.size % 8 == 0 && s.queries >= 16 && s.keys >= 16 &&
-         (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
-}
-
 /// A head of at most this many queries and keys is in shared memory as a whole, in steps of 16.
 inline constexpr std::int64_t kShortTokens = 256;
 inline constexpr int kShortStep = 16;
+
+/// Whether a library's fused kernels are tried: 16 bits, heads of a size they take, and a mask
+/// whose diagonal begins in the corner. Few tokens of small heads are not worth their blocks.
+inline bool fused_attention(const AttentionShape& s, DType dtype) {
+  return (dtype == DType::f16 || dtype == DType::bf16) && s.size == s.value_size &&
+         (s.size >= 64 || std::max(s.queries, s.keys) > kShortTokens) && s.size >= 8 &&
+         s.size <= 128 && s.size % 8 == 0 && s.queries >= 16 && s.keys >= 16 &&
+         (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
+}
 
 /// Whether our own kernels for few tokens take the shape, on a device that has the shared memory
 /// for them: the gradient's always do, the other where no library is used. They need no workspace.
@@ -118,46 +134,58 @@ inline bool short_attention(const AttentionShape& s, DType dtype) {
 }
 
 /// The library's deterministic gradient works on whole blocks of this many tokens, and reads and
-/// writes past the end of what it is given where that is no multiple of it.
+/// writes past the end of what it is given where that is no multiple of it. It then runs on copies
+/// to which tokens of zeros are added.
 inline constexpr std::int64_t kFusedGradTokens = 256;
 
 inline bool has_whole_blocks(const AttentionShape& s) {
   return s.queries % kFusedGradTokens == 0 && s.keys % kFusedGradTokens == 0;
 }
 
-/// Whether the gradient may be a library's: of whole blocks, or of rows to which tokens are easily
-/// added. Without a mask, added keys have the weight exp(-log_sum), which f16 cannot hold where all
-/// scores of a query are below -11; bf16 can down to -88.
-inline bool fused_attention_grad(const AttentionShape& s, DType dtype) {
-  if (!fused_attention(s, dtype)) return false;
-  return has_whole_blocks(s) || (s.together && (s.causal || dtype == DType::bf16));
-}
-
-/// The shape that it runs on: with tokens added up to whole blocks, if need be.
-inline AttentionShape fused_attention_grad_shape(AttentionShape s) {
+/// The shape that it runs on: with tokens added up to whole blocks, if need be, and then `columns`
+/// added to each row of a head.
+inline AttentionShape fused_attention_grad_shape(AttentionShape s, std::int64_t columns = 0) {
   if (has_whole_blocks(s)) return s;
-  s.queries = s.keys = (s.queries + kFusedGradTokens - 1) / kFusedGradTokens * kFusedGradTokens;
-  lay_together(s);
+  const auto whole = [](std::int64_t tokens) {
+    return (tokens + kFusedGradTokens - 1) / kFusedGradTokens * kFusedGradTokens;
+  };
+  s.queries = whole(s.queries);
+  s.keys = whole(s.keys);
+  s.size += columns;
+  s.value_size += columns;
+  s.together ? lay_together(s) : lay_apart(s);
   return s;
 }
 
-/// Copies that the fused gradient of `batches` works on where tokens are added, in this order; each
-/// a multiple of 256 bytes.
-struct AttentionCopies {
-  Bytes rows = 0;     ///< q, k and v; as much again for their gradients
-  Bytes results = 0;  ///< y; as much again for its gradient
-  Bytes sums = 0;
-
-  Bytes total() const { return 2 * rows + 2 * results + sums; }
-};
-inline AttentionCopies attention_copies(const AttentionShape& s, std::int64_t batches) {
-  if (has_whole_blocks(s)) return {};
+/// Whether the gradient may be a library's. Rows of a batch's copies are counted in 32 bits.
+inline bool fused_attention_grad(const AttentionShape& s, DType dtype) {
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 26;
+  if (!fused_attention(s, dtype)) return false;
   const AttentionShape run = fused_attention_grad_shape(s);
-  const Bytes results =
-      align_up(static_cast<Bytes>(batches * run.queries * run.heads * run.size) * 2, 256);
-  return {.rows = 3 * results,
-          .results = results,
-          .sums = align_up(static_cast<Bytes>(batches * run.heads * run.queries) * 4, 256)};
+  return has_whole_blocks(s) || run.heads * std::max(run.queries, run.keys) <= kMostRows;
+}
+
+/// Copies that the fused gradient of `batches` works on where tokens are added; each a multiple of
+/// 256 bytes.
+struct AttentionCopies {
+  Bytes queries = 0;  ///< of q, y and the gradients of both, each
+  Bytes keys = 0;     ///< of k, v and the gradients of both, each
+  Bytes sums = 0;
+  Bytes lengths = 0;  ///< how many tokens of each batch count: of queries and of keys, each
+
+  Bytes total() const { return 4 * queries + 4 * keys + sums + 2 * lengths; }
+};
+inline AttentionCopies attention_copies(const AttentionShape& s, std::int64_t batches,
+                                        std::int64_t columns = 0) {
+  if (has_whole_blocks(s)) return {};
+  const AttentionShape run = fused_attention_grad_shape(s, columns);
+  const auto bytes = [](std::int64_t elements, Bytes size) {
+    return align_up(static_cast<Bytes>(elements) * size, 256);
+  };
+  return {.queries = bytes(batches * run.heads * run.queries * run.size, 2),
+          .keys = bytes(batches * run.heads * run.keys * run.size, 2),
+          .sums = bytes(batches * run.heads * run.queries, 4),
+          .lengths = bytes(batches, 4)};
 }
 
 /// Bytes that the fused gradient may take for `batches` of them. Deterministic ones keep the
@@ -188,7 +216,7 @@ inline Bytes plain_attention_grad_workspace(const AttentionShape& s, DType dtype
   return static_cast<Bytes>(s.units() * s.queries) * (dtype == DType::f64 ? 8 : 4);
 }
 
-/// Beyond the slot that all kernels may count on.
+/// Beyond the slot that all kernels may count on. `s` is with_heads_apart.
 inline Bytes attention_grad_workspace(const AttentionShape& s, DType dtype) {
   const Bytes plain = plain_attention_grad_workspace(s, dtype);
   if (short_attention(s, dtype) || !fused_attention_grad(s, dtype)) return plain;

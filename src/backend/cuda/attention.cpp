@@ -2,12 +2,16 @@
 // by our own kernel; else by our own for few tokens, or by the plain ones.
 #include "backend/cuda/attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstddef>
-#include <utility>
+#include <vector>
+
+#include <plimsoll/base/log.h>
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
+#include "backend/cuda/libraries.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -16,23 +20,112 @@ using ops::AttentionShape;
 using ops::KernelState;
 using ops::OpInputs;
 
+constexpr Bytes kSlot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
+
 struct AttentionState final : KernelState {
   AttentionShape shape;
   std::optional<FusedAttention> fused;
   bool few_tokens = false;
 };
 
+/// What is prepared, for messages.
+std::string name_of(const AttentionShape& s, DType dtype, bool grad) {
+  return fmt::format("[{}{}] {}, {} x {} heads of {}, {} queries, {} keys{}",
+                     s.together ? "self_attention" : "attention", grad ? "_grad" : "",
+                     dtype_name(dtype), s.batches, s.heads, s.size, s.queries, s.keys,
+                     s.causal ? ", causal" : "");
+}
+
+/// What would bring a shape in 16 bits to faster kernels. `more`: see prepare_grad.
+std::string remedy(const AttentionShape& s, bool more) {
+  if (s.size != s.value_size) return "give keys and values one size";
+  if (s.size % 8 != 0 || s.size > 128) return "use heads of 8 to 128 elements in steps of 8";
+  if (more) return "let the loss not depend on the logarithms of sums";
+  if (s.causal && s.queries != s.keys) return "use as many queries as keys, or no causal mask";
+  if (s.scale <= 0) return "use a scale above zero";
+  if (s.size < 64 && std::max(s.queries, s.keys) <= ops::kShortTokens) {
+    return "use heads of 64 elements";
+  }
+  if (s.queries < 16 || s.keys < 16) return "use at least 16 queries and keys";
+#if PLIMSOLL_HAS_CUDNN
+  return "cuDNN has no plan for this; PLIMSOLL_LOG=debug tells why";
+#else
+  return "build with cuDNN";
+#endif
+}
+
+/// Says once for each shape that only the plain kernels take it, where that takes time.
+void tell_of_plain(const AttentionShape& s, DType dtype, bool grad, bool more) {
+  constexpr std::int64_t kWorthAWord = std::int64_t{1} << 20;  // scores
+  if (s.units() * s.queries * s.keys < kWorthAWord) return;
+  const std::string name = name_of(s, dtype, grad);
+  if (!Libraries::current()->is_first(name)) return;
+  if (dtype != DType::f16 && dtype != DType::bf16) {
+    return log_info(name + ": plain kernels; those for 16 bits are many times faster");
+  }
+  log_warning(name + ": plain kernels, many times slower than others; " + remedy(s, more));
+}
+
 std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dtype) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
   if (ops::fused_attention(shape, dtype)) {
-    state->fused = fuse_attention(shape, dtype, false, shape.batches,
-                                  ops::kWorkspaceSlot - ops::kWorkspaceReserve);
+    state->fused =
+        fuse_attention({.shape = shape, .dtype = dtype, .batches = shape.batches}, kSlot);
   }
   state->few_tokens =
       !state->fused && ops::short_attention(shape, dtype) && short_attention_fits(shape);
-  if (state->fused) state->workspace = state->fused->workspace;
+  if (state->fused) {
+    state->workspace = state->fused->workspace;
+    log_debug(name_of(shape, dtype, false) + ": cuDNN");
+  } else if (state->few_tokens) {
+    log_debug(name_of(shape, dtype, false) + ": kernels for few tokens");
+  } else {
+    tell_of_plain(shape, dtype, false, false);
+  }
   return state;
+}
+
+/// How added keys are kept from counting.
+struct Hiding {
+  const char* name;
+  bool masked = false;
+  std::int64_t columns = 0;
+};
+
+/// Those that are sound for a shape, the fastest first.
+std::vector<Hiding> hidings(const AttentionShape& s) {
+  if (ops::has_whole_blocks(s)) return {{"no copies"}};
+  if (s.causal) return {{"copies, added keys behind the causal mask"}};
+  // cuDNN is reported (NVIDIA/cudnn-frontend, pull request 628) to tell from the first 64 of its
+  // last 128 keys whether these need a mask, so that the others would count where those are whole.
+  std::vector<Hiding> all;
+  if (s.keys % 128 != 64) all.push_back({"copies, added keys masked", true});
+  all.push_back({"copies, added keys marked", false, kMarks});
+  return all;
+}
+
+/// The first plan within `limit` bytes. Fewer batches at a time where the library wants more than
+/// was foreseen.
+void fuse_gradient(AttentionState& state, DType dtype, Bytes limit) {
+  const AttentionShape& s = state.shape;
+  for (const Hiding& hiding : hidings(s)) {
+    for (std::int64_t n = ops::fused_attention_grad_batches(s); n > 0; --n) {
+      const Bytes copies = ops::attention_copies(s, n, hiding.columns).total();
+      if (s.batches % n != 0 || copies >= limit) continue;
+      state.fused = fuse_attention({.shape = ops::fused_attention_grad_shape(s, hiding.columns),
+                                    .dtype = dtype,
+                                    .grad = true,
+                                    .masked = hiding.masked,
+                                    .batches = n},
+                                   limit - copies);
+      if (!state.fused) continue;
+      state.workspace = state.fused->workspace + copies;
+      log_debug(fmt::format("{}: cuDNN, {}, {} batches at a time, {} bytes of workspace",
+                            name_of(s, dtype, true), hiding.name, n, state.workspace));
+      return;
+    }
+  }
 }
 
 /// `more`: the logarithms of the sums have a gradient, too.
@@ -40,23 +133,20 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
                                                 bool more) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
-  Bytes limit = ops::attention_grad_workspace(shape, dtype);
-  if (ops::short_attention(shape, dtype)) {
-    state->few_tokens = short_attention_fits(shape);
-    if (state->few_tokens) return state;
-    limit = std::max(limit, ops::kWorkspaceSlot - ops::kWorkspaceReserve);
+  state->few_tokens = ops::short_attention(shape, dtype) && short_attention_fits(shape);
+  if (state->few_tokens) {
+    log_debug(name_of(shape, dtype, true) + ": kernel for few tokens");
+    return state;
   }
-  if (ops::fused_attention_grad(shape, dtype) && !more) {
-    // Fewer at a time where the library wants more than was foreseen.
-    for (std::int64_t n = ops::fused_attention_grad_batches(shape); n > 0 && !state->fused; --n) {
-      const Bytes copies = ops::attention_copies(shape, n).total();
-      if (shape.batches % n != 0 || copies >= limit) continue;
-      state->fused =
-          fuse_attention(ops::fused_attention_grad_shape(shape), dtype, true, n, limit - copies);
-      if (state->fused) state->workspace = state->fused->workspace + copies;
-    }
+  const AttentionShape apart = ops::with_heads_apart(shape);
+  if (ops::fused_attention_grad(apart, dtype) && !more) {
+    state->shape = apart;
+    fuse_gradient(*state, dtype, std::max(ops::attention_grad_workspace(apart, dtype), kSlot));
   }
-  if (!state->fused) state->workspace = ops::plain_attention_grad_workspace(shape, dtype);
+  if (!state->fused) {
+    state->workspace = ops::plain_attention_grad_workspace(shape, dtype);
+    tell_of_plain(shape, dtype, true, more);
+  }
   return state;
 }
 
@@ -67,71 +157,14 @@ void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
   plain_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
 }
 
-/// The gradient on copies to which tokens were added. Zeros everywhere, and sums so large that no
-/// score of theirs counts, add nothing to any gradient.
-void run_with_added_tokens(const AttentionState& state, const AttentionArrays& arrays,
-                           void* workspace, cudaStream_t stream) {
-  const AttentionShape& s = state.shape;
-  FusedAttention fused = *state.fused;
-  const std::int64_t n = fused.batches;
-  fused.shape.batches = n;
-  const std::int64_t tokens = fused.shape.queries;
-  const ops::AttentionCopies sizes = ops::attention_copies(s, n);
-  auto* at = static_cast<std::byte*>(workspace);
-  const auto take = [&](Bytes bytes) { return std::exchange(at, at + bytes); };
-  std::byte* rows = take(sizes.rows);
-  std::byte* row_gradients = take(sizes.rows);
-  std::byte* results = take(sizes.results);
-  std::byte* result_gradients = take(sizes.results);
-  std::byte* sums = take(sizes.sums);
-  const auto features = static_cast<std::size_t>(s.heads * s.size) * 2;
-  const auto wide = [&](std::size_t row) { return static_cast<std::size_t>(tokens) * row; };
-  const auto narrow = [&](std::size_t row) { return static_cast<std::size_t>(s.queries) * row; };
-  // `count` pieces of s.queries rows each, to where tokens rows have room.
-  const auto spread = [&](std::byte* to, const void* from, std::int64_t first, std::int64_t count,
-                          std::size_t row, int filler) {
-    const auto pieces = static_cast<std::size_t>(count);
-    const auto* begin =
-        static_cast<const std::byte*>(from) + static_cast<std::size_t>(first) * narrow(row);
-    check(cudaMemset2DAsync(to + narrow(row), wide(row), filler, wide(row) - narrow(row), pieces,
-                            stream),
-          "self_attention_grad");
-    check(cudaMemcpy2DAsync(to, wide(row), begin, narrow(row), narrow(row), pieces,
-                            cudaMemcpyDeviceToDevice, stream),
-          "self_attention_grad");
-  };
-  for (std::int64_t b = 0; b < s.batches; b += n) {
-    spread(rows, arrays.q, b, n, 3 * features, 0);
-    spread(results, arrays.y, b, n, features, 0);
-    spread(result_gradients, arrays.dy, b, n, features, 0);
-    spread(sums, arrays.log_sums, b * s.heads, n * s.heads, sizeof(float), 0x7F);
-    run_fused_attention(fused,
-                        {.q = rows,
-                         .k = rows,
-                         .v = rows,
-                         .y = results,
-                         .log_sums = sums,
-                         .dy = result_gradients,
-                         .dq = row_gradients,
-                         .dk = row_gradients,
-                         .dv = row_gradients},
-                        at, stream);
-    auto* to =
-        static_cast<std::byte*>(arrays.dq) + static_cast<std::size_t>(b) * narrow(3 * features);
-    check(cudaMemcpy2DAsync(to, narrow(3 * features), row_gradients, wide(3 * features),
-                            narrow(3 * features), static_cast<std::size_t>(n),
-                            cudaMemcpyDeviceToDevice, stream),
-          "self_attention_grad");
-  }
-}
-
 void run_backward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
   if (state.few_tokens) {
     return short_attention_grad(state.shape, k.in(0).dtype(), arrays, queue_of(k));
   }
-  if (state.fused && state.fused->shape.queries != state.shape.queries) {
-    return run_with_added_tokens(state, arrays, k.workspace, queue_of(k));
+  if (state.fused && !ops::has_whole_blocks(state.shape)) {
+    return run_fused_attention_on_copies(state.shape, *state.fused, arrays, k.workspace,
+                                         queue_of(k));
   }
   if (state.fused) return run_fused_attention(*state.fused, arrays, k.workspace, queue_of(k));
   plain_attention_grad(state.shape, k.in(0).dtype(), arrays, k.workspace, queue_of(k));

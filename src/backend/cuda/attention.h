@@ -25,6 +25,9 @@ struct AttentionArrays {
   void* dq = nullptr;
   void* dk = nullptr;
   void* dv = nullptr;
+  /// How many tokens of each batch count, as std::int32_t; for what is masked.
+  const void* query_lengths = nullptr;
+  const void* key_lengths = nullptr;
 };
 
 void plain_attention(const ops::AttentionShape& shape, DType dtype, const AttentionArrays& arrays,
@@ -45,16 +48,30 @@ struct FusedAttention {
   ops::AttentionShape shape;
   DType dtype = DType::bf16;
   bool grad = false;
+  bool masked = false;       ///< the arrays have lengths, and tokens beyond them do not count
   std::int64_t batches = 1;  ///< at a time
   std::string key;           ///< of its plan in Libraries
   Bytes workspace = 0;
 };
 
-/// Nothing where cuDNN is not there, does not take the shape on the current device, or wants more
-/// than `limit` bytes of workspace for `batches` at a time. Deterministic algorithms only.
-std::optional<FusedAttention> fuse_attention(const ops::AttentionShape& shape, DType dtype,
-                                             bool grad, std::int64_t batches, Bytes limit);
+/// `wanted` with its plan's key and workspace. Nothing where cuDNN is not there, does not take the
+/// shape on the current device, or wants more than `limit` bytes of workspace for as many batches
+/// at a time. Deterministic algorithms only.
+std::optional<FusedAttention> fuse_attention(FusedAttention wanted, Bytes limit);
 void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arrays,
                          void* workspace, cudaStream_t stream);
+
+/// Columns by which copies can tell added keys from others: large numbers in queries, and in added
+/// keys large ones below zero. Everything else has zeros there, so that only scores of added keys
+/// change; they become so low that their weight is zero, unless all of a query's products with keys
+/// are below -3e10 (f16) or -1e37 (bf16).
+inline constexpr std::int64_t kMarks = 8;
+
+/// The gradient of `shape` by `fused`, on copies to which tokens are added up to whole blocks: see
+/// ops::fused_attention_grad_shape, with kMarks columns or none. `workspace` has the copies'
+/// ops::attention_copies first, then fused.workspace bytes.
+void run_fused_attention_on_copies(const ops::AttentionShape& shape, const FusedAttention& fused,
+                                   const AttentionArrays& arrays, void* workspace,
+                                   cudaStream_t stream);
 
 }  // namespace plimsoll::cuda

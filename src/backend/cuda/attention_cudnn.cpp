@@ -19,7 +19,19 @@ namespace {
 using ops::AttentionLayout;
 using ops::AttentionShape;
 
-enum Uid : std::int64_t { kQ = 1, kK, kV, kY, kLogSums, kDy, kDq, kDk, kDv };
+enum Uid : std::int64_t {
+  kQ = 1,
+  kK,
+  kV,
+  kY,
+  kLogSums,
+  kDy,
+  kDq,
+  kDk,
+  kDv,
+  kQueryLengths,
+  kKeyLengths
+};
 
 struct SdpaPlan final : Libraries::Plan {
   fe::graph::Graph graph;
@@ -27,8 +39,12 @@ struct SdpaPlan final : Libraries::Plan {
 
 class Builder {
  public:
-  Builder(const AttentionShape& shape, DType dtype, std::int64_t batches, SdpaPlan& plan)
-      : s_(shape), dtype_(cudnn_type(dtype)), batches_(batches), graph_(plan.graph) {
+  Builder(const FusedAttention& fused, SdpaPlan& plan)
+      : s_(fused.shape),
+        dtype_(cudnn_type(fused.dtype)),
+        masked_(fused.masked),
+        batches_(fused.batches),
+        graph_(plan.graph) {
     graph_.set_io_data_type(dtype_)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -57,6 +73,11 @@ class Builder {
                        .set_deterministic_algorithm(true)
                        .set_attn_scale(static_cast<float>(s_.scale));
     if (s_.causal) options.set_causal_mask(true);
+    if (masked_) {
+      options.set_padding_mask(true)
+          .set_seq_len_q(lengths(kQueryLengths))
+          .set_seq_len_kv(lengths(kKeyLengths));
+    }
     auto log_sums = graph_.tensor(fe::graph::Tensor_attributes()
                                       .set_name("log_sums")
                                       .set_uid(kLogSums)
@@ -89,6 +110,14 @@ class Builder {
                              .set_dim(dims(tokens, size))
                              .set_stride(strides(at)));
   }
+  std::shared_ptr<fe::graph::Tensor_attributes> lengths(Uid uid) {
+    return graph_.tensor(fe::graph::Tensor_attributes()
+                             .set_name(fmt::format("lengths{}", static_cast<int>(uid)))
+                             .set_uid(uid)
+                             .set_data_type(fe::DataType_t::INT32)
+                             .set_dim({batches_, 1, 1, 1})
+                             .set_stride({1, 1, 1, 1}));
+  }
   void output(fe::graph::Tensor_attributes& tensor, Uid uid, std::int64_t tokens, std::int64_t size,
               const AttentionLayout& at) const {
     tensor.set_output(true)
@@ -100,6 +129,7 @@ class Builder {
 
   const AttentionShape& s_;
   fe::DataType_t dtype_;
+  bool masked_;
   std::int64_t batches_;
   fe::graph::Graph& graph_;
 };
@@ -107,7 +137,7 @@ class Builder {
 std::shared_ptr<const Libraries::Plan> make_plan(const FusedAttention& fused, cudnnHandle_t handle,
                                                  Bytes limit) {
   auto plan = std::make_shared<SdpaPlan>();
-  Builder builder(fused.shape, fused.dtype, fused.batches, *plan);
+  Builder builder(fused, *plan);
   fused.grad ? builder.backward() : builder.forward();
   const std::optional<Bytes> workspace = build_graph(plan->graph, handle, limit, {});
   if (!workspace) return nullptr;
@@ -120,10 +150,10 @@ std::string key_of(const FusedAttention& f, Bytes limit) {
   const auto layout = [](const AttentionLayout& at) {
     return fmt::format("{}.{}.{}", at.batch, at.head, at.row);
   };
-  return fmt::format("{} {} {}x{} {}x{} {} {} {} {} {} {} {} {}",
-                     f.grad ? "attention_grad" : "attention", dtype_name(f.dtype), f.batches,
-                     s.heads, s.queries, s.keys, s.size, s.causal, s.scale, layout(s.q),
-                     layout(s.k), layout(s.v), layout(s.y), limit);
+  return fmt::format("{}{} {} {}x{} {}x{} {} {} {} {} {} {} {} {}",
+                     f.grad ? "attention_grad" : "attention", f.masked ? " masked" : "",
+                     dtype_name(f.dtype), f.batches, s.heads, s.queries, s.keys, s.size, s.causal,
+                     s.scale, layout(s.q), layout(s.k), layout(s.v), layout(s.y), limit);
 }
 
 /// Array `from`, `elements` further.
@@ -134,15 +164,13 @@ void* at(const void* from, std::int64_t elements, DType dtype) {
 
 }  // namespace
 
-std::optional<FusedAttention> fuse_attention(const AttentionShape& shape, DType dtype, bool grad,
-                                             std::int64_t batches, Bytes limit) {
-  FusedAttention fused{.shape = shape, .dtype = dtype, .grad = grad, .batches = batches};
-  fused.key = key_of(fused, limit);
+std::optional<FusedAttention> fuse_attention(FusedAttention wanted, Bytes limit) {
+  wanted.key = key_of(wanted, limit);
   const auto plan = Libraries::current()->plan(
-      fused.key, [&](cudnnHandle_t handle) { return make_plan(fused, handle, limit); });
+      wanted.key, [&](cudnnHandle_t handle) { return make_plan(wanted, handle, limit); });
   if (plan == nullptr) return std::nullopt;
-  fused.workspace = plan->workspace;
-  return fused;
+  wanted.workspace = plan->workspace;
+  return wanted;
 }
 
 void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arrays,
@@ -172,6 +200,10 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
                    {kDk, array(arrays.dk, s.k)},
                    {kDv, array(arrays.dv, s.v)}});
     }
+    if (fused.masked) {
+      pack.insert({{kQueryLengths, at(arrays.query_lengths, b, DType::i32)},
+                   {kKeyLengths, at(arrays.key_lengths, b, DType::i32)}});
+    }
     libraries->with_cudnn(stream, [&](cudnnHandle_t handle) {
       run_graph(graph, handle, pack, workspace, "attention");
     });
@@ -186,10 +218,7 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
 
 namespace plimsoll::cuda {
 
-std::optional<FusedAttention> fuse_attention(const ops::AttentionShape&, DType, bool, std::int64_t,
-                                             Bytes) {
-  return std::nullopt;
-}
+std::optional<FusedAttention> fuse_attention(FusedAttention, Bytes) { return std::nullopt; }
 void run_fused_attention(const FusedAttention&, const AttentionArrays&, void*, cudaStream_t) {
   throw InternalError("[attention] there is no cuDNN");
 }

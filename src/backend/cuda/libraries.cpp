@@ -132,6 +132,11 @@ void Libraries::touch(void* memory, Bytes bytes, cudaStream_t stream) {
   check(cudaStreamSynchronize(stream), "Device::open");
 }
 
+bool Libraries::is_first(const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  return said_.insert(what).second;
+}
+
 #if PLIMSOLL_HAS_CUDNN
 std::shared_ptr<const Libraries::Plan> Libraries::plan(const std::string& key,
                                                        const MakePlan& make) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backend/cuda/context.h"
 
@@ -36,6 +37,9 @@ class Libraries {
   /// what they load at first use is there. Returns when it is done.
   void touch(void* memory, Bytes bytes, cudaStream_t stream);
 
+  /// Whether this is the first call with `what`: for what is worth a word, but only one.
+  bool is_first(const std::string& what);
+
 #if PLIMSOLL_HAS_CUDNN
   /// A plan of cuDNN's, prepared once for a signature and a device. Goes with the handle, since
   /// what it has loaded belongs to the device's context.
@@ -57,8 +61,9 @@ class Libraries {
 
   const std::shared_ptr<Context> context_;
   cublasLtHandle_t blas_ = nullptr;
-#if PLIMSOLL_HAS_CUDNN
   std::mutex mutex_;  ///< of what follows: a handle has one stream at a time
+  std::unordered_set<std::string> said_;
+#if PLIMSOLL_HAS_CUDNN
   cudnnHandle_t cudnn_ = nullptr;
   std::unordered_map<std::string, std::shared_ptr<const Plan>> plans_;
 #endif
