@@ -23,9 +23,9 @@ class Streams : public FenceSource {
   struct PositionFence : Fence {
     PositionFence(Streams& s, StreamId id, std::uint64_t at)
         : streams(s), stream(id), position(at) {}
-    bool done() override { return streams.finished[stream] >= position; }
+    bool done() override { return streams.finished_[stream] >= position; }
     void wait() override {
-      streams.finished[stream] = std::max(streams.finished[stream], position);
+      streams.finished_[stream] = std::max(streams.finished_[stream], position);
     }
     Streams& streams;
     StreamId stream;
@@ -33,19 +33,19 @@ class Streams : public FenceSource {
   };
 
   std::shared_ptr<Fence> record(StreamId stream) override {
-    return std::make_shared<PositionFence>(*this, stream, submitted[stream]);
+    return std::make_shared<PositionFence>(*this, stream, submitted_[stream]);
   }
 
   void use(AddressRange range, StreamId stream) {
-    uses.push_back({range, stream, ++submitted[stream]});
+    uses_.push_back({range, stream, ++submitted_[stream]});
   }
   void finish_one(StreamId stream) {
-    if (finished[stream] < submitted[stream]) ++finished[stream];
+    if (finished_[stream] < submitted_[stream]) ++finished_[stream];
   }
   /// Fails if work on a stream other than `stream` may still touch `range`.
   void expect_unused(AddressRange range, StreamId stream, const char* what) {
-    std::erase_if(uses, [&](const Use& u) { return finished[u.stream] >= u.position; });
-    for (const Use& u : uses) {
+    std::erase_if(uses_, [&](const Use& u) { return finished_[u.stream] >= u.position; });
+    for (const Use& u : uses_) {
       if (u.stream == stream || u.range.begin >= range.end() || range.begin >= u.range.end())
         continue;
       ADD_FAILURE() << what << " on stream " << stream << " of memory that " << u.stream << " uses";
@@ -58,9 +58,9 @@ class Streams : public FenceSource {
     StreamId stream;
     std::uint64_t position;
   };
-  std::map<StreamId, std::uint64_t> submitted;
-  std::map<StreamId, std::uint64_t> finished;
-  std::vector<Use> uses;
+  std::map<StreamId, std::uint64_t> submitted_;
+  std::map<StreamId, std::uint64_t> finished_;
+  std::vector<Use> uses_;
 };
 
 class WatchedPages : public FaultyPages {

@@ -116,11 +116,11 @@ class EndToEnd : public ::testing::TestWithParam<EndToEndCase> {
     return with;
   }
 
-  /// A run on `device` with checkpoints under `name`.
-  train::FitResult run(const Device& device, train::FitOptions with) const {
+  /// A run on `device`, as far as it goes.
+  train::FitResult run(const Device& device, const train::FitOptions& with) const {
     train::Trainer t = trainer();
     const auto plan = t.plan(request(), device);
-    const auto result = t.fit(plan, train_data(), validation_data(), with);
+    auto result = t.fit(plan, train_data(), validation_data(), with);
     EXPECT_EQ(result.planned_peak, result.measured_peak);
     EXPECT_LE(result.charged_peak, device.budget().limit());
     return result;
