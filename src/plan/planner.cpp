@@ -50,12 +50,20 @@ std::vector<signed char> pinned_roots(const StepModel& model, const PlanOptions&
   return pinned;
 }
 
-Bytes unconstrained(const StepModel& model) {
+/// What a step takes of the range if it keeps everything that gradients need.
+struct KeepingAll {
+  Bytes kept = 0;     ///< all at once: inputs, what gradients need, the gradients of parameters
+  Bytes passing = 0;  ///< at most beside it: values that come and go, a task's workspace
+};
+
+KeepingAll keeping_all(const StepModel& model) {
   const Graph& graph = *model.graph;
   const auto backward = [&](int position) {
     return graph.node(model.work[static_cast<std::size_t>(position)].node).backward;
   };
-  Bytes bytes = model.persistent_bytes + output_bytes(model);
+  KeepingAll all;
+  std::vector<Bytes> begins(model.work.size() + 1, 0);
+  std::vector<Bytes> ends(model.work.size() + 1, 0);
   for (const Root& root : model.roots) {
     const bool input = root.producer < 0;
     const bool gradient = !input && backward(root.producer);
@@ -63,9 +71,22 @@ Bytes unconstrained(const StepModel& model) {
     // reads.
     const bool needed = std::any_of(root.uses.begin(), root.uses.end(),
                                     [&](int use) { return backward(use) != gradient; });
-    if (needed || input) bytes += root.bytes;
+    if (needed || input) {
+      all.kept += root.bytes;
+      continue;
+    }
+    begins[static_cast<std::size_t>(root.producer)] += root.bytes;
+    const std::size_t last =
+        root.output ? model.work.size() : static_cast<std::size_t>(root.last_use) + 1;
+    ends[last] += root.bytes;
   }
-  return bytes;
+  Bytes live = 0;
+  for (std::size_t t = 0; t < model.work.size(); ++t) {
+    live += begins[t];
+    live -= ends[t];
+    all.passing = std::max(all.passing, live + model.work[t].workspace);
+  }
+  return all;
 }
 
 /// What the largest node takes alone, which every plan must have room for.
@@ -97,20 +118,25 @@ struct Planner::State {
             std::move(g), o.device,
             {.node_seconds = o.node_seconds, .away = o.away, .host_room = o.host_room})),
         search(model, pinned_roots(model, o)),
-        unconstrained_peak(unconstrained(model)),
+        keeping(keeping_all(model)),
         lower_bound(largest_task(model)) {}
 
   Plan build(const Choice& choice, Bytes budget, const PlanOptions& how) {
     Plan plan = build_plan(model, choice, how, budget, search.keep_all());
-    plan.unconstrained_peak = unconstrained_peak;
+    plan.unconstrained_peak = unconstrained_peak();
     return plan;
   }
   Plan build(const Choice& choice, Bytes budget) { return build(choice, budget, options); }
 
+  Bytes kept_bytes() const { return model.persistent_bytes + output_bytes(model) + keeping.kept; }
+  Bytes unconstrained_peak() const {
+    return kept_bytes() + keeping.passing + options.device.workspace;
+  }
+
   PlanOptions options;
   StepModel model;
   RecomputeSearch search;
-  Bytes unconstrained_peak;
+  KeepingAll keeping;
   Bytes lower_bound;  ///< no plan's range is smaller
   std::optional<Plan> smallest;
 };
@@ -201,6 +227,7 @@ std::vector<CurvePoint> Planner::curve(int points) {
   return curve;
 }
 
-Bytes Planner::unconstrained_peak() const { return state_->unconstrained_peak; }
+Bytes Planner::kept_bytes() const { return state_->kept_bytes(); }
+Bytes Planner::unconstrained_peak() const { return state_->unconstrained_peak(); }
 
 }  // namespace plimsoll::plan

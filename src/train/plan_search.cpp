@@ -251,10 +251,34 @@ std::optional<TrainingPlan> PlanSearch::lay_out(std::int64_t parts) {
   }
   plan.charged =
       pages_for(allocations(plan.blocks, plan.outputs, plan.workspace, plan.range), plan.page_size);
-  plan.unconstrained_peak =
-      planner({Phase::Kind::train, request_.batch, 1}, 0).unconstrained_peak();
+  compare_with_keeping(plan);
   give_to_input(plan);
   return plan;
+}
+
+void PlanSearch::compare_with_keeping(TrainingPlan& plan) {
+  // All state is on the device in this one.
+  const auto away = std::exchange(away_, {});
+  const Bytes away_bytes = std::exchange(away_bytes_, 0);
+  std::vector<Wanted> all = {{Phase::Kind::train, request_.batch, 1}};
+  if (request_.validation_batch > 0) {
+    all.push_back({Phase::Kind::validation, request_.validation_batch, 1});
+  }
+  TrainingPlan kept;
+  kept.blocks = pack(trainer_.persistent(false));
+  kept.outputs = plan.outputs;
+  kept.workspace = plan.workspace;
+  for (const Wanted& each : all) {
+    const plan::Planner& planner = this->planner(each, 0);
+    const Bytes beside = planner.fixed_bytes() - target_.device.runtime;
+    kept.range = std::max(kept.range, planner.unconstrained_peak() - beside);
+  }
+  // Gaps that a placement leaves are not in a planner's figure.
+  plan.unconstrained_peak = std::max(
+      kept.planned_peak(), plan.parts() == 1 && away.empty() ? plan.planned_peak() : Bytes{0});
+  plan.unconstrained_kept = planner(all.front(), 0).kept_bytes();
+  away_ = away;
+  away_bytes_ = away_bytes;
 }
 
 TrainingPlan PlanSearch::run() {

@@ -75,6 +75,8 @@ class PlanSearch {
   std::int64_t largest_batch();
   [[noreturn]] void refuse();
   void give_to_input(TrainingPlan& plan) const;
+  /// Sets unconstrained_peak and unconstrained_kept.
+  void compare_with_keeping(TrainingPlan& plan);
 
   plan::Planner& planner(const Wanted& wanted, std::size_t index);
   std::size_t steps_of(const Wanted& wanted) const;

@@ -102,7 +102,7 @@ std::string TrainingPlan::explain() const {
   }
   text += fmt::format("  planned peak {} bytes in the arena, {} in pages of {}\n", planned_peak(),
                       format_bytes(charged), format_bytes(page_size));
-  text += fmt::format("  keeping everything that gradients need would take {}\n",
+  text += fmt::format("  keeping everything that gradients need would take {} there\n",
                       format_bytes(unconstrained_peak));
   if (const std::string note = runtime_note(device); !note.empty()) text += "  " + note + "\n";
   return text;
@@ -117,6 +117,7 @@ std::string TrainingPlan::to_json() const {
   json["planned_peak"] = planned_peak();
   json["charged"] = charged;
   json["unconstrained_peak"] = unconstrained_peak;
+  json["unconstrained_kept"] = unconstrained_kept;
   json["range"] = range;
   json["outputs"] = outputs;
   json["workspace"] = workspace;

@@ -28,6 +28,7 @@ std::string_view mode() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are given
 extern "C" {
 
 int nvmlInit_v2() { return kSuccess; }
@@ -51,3 +52,4 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned int* count, Process*
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

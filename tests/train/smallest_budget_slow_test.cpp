@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-/// Of what keeping everything takes.
+/// Of what keeping everything takes all through a step.
 constexpr double kShare = 0.35;
 
 struct Case {
@@ -22,7 +22,7 @@ train::Trainer trainer_of(const Case& c) {
 }
 
 double share_of(const train::TrainingPlan& plan) {
-  return static_cast<double>(plan.total()) / static_cast<double>(plan.unconstrained_peak);
+  return static_cast<double>(plan.total()) / static_cast<double>(plan.unconstrained_kept);
 }
 
 class SmallestBudget : public testing::TestWithParam<Case> {};

@@ -66,8 +66,12 @@ class Planner {
   /// From the largest useful budget to the smallest possible one; one point where nothing can be
   /// saved.
   std::vector<CurvePoint> curve(int points = 12);
-  /// The yardstick: persistent state, all gradients of parameters, and everything that gradients
-  /// need, all at once; nothing is computed in place, again or early.
+  /// The yardstick: persistent state, copies of the outputs, inputs, all gradients of parameters,
+  /// and everything that gradients need, all at once; nothing is computed in place, again or early.
+  Bytes kept_bytes() const;
+  /// What a step takes that keeps all of that: beside it there are the workspace slot and, at the
+  /// worst moment, values that come and go and a task's workspace. No plan's tasks need more at a
+  /// time.
   Bytes unconstrained_peak() const;
 
  private:

@@ -78,9 +78,11 @@ struct TrainingPlan {
   std::optional<Device> host_device;
   /// Pages of all blocks.
   Bytes charged = 0;
-  /// What a full training batch would take, unsplit, if everything its gradients need were kept at
-  /// once: to compare with.
+  /// What planned_peak() would be, unsplit, if everything that gradients need were kept at once
+  /// and nothing computed in place, again or early: to compare with.
   Bytes unconstrained_peak = 0;
+  /// Of which is there all through a training step; see Planner::kept_bytes.
+  Bytes unconstrained_kept = 0;
 
   /// Bytes of the arena that training holds at its peak: what is measured, to the byte.
   Bytes planned_peak() const;
