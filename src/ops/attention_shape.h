@@ -165,6 +165,20 @@ inline bool fused_attention_grad(const AttentionShape& s, DType dtype) {
   return has_whole_blocks(s) || run.heads * std::max(run.queries, run.keys) <= kMostRows;
 }
 
+/// Columns by which copies can tell added keys from others: large numbers in queries, and in added
+/// keys large ones below zero. Everything else has zeros there, so that only scores of added keys
+/// change; they become so low that their weight is zero, unless all of a query's products with keys
+/// are below -3e10 (f16) or -1e37 (bf16).
+inline constexpr std::int64_t kMarks = 8;
+
+/// Whether added keys need marks whatever the library has. A causal mask hides them, else the
+/// library's mask for padding does: but that is reported (NVIDIA/cudnn-frontend, pull request 628)
+/// to tell from the first 64 of the last 128 keys whether these need a mask, so that the others
+/// would count where those are whole.
+inline bool needs_marks(const AttentionShape& s) {
+  return !has_whole_blocks(s) && !s.causal && s.keys % 128 == 64;
+}
+
 /// Copies that the fused gradient of `batches` works on where tokens are added; each a multiple of
 /// 256 bytes.
 struct AttentionCopies {
@@ -196,7 +210,7 @@ inline Bytes fused_attention_grad_workspace(const AttentionShape& s, std::int64_
   const Bytes scores = units * static_cast<Bytes>(run.queries * run.keys) * 2;
   return align_up(scores + scores / 16 + units * static_cast<Bytes>(run.queries) * 8 + MiB(2),
                   256) +
-         attention_copies(s, batches).total();
+         attention_copies(s, batches, needs_marks(s) ? kMarks : 0).total();
 }
 
 /// How many batches the fused gradient takes at a time: as many as keep its workspace small, and a

@@ -97,11 +97,9 @@ struct Hiding {
 std::vector<Hiding> hidings(const AttentionShape& s) {
   if (ops::has_whole_blocks(s)) return {{"no copies"}};
   if (s.causal) return {{"copies, added keys behind the causal mask"}};
-  // cuDNN is reported (NVIDIA/cudnn-frontend, pull request 628) to tell from the first 64 of its
-  // last 128 keys whether these need a mask, so that the others would count where those are whole.
   std::vector<Hiding> all;
-  if (s.keys % 128 != 64) all.push_back({"copies, added keys masked", true});
-  all.push_back({"copies, added keys marked", false, kMarks});
+  if (!ops::needs_marks(s)) all.push_back({"copies, added keys masked", true});
+  all.push_back({"copies, added keys marked", false, ops::kMarks});
   return all;
 }
 

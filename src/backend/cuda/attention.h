@@ -61,14 +61,8 @@ std::optional<FusedAttention> fuse_attention(FusedAttention wanted, Bytes limit)
 void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arrays,
                          void* workspace, cudaStream_t stream);
 
-/// Columns by which copies can tell added keys from others: large numbers in queries, and in added
-/// keys large ones below zero. Everything else has zeros there, so that only scores of added keys
-/// change; they become so low that their weight is zero, unless all of a query's products with keys
-/// are below -3e10 (f16) or -1e37 (bf16).
-inline constexpr std::int64_t kMarks = 8;
-
 /// The gradient of `shape` by `fused`, on copies to which tokens are added up to whole blocks: see
-/// ops::fused_attention_grad_shape, with kMarks columns or none. `workspace` has the copies'
+/// ops::fused_attention_grad_shape, with ops::kMarks columns or none. `workspace` has the copies'
 /// ops::attention_copies first, then fused.workspace bytes.
 void run_fused_attention_on_copies(const ops::AttentionShape& shape, const FusedAttention& fused,
                                    const AttentionArrays& arrays, void* workspace,
