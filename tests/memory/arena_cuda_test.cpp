@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(
     Gpu, ArenaFaults,
     ::testing::Values(ArenaFaultCase{.source = kCuda, .operations = 300},
                       ArenaFaultCase{.source = kCuda, .operations = 300, .every = 5, .count = 3},
-                      ArenaFaultCase{.source = kPinned, .operations = 100, .every = 5}),
+                      ArenaFaultCase{.source = kPinned, .operations = 300, .every = 10}),
     fault_case_name);
 
 TEST(ArenaOnGpu, EightThreadsKeepEveryLimitAndFindWhatTheyHaveWritten) {

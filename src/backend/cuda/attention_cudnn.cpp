@@ -12,6 +12,7 @@
 
 #include "backend/cuda/cudnn_graph.h"
 #include "backend/cuda/libraries.h"
+#include "backend/cuda/nvtx.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -207,6 +208,21 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
     libraries->with_cudnn(stream, [&](cudnnHandle_t handle) {
       run_graph(graph, handle, pack, workspace, "attention");
     });
+    const auto written = [&](Uid uid, std::int64_t tokens, const AttentionLayout& at) {
+      const std::int64_t span =
+          (fused.batches - 1) * at.batch + (s.heads - 1) * at.head + (tokens - 1) * at.row + s.size;
+      nvtx::written(pack.at(uid), static_cast<std::size_t>(span) * dtype_size(fused.dtype), stream);
+    };
+    if (fused.grad) {
+      written(kDq, s.queries, s.q);
+      written(kDk, s.keys, s.k);
+      written(kDv, s.keys, s.v);
+    } else {
+      written(kY, s.queries, s.y);
+      nvtx::written(pack.at(kLogSums),
+                    static_cast<std::size_t>(fused.batches * s.heads * s.queries) * sizeof(float),
+                    stream);
+    }
   }
 }
 
