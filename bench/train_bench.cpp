@@ -1,12 +1,10 @@
 // Training steps of a whole model on one device: time, planned and measured memory. The batch lies
 // on the device already. bench/train.sh runs it beside PyTorch.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <iostream>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,6 +17,7 @@
 #include <plimsoll/train/trainer.h>
 
 #include "random_batch.h"
+#include "support/driver_peak.h"
 
 namespace {
 
@@ -49,30 +48,6 @@ optim::Optimizer optimizer_of(const std::string& name) {
   if (name == "sgd") return optim::sgd({.lr = 0.1, .momentum = 0.9});
   throw InvalidArgument(fmt::format("--optimizer {}: use adamw or sgd", name));
 }
-
-/// The driver's figure for this process, or where it hides that one by how much less is free,
-/// looked at every 10 ms.
-class Watch {
- public:
-  explicit Watch(const Device& device)
-      : thread_([this, device] {
-          while (!done_) {
-            peak_ = std::max<Bytes>(peak_, device.use().bytes);
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));
-          }
-        }) {}
-  ~Watch() { stop(); }
-  Bytes stop() {
-    done_ = true;
-    if (thread_.joinable()) thread_.join();
-    return peak_;
-  }
-
- private:
-  std::atomic<bool> done_{false};
-  std::atomic<Bytes> peak_{0};
-  std::thread thread_;
-};
 
 void print_profile(const train::TrainingPlan& plan, const std::vector<double>& seconds) {
   struct Sum {
@@ -125,7 +100,7 @@ int run(const Options& o) {
   const train::TrainingPlan plan = trainer.plan(request, device);
   const auto planned = Clock::now();
 
-  Watch watch(device);
+  test::DriverPeak watch(device);
   for (int i = 0; i < o.warm; ++i) trainer.step(plan, x, y);
   const float first_loss = trainer.loss();
   std::vector<double> ms;

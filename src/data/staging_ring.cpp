@@ -23,8 +23,9 @@ StagingRing::StagingRing(const Engine& engine, Device device, std::size_t slots,
       device_(std::move(device)),
       most_(std::max<std::size_t>(slots, 1)),
       title_(std::move(title)),
+      stream_(device_),
       options_(std::move(options)) {
-  options_.stream = device_.make_stream();
+  options_.stream = stream_.id();
 }
 
 StagingRing::~StagingRing() {
@@ -32,7 +33,6 @@ StagingRing::~StagingRing() {
     release();
   } catch (const Error&) {  // a device that has failed copies nothing any more
   }
-  device_.release_stream(options_.stream);
 }
 
 bool StagingRing::grow(Slot& slot, Bytes bytes) {

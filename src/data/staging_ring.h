@@ -6,6 +6,7 @@
 
 #include <plimsoll/data/element.h>
 #include <plimsoll/device/device.h>
+#include <plimsoll/device/owned_stream.h>
 
 #include "data/engine.h"
 
@@ -52,6 +53,7 @@ class StagingRing {
   const Device device_;
   const std::size_t most_;
   const std::string title_;
+  const OwnedStream stream_;
   TensorOptions options_;
   std::unique_ptr<Arena> pinned_;  ///< while there are buffers
   std::vector<Slot> slots_;        ///< in the order of their last use

@@ -1,6 +1,5 @@
 #include "ops/eager.h"
 
-#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <plimsoll/ops/kernel.h>
 
 #include "ops/check_finite.h"
+#include "ops/kernel_alignment.h"
 #include "ops/kernel_cache.h"
 
 namespace plimsoll::ops {
@@ -56,19 +56,6 @@ class NoViewListener {
  private:
   ViewListener* before_;
 };
-
-/// What kernels of a GPU, which move words of this size, may count on.
-constexpr std::uintptr_t kKernelAlignment = 16;
-
-bool suits_kernels(const Tensor& tensor) {
-  return tensor.device().kind() == DeviceKind::cpu ||
-         reinterpret_cast<std::uintptr_t>(tensor.raw_data()) % kKernelAlignment == 0;
-}
-/// The same values where kernels can read them: views may begin anywhere.
-Tensor placed(const Tensor& tensor) {
-  if (suits_kernels(tensor)) return tensor;
-  return tensor.clone(tensor.device(), {.tag = Tag::activations, .label = "aligned"});
-}
 
 /// Waits for what this thread has submitted, at check() or, if that was not reached, at its end.
 class Finished {
@@ -126,7 +113,7 @@ class EagerDispatcher final : public Dispatcher {
             "[{}] cannot write into a view that does not begin at a multiple of {} bytes; input {}",
             call.def.name, kKernelAlignment, i));
       }
-      dense.push_back(written ? call.inputs[i] : placed(call.inputs[i].contiguous()));
+      dense.push_back(written ? call.inputs[i] : placed_for_kernels(call.inputs[i].contiguous()));
       in.push_back(
           {written ? dense.back().raw_mutable_data() : const_cast<void*>(dense.back().raw_data()),
            types[i]});

@@ -10,6 +10,7 @@
 #include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "ops/kernel_alignment.h"
 #include "plan/copy_queues.h"
 #include "plan/fused_launches.h"
 #include "plan/range_check.h"
@@ -94,17 +95,13 @@ struct Executor::State {
       throw InvalidArgument(fmt::format("[Executor] {} is on {}, the plan runs on {}", value.name,
                                         tensor.device().name(), device.name()));
     }
-    const void* data = tensor.raw_data();
-    // Kernels of a GPU read 16 bytes at a time.
-    if (device.kind() != DeviceKind::cpu && reinterpret_cast<std::uintptr_t>(data) % 16 != 0) {
-      throw InvalidArgument(
-          fmt::format("[Executor] {} begins at no multiple of 16 bytes; bind a tensor of its own, "
-                      "clone() makes "
-                      "one",
-                      value.name));
+    if (!ops::suits_kernels(tensor)) {
+      throw InvalidArgument(fmt::format(
+          "[Executor] {} does not begin at a multiple of {} bytes; bind a clone() of it",
+          value.name, ops::kKernelAlignment));
     }
     used(tensor.storage());
-    return {const_cast<void*>(data), value.type};
+    return {const_cast<void*>(tensor.raw_data()), value.type};
   }
 
   /// The dense tensor that a value's memory is bound to.

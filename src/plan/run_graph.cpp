@@ -8,6 +8,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "ops/kernel_alignment.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -19,14 +21,7 @@ using graph::Role;
 using graph::Value;
 using graph::ValueId;
 
-/// Whether the kernels of `device` can read it: those of a GPU take 16 bytes at a time.
-bool aligned(const Tensor& tensor, const Device& device) {
-  return device.kind() == DeviceKind::cpu || tensor.elements() == 0 ||
-         reinterpret_cast<std::uintptr_t>(tensor.raw_data()) % 16 == 0;
-}
-
-std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::string, Tensor>& feeds,
-                                   const Device& device) {
+std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::string, Tensor>& feeds) {
   std::vector<Tensor> values(graph.values().size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value& value = graph.values()[i];
@@ -37,10 +32,11 @@ std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::strin
             fmt::format("[run_graph] {} is declared, but has no data yet", value.name));
       }
       values[i] = value.tensor;
-      if (!aligned(values[i], device)) {
-        throw InvalidArgument(fmt::format(
-            "[run_graph] {} begins at no multiple of 16 bytes; give the graph a clone() of it",
-            value.name));
+      if (!ops::suits_kernels(values[i])) {
+        throw InvalidArgument(
+            fmt::format("[run_graph] {} does not begin at a multiple of {} bytes; give the graph a "
+                        "clone() of it",
+                        value.name, ops::kKernelAlignment));
       }
       continue;
     }
@@ -52,8 +48,7 @@ std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::strin
       throw InvalidArgument(fmt::format("[run_graph] {} is {}, but {} is fed", value.name,
                                         value.type.to_string(), feed->second.type().to_string()));
     }
-    values[i] = feed->second.contiguous();
-    if (!aligned(values[i], device)) values[i] = values[i].clone(device, {});
+    values[i] = ops::placed_for_kernels(feed->second.contiguous());
   }
   return values;
 }
@@ -118,7 +113,7 @@ std::vector<Tensor> run_graph(const Graph& graph, const std::map<std::string, Te
     std::iota(order.begin(), order.end(), 0);
   }
   const DeviceScope current(device);
-  std::vector<Tensor> values = initial_values(graph, feeds, device);
+  std::vector<Tensor> values = initial_values(graph, feeds);
   std::vector<int> readers(values.size(), 0);
   for (const Node& node : graph.nodes()) {
     for (const ValueId input : node.inputs) ++readers[static_cast<std::size_t>(input)];

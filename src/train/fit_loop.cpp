@@ -63,16 +63,18 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
       std::all_of(options.callbacks.begin(), options.callbacks.end(),
                   [](const Callback& each) { return !each.on_step || each.numbers_only; });
   if (options.overlap.value_or(device().kind() != DeviceKind::cpu)) {
+    const auto do_without = [&] {  // then each step is waited for
+      sheets_.reset();
+      feeds_.reset();
+    };
     try {
       sheets_.emplace(device(), input_.budget());
       feeds_.emplace(device(), input_.device());
       runner_.read_late(*sheets_, *feeds_);
-    } catch (const OutOfMemory&) {  // then each step is waited for
-      sheets_.reset();
-      feeds_.reset();
-    } catch (const OutOfPages&) {  // the same, of addresses
-      sheets_.reset();
-      feeds_.reset();
+    } catch (const OutOfMemory&) {
+      do_without();
+    } catch (const OutOfPages&) {
+      do_without();
     }
   }
   overlaps_ = sheets_ && may_overlap;

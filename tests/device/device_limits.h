@@ -5,7 +5,6 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(Mine, DeviceLimits, testing::Values("cpu:0"), device_case_name);
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +19,7 @@
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "device/shadow_memory.h"
+#include "support/missing_device.h"
 
 namespace plimsoll {
 
@@ -32,10 +32,7 @@ inline std::string device_case_name(const ::testing::TestParamInfo<const char*>&
 class DeviceLimits : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    std::string why;
-    const auto devices = list_devices(&why);
-    const auto here = [](const DeviceInfo& info) { return info.name == GetParam(); };
-    if (std::none_of(devices.begin(), devices.end(), here)) GTEST_SKIP() << why;
+    if (const auto why = test::why_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
     // Kept open, so that what a context takes is there before anything is measured.
     kept_.emplace(Device::open(GetParam(), {.limit = GiB(2)}));
   }

@@ -24,6 +24,7 @@
 #include <plimsoll/ops/random.h>
 #include <plimsoll/plan/run_graph.h>
 
+#include "support/missing_device.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
 
@@ -68,10 +69,7 @@ inline double correlation(const std::vector<double>& a, const std::vector<double
 class RandomDraws : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    std::string why;
-    const auto devices = list_devices(&why);
-    const auto here = [](const DeviceInfo& info) { return info.name == GetParam(); };
-    if (std::none_of(devices.begin(), devices.end(), here)) GTEST_SKIP() << why;
+    if (const auto why = why_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
     device_.emplace(Device::open(GetParam(), {.limit = GiB(2)}));
   }
 

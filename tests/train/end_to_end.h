@@ -27,6 +27,7 @@
 #include <plimsoll/train/checkpoint.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/missing_device.h"
 #include "support/random_training.h"
 
 namespace plimsoll::test {
@@ -54,10 +55,7 @@ class EndToEnd : public ::testing::TestWithParam<EndToEndCase> {
   struct Crash {};
 
   void SetUp() override {
-    std::string why;
-    const auto devices = list_devices(&why);
-    const auto here = [](const DeviceInfo& info) { return info.name == GetParam().device; };
-    if (std::none_of(devices.begin(), devices.end(), here)) GTEST_SKIP() << why;
+    if (const auto why = why_missing(GetParam().device); !why.empty()) GTEST_SKIP() << why;
     device_.emplace(Device::open(GetParam().device, {.limit = GiB(2)}));
     cpu_.emplace(Device::open("cpu:0", {.limit = GiB(1)}));
     input_.emplace(Device::open("cpu:0", {.limit = MiB(256)}));

@@ -20,6 +20,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/missing_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 
@@ -46,10 +47,7 @@ class OffloadedSteps : public ::testing::TestWithParam<OffloadCase> {
   static constexpr std::int64_t kSteps = 5;
 
   void SetUp() override {
-    std::string why;
-    const auto devices = list_devices(&why);
-    const auto here = [](const DeviceInfo& info) { return info.name == GetParam().device; };
-    if (std::none_of(devices.begin(), devices.end(), here)) GTEST_SKIP() << why;
+    if (const auto why = why_missing(GetParam().device); !why.empty()) GTEST_SKIP() << why;
     // Kept open, so that what a context takes is there before anything is measured.
     kept_.emplace(Device::open(GetParam().device, {.limit = GiB(4)}));
     pinned_.emplace(Device::open("cpu:0", {.limit = GetParam().offload}));

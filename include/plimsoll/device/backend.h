@@ -38,7 +38,7 @@ class DeviceBackend {
   /// Fences of this device's streams; null where every stream is the host's.
   virtual std::shared_ptr<FenceSource> fences() = 0;
 
-  /// Bytes that opening the device took: context, modules, library handles.
+  /// What opening the device took (context, modules, handles), and room for what comes later.
   virtual Bytes runtime() const = 0;
   virtual std::optional<Bytes> process_used() const = 0;
   /// See Device::use. Unless it is overridden, unknown where process_used() is nullopt.

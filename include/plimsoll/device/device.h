@@ -137,8 +137,8 @@ class Device {
   /// a budget: no slash in it. A share is one of the lowest limit from here on.
   Session session(std::string_view name, Limit limit = {}) const;
 
-  /// Bytes of the driver's context and the libraries', charged to this device as `runtime`: 0 for
-  /// logical devices and sessions, as they are charged once.
+  /// Bytes of the driver's context and the libraries', with some room, charged to this device as
+  /// `runtime`: 0 for logical devices and sessions, as they are charged once.
   Bytes runtime() const;
   /// What this process holds on the device as the system counts it: its RSS, or the driver's
   /// figure for the process. nullopt where the driver does not tell.

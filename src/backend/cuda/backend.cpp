@@ -38,10 +38,6 @@ NvmlDevice nvml_device(const Driver& driver, int ordinal) {
   return NvmlDevice(id.data());
 }
 
-/// What the driver takes later, beside what an arena maps: recorded steps, kernels that are loaded
-/// when they first run. It was up to 10 MiB; a budget keeps room for it from the beginning.
-constexpr Bytes kTakenLater = MiB(16);
-
 class CudaBackend final : public DeviceBackend {
  public:
   CudaBackend(const Driver& driver, int ordinal) : nvml_(nvml_device(driver, ordinal)) {
