@@ -72,7 +72,7 @@ struct Executor::State {
   std::shared_ptr<Storage> given(const std::shared_ptr<Storage>& storage, Bytes bytes, Tag tag,
                                  const char* label) const {
     if (storage == nullptr) {
-      const auto taken = Storage::allocate(device, bytes, tag, label);
+      auto taken = Storage::allocate(device, bytes, tag, label);
       used(taken);
       return taken;
     }
