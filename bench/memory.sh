@@ -21,10 +21,13 @@ fi
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
-python3 -c 'import torch' 2>/dev/null || echo "PyTorch is not installed: no figure to compare with"
+mkdir "$results/compiled"
+torch=yes
+python3 -c 'import torch' 2>/dev/null || torch=no
+[[ $torch == yes ]] || echo "PyTorch is not installed: no figure to compare with"
 for turn in 1 2 3; do
-  if python3 -c 'import torch' 2>/dev/null; then
-    python3 bench/torch_alloc.py >"$results/torch.$turn" 2>"$results/errors" ||
+  if [[ $torch == yes ]]; then
+    python3 bench/torch_alloc.py "$results/compiled" >"$results/torch.$turn" 2>"$results/errors" ||
       tail -n 20 "$results/errors"
   fi
   "$build/bench/bench_memory_cuda" >"$results/ours.$turn" || status=1

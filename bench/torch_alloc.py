@@ -4,9 +4,13 @@
 The work is that of bench_memory_cuda: 256 live blocks of 512 B to 16 MiB, a random one is freed
 and a random size allocated in its place, 200,000 pairs to warm up and 200,000 to measure. The
 allocator is called from C++, so that no Python is in the figure. Prints JSON on the last line.
+
+    torch_alloc.py [FOLDER]        where the C++ is compiled, and found by the next run
 """
 
+import ctypes
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,11 +24,10 @@ SOURCE = r"""
 #include <vector>
 
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <torch/extension.h>
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
 
-double churn(int64_t pairs) {
+extern "C" double churn(int64_t pairs) {
   constexpr std::size_t live = 256;
   std::mt19937_64 random(1);
   std::vector<void*> blocks(live, nullptr);
@@ -40,28 +43,39 @@ double churn(int64_t pairs) {
   }
   return spent.count() / static_cast<double>(pairs);
 }
-
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) { module.def("churn", &churn); }
 """
 
 
-def main():
-    torch.empty(1, device="cuda")  # makes the context
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "torch_alloc.cpp"
+def compiled(folder):
+    path = Path(folder) / "torch_alloc.cpp"
+    if not path.exists():
         path.write_text(SOURCE)
-        module = load(
-            "plimsoll_torch_alloc",
-            [str(path)],
-            build_directory=folder,
-            with_cuda=True,
-            extra_cflags=["-O2"],
-        )
-        module.churn(200_000)
-        ns = module.churn(200_000)
+    load(
+        "plimsoll_torch_alloc",
+        [str(path)],
+        build_directory=folder,
+        with_cuda=True,
+        extra_cflags=["-O2"],
+        is_python_module=False,
+    )
+    churn = ctypes.CDLL(str(Path(folder) / "plimsoll_torch_alloc.so")).churn
+    churn.restype = ctypes.c_double
+    churn.argtypes = [ctypes.c_int64]
+    return churn
+
+
+def measure(folder):
+    torch.empty(1, device="cuda")  # makes the context
+    churn = compiled(folder)
+    churn(200_000)
+    ns = churn(200_000)
     print(f"PyTorch {torch.__version__}: {ns:.0f} ns a pair")
     print(json.dumps({"ns_per_pair": round(ns, 1), "torch": torch.__version__}))
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        measure(sys.argv[1])
+    else:
+        with tempfile.TemporaryDirectory() as temporary:
+            measure(temporary)

@@ -5,7 +5,8 @@
 #
 # A program's tests are dealt out to several processes, for a sanitizer uses one core. Prints a line
 # for every tool and program; exits with 1 where a sanitizer reports something or a test fails. Logs
-# are under BUILD/sanitize. PLIMSOLL_SANITIZE_LIMIT: seconds a process may take (1200).
+# are under BUILD/sanitize. PLIMSOLL_SANITIZE_LIMIT: seconds a process may take (1200);
+# PLIMSOLL_SANITIZE_AT_ONCE: how many run at a time (as many as there are cores).
 set -euo pipefail
 build=${1:?usage: scripts/gpu_sanitize.sh BUILD [TOOL...]}
 shift
@@ -16,6 +17,7 @@ sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) ||
 nvidia-smi -L >/dev/null 2>&1 || { echo "gpu_sanitize: there is no GPU" >&2; exit 2; }
 
 limit=${PLIMSOLL_SANITIZE_LIMIT:-1200}
+at_once=${PLIMSOLL_SANITIZE_AT_ONCE:-$(nproc)}
 logs=$build/sanitize
 export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2
 mkdir -p "$logs"
@@ -37,6 +39,16 @@ racecheck=(
   "test_ops_cuda 8 *ScoresAreFarBelowZero*:*IsAsOnTheCpu/*norm*:*IsAsOnTheCpu/*softmax*:*IsAsOnTheCpu/sum*:*IsAsOnTheCpu/mean*:*IsAsOnTheCpu/prod*:*IsAsOnTheCpu/*max*:*IsAsOnTheCpu/*min*:*IsAsOnTheCpu/*entropy*:*IsAsOnTheCpu/embedding*:*IsAsOnTheCpu/gather*:*IsAsOnTheCpu/scatter*:*IsAsOnTheCpu/*transpose:*IsAsOnTheCpu/sgd*:*IsAsOnTheCpu/adam*:-*conv2d*:*linear*:*attention*"
 )
 
+# One process; what it exits with is found in a file beside its log.
+sanitize() {  # log, shards, shard, program, filter, options...
+  local log=$1 shards=$2 shard=$3 program=$4 filter=$5 result=0
+  shift 5
+  rm -f "$log.exit"
+  GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard timeout "$limit" \
+    "$sanitizer" "$@" "$build/tests/$program" --gtest_filter="$filter" >"$log" 2>&1 || result=$?
+  echo "$result" >"$log.exit"
+}
+
 status=0
 all=("${programs[@]}")
 for tool in "${tools[@]}"; do
@@ -54,17 +66,16 @@ for tool in "${tools[@]}"; do
   for line in "${programs[@]}"; do
     read -r program shards filter <<<"$line"
     for ((shard = 0; shard < shards; ++shard)); do
-      GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard timeout "$limit" \
-        "$sanitizer" "${options[@]}" "$build/tests/$program" --gtest_filter="$filter" \
-        >"$logs/$tool.$program.$shard.log" 2>&1 &
-      running+=("$! $program $shard")
+      while (($(jobs -rp | wc -l) >= at_once)); do wait -n || true; done
+      sanitize "$logs/$tool.$program.$shard.log" "$shards" "$shard" "$program" "$filter" "${options[@]}" &
+      running+=("$program $shard")
     done
   done
+  wait
   for line in "${running[@]}"; do
-    read -r process program shard <<<"$line"
+    read -r program shard <<<"$line"
     log=$logs/$tool.$program.$shard.log
-    result=0
-    wait "$process" || result=$?
+    result=$(cat "$log.exit" || echo 1)
     case $result in
       0) said=clean ;;
       99)
