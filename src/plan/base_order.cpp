@@ -106,6 +106,28 @@ std::vector<bool> late_updates(const Graph& graph, const std::vector<bool>& sink
   return cheapest(graph, std::move(updates));
 }
 
+/// By node: those that read what it makes of parameters alone, a cast say.
+std::vector<std::vector<NodeId>> readers_of_casts(const Graph& graph,
+                                                  const std::vector<bool>& sink) {
+  const auto& nodes = graph.nodes();
+  std::vector<char> cast(nodes.size(), 0);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    cast[n] = !sink[n] && std::ranges::none_of(nodes[n].inputs, [&](ValueId v) {
+      return is_computed(graph, v) || graph.value(graph.value(v).memory).role == graph::Role::input;
+    });
+  }
+  std::vector<std::vector<NodeId>> readers(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (sink[n]) continue;
+    for (const ValueId v : nodes[n].inputs) {
+      const NodeId maker = graph.value(graph.value(v).memory).producer;
+      if (maker == kNone || cast[static_cast<std::size_t>(maker)] == 0) continue;
+      readers[static_cast<std::size_t>(maker)].push_back(static_cast<NodeId>(n));
+    }
+  }
+  return readers;
+}
+
 }  // namespace
 
 std::vector<NodeId> base_order(const Graph& graph) {
@@ -113,8 +135,15 @@ std::vector<NodeId> base_order(const Graph& graph) {
   const std::vector<bool> sink = sinks(graph);
   std::vector<int> missing(nodes.size(), 0);
   std::vector<std::vector<NodeId>> next(nodes.size());
+  const std::vector<std::vector<NodeId>> cast_readers = readers_of_casts(graph, sink);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     std::set<NodeId> before(nodes[n].after.begin(), nodes[n].after.end());
+    // What was cast of a parameter can be cast again until the parameter is updated.
+    for (const NodeId reads_old : nodes[n].after) {
+      if (!sink[n]) break;
+      const auto& readers = cast_readers[static_cast<std::size_t>(reads_old)];
+      before.insert(readers.begin(), readers.end());
+    }
     for (const ValueId input : nodes[n].inputs) {
       if (graph.value(input).producer != kNone) before.insert(graph.value(input).producer);
     }

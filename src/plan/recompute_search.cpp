@@ -1,8 +1,8 @@
 #include "plan/recompute_search.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
-#include <numeric>
 
 namespace plimsoll::plan {
 namespace {
@@ -161,37 +161,61 @@ Choice RecomputeSearch::greedy(Choice best, Bytes target) {
   return best;
 }
 
+std::vector<RecomputeSearch::Made> RecomputeSearch::dropped_by_run(
+    const std::vector<char>& keep) const {
+  std::vector<Made> all;
+  std::vector<int> at(model_.work.size(), -1);
+  for (const int r : candidates_) {
+    if (keep[static_cast<std::size_t>(r)] == kKept) continue;
+    int& made = at[static_cast<std::size_t>(model_.roots[static_cast<std::size_t>(r)].producer)];
+    if (made < 0) {
+      made = static_cast<int>(all.size());
+      all.emplace_back();
+    }
+    all[static_cast<std::size_t>(made)].roots.push_back(r);
+  }
+  for (Made& made : all) {
+    Bytes bytes = 0;
+    for (const int r : made.roots) bytes += model_.roots[static_cast<std::size_t>(r)].bytes;
+    const int run = model_.roots[static_cast<std::size_t>(made.roots.front())].producer;
+    made.price = model_.work[static_cast<std::size_t>(run)].seconds /
+                 static_cast<double>(std::max<Bytes>(bytes, 1));
+  }
+  return all;
+}
+
 Choice RecomputeSearch::improve(Choice from, Bytes target) {
   if (from.peak > target) return from;
-  // Longest computed again per byte first; whole runs of the list at once while that fits.
-  std::vector<int> dropped;
-  for (const int r : candidates_) {
-    if (from.keep[static_cast<std::size_t>(r)] != kKept) dropped.push_back(r);
-  }
-  const auto price = [&](int r) {
-    const Root& root = model_.roots[static_cast<std::size_t>(r)];
-    return model_.work[static_cast<std::size_t>(root.producer)].seconds /
-           static_cast<double>(std::max<Bytes>(root.bytes, 1));
-  };
-  std::stable_sort(dropped.begin(), dropped.end(),
-                   [&](int a, int b) { return price(a) > price(b); });
+  // What one run makes is kept together: as long as one is missing, the run comes again. Longest
+  // computed again per byte first; whole stretches of the list at once while that fits.
+  std::vector<Made> dropped = dropped_by_run(from.keep);
+  std::ranges::stable_sort(dropped, std::greater(), &Made::price);
   Choice best = std::move(from);
+  const auto try_to_keep = [&](const std::vector<int>& roots) {
+    std::vector<char> keep = best.keep;
+    for (const int r : roots) keep[static_cast<std::size_t>(r)] = kKept;
+    Choice choice = evaluate(keep);
+    const bool kept = choice.peak <= target && choice.seconds <= best.seconds;
+    if (kept) best = std::move(choice);
+    return kept;
+  };
   std::size_t first = 0;
   std::size_t length = dropped.size();
   while (first < dropped.size()) {
     length = std::min(length, dropped.size() - first);
-    std::vector<char> keep = best.keep;
+    std::vector<int> roots;
     for (std::size_t i = first; i < first + length; ++i) {
-      keep[static_cast<std::size_t>(dropped[i])] = kKept;
+      roots.insert(roots.end(), dropped[i].roots.begin(), dropped[i].roots.end());
     }
-    Choice choice = evaluate(keep);
-    if (choice.peak <= target && choice.seconds <= best.seconds) {
-      best = std::move(choice);
+    if (try_to_keep(roots)) {
       first += length;
       length *= 2;
     } else if (length > 1) {
       length /= 2;
     } else {
+      for (const int r : roots) {
+        if (roots.size() > 1) try_to_keep({r});
+      }
       ++first;
     }
   }
@@ -355,6 +379,8 @@ Choice RecomputeSearch::find_smallest() {
     if (choice.peak >= best.peak) break;
     best = std::move(choice);
   }
+  const Bytes least = best.peak;
+  best = improve(std::move(best), least);
   count_waits_ = true;
   return best;
 }

@@ -49,6 +49,12 @@ class RecomputeSearch {
   Choice solve_as(Bytes target, bool tight);
   Choice find_smallest();
   bool copies() const { return model_.host_room != 0 || model_.away_bytes != 0; }
+  /// What one run makes and is not kept.
+  struct Made {
+    std::vector<int> roots;
+    double price = 0;  ///< seconds to make it again, per byte
+  };
+  std::vector<Made> dropped_by_run(const std::vector<char>& keep) const;
   Choice greedy(Choice best, Bytes target);
   Choice improve(Choice from, Bytes target);
   /// Changes single decisions as long as that lowers the peak, down to `target`; and from there on

@@ -64,7 +64,8 @@ constexpr Bytes aligned(Bytes bytes) { return (bytes + kAlignment - 1) / kAlignm
 inline constexpr Bytes kLeastMoved = KiB(16);
 
 /// Nodes in the order they run when nothing is recomputed: as traced, but what only leads to
-/// writes (updates, statistics) as soon as it can, so that gradients do not pile up. Casts of small
+/// writes (updates, statistics) as soon as it can, so that gradients do not pile up; a parameter is
+/// updated when nobody reads a cast of it any more, which can be made again so long. Casts of small
 /// parameters come first and their updates last, beside each other so that a device can run them
 /// together, as far as that takes less than 1 MiB and 1/256 of what a step computes.
 std::vector<graph::NodeId> base_order(const graph::Graph& graph);

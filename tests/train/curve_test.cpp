@@ -1,0 +1,47 @@
+// Time against memory, from everything kept down to the least there is: how steep it is.
+
+#include <gtest/gtest.h>
+
+#include <plimsoll/nn/models.h>
+#include <plimsoll/train/trainer.h>
+
+namespace plimsoll {
+namespace {
+
+struct Case {
+  const char* model;
+  const char* precision;
+  const char* device;
+  std::int64_t batch;
+  double least;  ///< of the memory that the fastest takes, the least that is enough
+  double most;   ///< times the fastest, at the least memory
+};
+
+class Curve : public testing::TestWithParam<Case> {};
+
+TEST_P(Curve, LessMemoryCostsLittleTime) {
+  const Case& c = GetParam();
+  const train::Trainer trainer(nn::make_model(c.model, {}), optim::adamw(),
+                               {.precision = train::Precision::parse(c.precision)});
+  const auto curve = trainer.curve({.batch = c.batch}, plan::describe_device(c.device), 8);
+  const plan::CurvePoint fastest = curve.front();
+  const plan::CurvePoint least = curve.back();
+  EXPECT_LE(static_cast<double>(least.budget), c.least * static_cast<double>(fastest.budget));
+  for (std::size_t i = 1; i < curve.size(); ++i) {
+    // What fits less memory fits more.
+    EXPECT_LE(curve[i - 1].seconds, curve[i].seconds * 1.02) << i;
+    EXPECT_LE(curve[i].seconds, c.most * fastest.seconds) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Curve,
+                         testing::Values(Case{"vit_b16", "bf16", "h200", 128, 0.30, 1.35},
+                                         Case{"gpt2", "bf16", "h200", 16, 0.40, 1.35},
+                                         Case{"gpt2", "f32", "h200", 16, 0.40, 1.35},
+                                         Case{"resnet50", "bf16", "h200", 256, 0.40, 1.45}),
+                         [](const auto& tested) {
+                           return std::string(tested.param.model) + "_" + tested.param.precision;
+                         });
+
+}  // namespace
+}  // namespace plimsoll
