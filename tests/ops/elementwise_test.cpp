@@ -169,6 +169,18 @@ TEST(Elementwise, SignFloorAndRoundEndGradientsWithoutComplaint) {
   EXPECT_THAT(as_doubles(tape.gradient(y, x)), ElementsAre(1, -5));
 }
 
+TEST(Elementwise, BoundsThatIntegersCannotReachAreNone) {
+  const Tensor i = from_doubles({-5, 0, 7, 1000000}, {4}, DType::i32);
+  EXPECT_THAT(as_doubles(ops::clip(i, 0, 1e10)), ElementsAre(0, 0, 7, 1000000));
+  EXPECT_THAT(as_doubles(ops::clip(i, -1e10, 6)), ElementsAre(-5, 0, 6, 6));
+  const Tensor u = from_doubles({0, 3, 200, 255}, {4}, DType::u8);
+  EXPECT_THAT(as_doubles(ops::clip(u, -1, 300)), ElementsAre(0, 3, 200, 255));
+  EXPECT_THAT(as_doubles(ops::clip(u, 5, 1000)), ElementsAre(5, 5, 200, 255));
+  // Sums and products wrap around, whatever they are added to or scaled by.
+  EXPECT_THAT(as_doubles(ops::shift(u, -1)), ElementsAre(255, 2, 199, 254));
+  EXPECT_THAT(as_doubles(ops::scale(u, 257)), ElementsAre(0, 3, 200, 255));
+}
+
 TEST(Elementwise, MistakesAreNamed) {
   const Tensor a = from_doubles({1, 2, 3, 4, 5, 6}, {2, 3}, DType::f32);
   const Tensor b = from_doubles({1, 2, 3, 4}, {4}, DType::f32);

@@ -11,8 +11,11 @@
 #include <gtest/gtest.h>
 
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/op_def.h>
+#include <plimsoll/ops/shape_ops.h>
 
 #include "support/on_gpu.h"
 #include "support/op_cases.h"
@@ -253,6 +256,42 @@ TEST_F(MatricesOnGpu, MultiplyAsOnTheCpu) {
           {random_tensor({3, 50, 96}, 5), random_tensor({130, 96}, 6), random_tensor({130}, 7)}, {},
           dtype, 0, 2e-6);
   }
+}
+
+TEST_F(MatricesOnGpu, ProductsOfRowsFurtherDownAreAsOnTheCpu) {
+  // Eager ops give a kernel what begins at a multiple of 16 bytes as it is.
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const auto per_row = static_cast<std::int64_t>(16 / dtype_size(dtype));
+    const Tensor a =
+        from_doubles(as_doubles(random_tensor({66, per_row}, 1)), {66, per_row}, dtype);
+    const Tensor b =
+        from_doubles(as_doubles(random_tensor({66, per_row}, 2)), {66, per_row}, dtype);
+    const auto product = [&](const Device& device) {
+      const Tensor x = a.clone(device, {}).slice(0, 1, 65);
+      const Tensor y = b.clone(device, {}).slice(0, 1, 65);
+      const Tensor c = ops::matmul(ops::reshape(x, Shape{8, 8 * per_row}),
+                                   ops::reshape(y, Shape{8, 8 * per_row}), {.transpose_b = true});
+      return as_doubles(c.clone(test::op_cases_device(), {}));
+    };
+    test::expect_near(product(gpu()), product(test::op_cases_device()), 8 * test::allowed(dtype),
+                      dtype_name(dtype).data());
+  }
+}
+
+TEST_F(MatricesOnGpu, NumbersThatIntegersDoNotHaveAreAsOnTheCpu) {
+  const auto results = [](const Device& device) {
+    std::vector<double> all;
+    for (const DType dtype : {DType::u8, DType::i32, DType::i64}) {
+      const Tensor x = from_doubles({0, 3, 100, 7}, {4}, dtype).clone(device, {});
+      for (const Tensor& y : {ops::clip(x, -1e10, 1e10), ops::clip(x, 5, 1e10), ops::shift(x, -1),
+                              ops::scale(x, 257), ops::pad(x, {1}, {0}, 1e10)}) {
+        const std::vector<double> here = as_doubles(y.clone(test::op_cases_device(), {}));
+        all.insert(all.end(), here.begin(), here.end());
+      }
+    }
+    return all;
+  };
+  EXPECT_EQ(results(gpu()), results(test::op_cases_device()));
 }
 
 TEST_F(MatricesOnGpu, MoreBatchesThanAGridIsDeep) {

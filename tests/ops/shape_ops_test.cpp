@@ -1,6 +1,7 @@
 #include <plimsoll/ops/shape_ops.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -41,6 +42,17 @@ TEST(ShapeOps, TransposesOfManySizesMoveEveryElement) {
       }
     }
   }
+}
+
+TEST(ShapeOps, IntegersArePaddedWithTheNearestTheyHave) {
+  const auto padded = [](DType dtype, double value) {
+    return as_doubles(ops::pad(test::from_doubles({7}, {1}, dtype), {1}, {1}, value));
+  };
+  const double most = 2147483647;
+  EXPECT_EQ(padded(DType::u8, -1), (std::vector<double>{0, 7, 0}));
+  EXPECT_EQ(padded(DType::u8, 300), (std::vector<double>{255, 7, 255}));
+  EXPECT_EQ(padded(DType::i32, 1e10), (std::vector<double>{most, 7, most}));
+  EXPECT_EQ(padded(DType::i32, NAN), (std::vector<double>{0, 7, 0}));
 }
 
 TEST(ShapeOps, MovingDoesNotDependOnThreads) {

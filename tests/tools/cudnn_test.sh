@@ -44,9 +44,11 @@ python() {
 
 # search ARGUMENT...: configures anew and leaves what is said in `said`. What this machine has
 # installed is not looked at.
+generator="Unix Makefiles"
+! command -v ninja >/dev/null || generator=Ninja
 search() {
   rm -rf build
-  CUDNN_FRONTEND_DIR='' cmake -S project -B build -DCUDA="$work/cuda" \
+  CUDNN_FRONTEND_DIR='' cmake -S project -B build -G "$generator" -DCUDA="$work/cuda" \
     -DPLIMSOLL_PYTHON3="$work/python3" "$@" >said 2>&1
 }
 one_line() { tr -s ' \n' ' ' <said; }

@@ -7,11 +7,25 @@
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/base/error.h>
 
+#include "ops/element.h"
+
 namespace plimsoll::cpu {
 
 /// In what values of T are computed: f32 for the 16-bit floats, else T itself.
 template <typename T>
 using Acc = std::conditional_t<std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float, T>;
+
+/// A number as an element; integers take the nearest they have.
+template <typename T>
+T as_element(double value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    return ops::nearest_integer<T>(value);
+  } else {
+    return static_cast<T>(static_cast<Acc<T>>(value));
+  }
+}
 
 /// Calls `body.template operator()<T>()` for the C++ type of a floating dtype.
 template <typename Body>

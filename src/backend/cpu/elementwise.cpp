@@ -170,8 +170,14 @@ struct ClipGrad {
   }
 };
 
+/// Those of a clip; integers have none that they cannot reach.
 Numbers bounds(const KernelContext& k) {
-  return {k.attributes.number("low"), k.attributes.number("high")};
+  Numbers numbers{k.attributes.number("low"), k.attributes.number("high")};
+  if (is_floating(k.in(0).dtype())) return numbers;
+  with_integer(k.in(0).dtype(), [&]<typename T>() {
+    for (double& bound : numbers) bound = static_cast<double>(ops::nearest_integer<T>(bound));
+  });
+  return numbers;
 }
 
 template <typename First, typename Second>

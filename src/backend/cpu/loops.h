@@ -68,8 +68,8 @@ void plain(void* out, const void* const* in, std::int64_t count, const Numbers& 
   auto* to = static_cast<Result<F, Count, T>*>(out);
   const T* rows[Count];
   for (int i = 0; i < Count; ++i) rows[i] = static_cast<const T*>(in[i]);
-  const auto first = static_cast<T>(numbers[0]);
-  const auto second = static_cast<T>(numbers[1]);
+  const T first = ops::wrapped<T>(numbers[0]);
+  const T second = ops::wrapped<T>(numbers[1]);
   for (std::int64_t i = 0; i < count; ++i) to[i] = apply<F, Count, T>(rows, i, first, second);
 }
 

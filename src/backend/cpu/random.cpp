@@ -103,25 +103,6 @@ void run_random(const KernelContext& k, Row row) {
   });
 }
 
-/// A number as an element; integers take the nearest they have.
-template <typename T>
-T as_element(double value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return value != 0;
-  } else if constexpr (std::is_integral_v<T>) {
-    if (value != value) return T{0};
-    if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
-      return std::numeric_limits<T>::max();
-    }
-    if (value <= static_cast<double>(std::numeric_limits<T>::min())) {
-      return std::numeric_limits<T>::min();
-    }
-    return static_cast<T>(value);
-  } else {
-    return static_cast<T>(static_cast<Acc<T>>(value));
-  }
-}
-
 void run_full(const KernelContext& k) {
   const double value = k.attributes.number("value");
   with_any(k.out(0).dtype(), [&]<typename T>() {

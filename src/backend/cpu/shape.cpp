@@ -35,7 +35,7 @@ struct BlockCopy {
 
 void fill(const TensorView& view, double value) {
   with_any(view.dtype(), [&]<typename T>() {
-    const T element = static_cast<T>(static_cast<Acc<T>>(value));
+    const T element = as_element<T>(value);
     parallel_for(view.elements(), 65536, [&](std::int64_t first, std::int64_t last) {
       std::fill(view.as<T>() + first, view.as<T>() + last, element);
     });
@@ -138,7 +138,7 @@ void run_pad(const KernelContext& k) {
         around.add({here, at(to_strides, j), 0});
       }
       with_any(k.out(0).dtype(), [&]<typename T>() {
-        const T element = static_cast<T>(static_cast<Acc<T>>(value));
+        const T element = as_element<T>(value);
         around.run(k.out(0).data, offset + begin * at(to_strides, i), &element, 0, dtype_of<T>);
       });
     };

@@ -17,6 +17,10 @@ struct Spread {
 
   __device__ __forceinline__ void merge(const Spread& other) {
     if (other.count == A(0)) return;
+    if (count == A(0)) {  // the distance from no mean, squared, may be infinite
+      *this = other;
+      return;
+    }
     const A total = count + other.count;
     const A share = other.count / total;
     const A off = other.mean - mean;

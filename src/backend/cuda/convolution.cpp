@@ -2,8 +2,13 @@
 // plain kernels.
 #include "backend/cuda/convolution.h"
 
+#include <fmt/format.h>
+
+#include <plimsoll/base/log.h>
+
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
+#include "backend/cuda/libraries.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -28,10 +33,37 @@ bool is_one_order(const ops::ConvShape& s) {
   return !s.nhwc || s.kernel_height * s.kernel_width == 1 || s.in_channels == s.groups;
 }
 
-std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
+const char* name_of(ConvPass pass) {
+  switch (pass) {
+    case ConvPass::by_input:
+      return "conv2d_transpose";
+    case ConvPass::by_weight:
+      return "conv2d_weight_grad";
+    default:
+      return "conv2d";
+  }
+}
+
+/// Says once for each shape that only the plain kernels take it, where that takes time.
+void tell_of_plain(const ConvSpec& spec) {
+  constexpr double kWorthAWord = 1e9;
+  if (spec.shape.flops() < kWorthAWord) return;
+  const std::string name =
+      fmt::format("[{}] {}, pictures {}, weight {}, {}", name_of(spec.pass), dtype_name(spec.dtype),
+                  spec.shape.in_shape().to_string(), spec.shape.weight_shape().to_string(),
+                  spec.shape.nhwc ? "channels last" : "channels first");
+  if (!Libraries::current()->is_first(name)) return;
+#if PLIMSOLL_HAS_CUDNN
+  log_warning(name + ": plain kernels, many times slower than others; cuDNN has no plan within " +
+              format_bytes(ops::kWorkspaceSlot) + "; PLIMSOLL_LOG=debug tells why");
+#else
+  log_warning(name + ": plain kernels, many times slower than others; build with cuDNN");
+#endif
+}
+
+std::shared_ptr<ConvState> choose(const ConvSpec& spec) {
   auto state = std::make_shared<ConvState>();
   state->spec = spec;
-  if (spec.dtype == DType::f64 || is_empty(spec.shape)) return state;
   Bytes weight = 0;
   if (!is_one_order(spec.shape)) {
     const auto elements = static_cast<Bytes>(spec.shape.weight_shape().elements());
@@ -50,6 +82,17 @@ std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
   if (!state->fused) return state;
   state->weight = weight;
   state->workspace = weight + state->fused->workspace;
+  return state;
+}
+
+std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
+  if (spec.dtype == DType::f64 || is_empty(spec.shape)) {
+    auto state = std::make_shared<ConvState>();
+    state->spec = spec;
+    return state;
+  }
+  auto state = choose(spec);
+  if (!state->fused) tell_of_plain(spec);
   return state;
 }
 

@@ -8,9 +8,26 @@
 namespace plimsoll::cuda {
 namespace {
 
-/// Whether a step of making a plan failed.
+/// Whether the device failed, or its memory ran out, rather than that there is no plan.
+bool is_fault(fe::error_object status) {
+  switch (status.get_code()) {
+    case fe::error_code_t::CUDA_API_FAILED:
+    case fe::error_code_t::HANDLE_ERROR:
+    case fe::error_code_t::INVALID_CUDA_DEVICE:
+      return true;
+    default:  // the library's own statuses are in the message only
+      return status.get_message().find("ALLOC") != std::string::npos;
+  }
+}
+
+/// Whether there is no plan, by a step of making one. A fault is thrown: other kernels than on a
+/// device that works would give other bits.
 bool failed(fe::error_object status) {
   if (status.is_good()) return false;
+  if (is_fault(status)) {
+    throw DeviceError("[cudnn] " + status.get_message() +
+                      "; is the device's memory used up by others?");
+  }
   log_debug("[cudnn] no plan: " + status.get_message());
   return true;
 }

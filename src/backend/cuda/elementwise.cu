@@ -1,5 +1,6 @@
 // Arithmetic: floats and integers.
 #include "backend/cuda/elementwise.cuh"
+#include "ops/element.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -210,7 +211,14 @@ struct TernaryBody {
 void run_unary(const KernelContext& k, Unary op, double first = 0, double second = 0) {
   with_number(k.in(0).dtype(), [&]<typename T>() {
     using A = Acc<T>;
-    run_elementwise(k, UnaryBody<T>{op, static_cast<A>(first), static_cast<A>(second)}, "unary");
+    const auto number = [&](double value) -> A {
+      if constexpr (std::is_integral_v<T>) {
+        return op == Unary::clip ? ops::nearest_integer<T>(value) : ops::wrapped<T>(value);
+      } else {
+        return static_cast<A>(value);
+      }
+    };
+    run_elementwise(k, UnaryBody<T>{op, number(first), number(second)}, "unary");
   });
 }
 void run_binary(const KernelContext& k, Binary op) {

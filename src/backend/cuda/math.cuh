@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 
 // Functions of activations. With Quick, for results that are rounded to 16 bits: the special
-// function units' exponential and reciprocal, good to about 1e-6. Without: within 2 units in the
-// last place. NaN and infinities as in <cmath>.
+// function units' exponential and reciprocal, good to about 1e-6. Without: the toolkit's functions,
+// each within 2 units in the last place. NaN and infinities as in <cmath>.
 
 namespace plimsoll::cuda::math {
 

@@ -122,14 +122,16 @@ void launch_held(const KernelContext& k, const NormGrad<T>& n, const Plan& plan)
   // How far ahead rows are fetched changes no result.
   int device = 0;
   int most = 0;
+  cudaFuncAttributes attributes;
   check(cudaGetDevice(&device), kWho);
   check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), kWho);
+  check(cudaFuncGetAttributes(&attributes, kernel), kWho);
+  most -= static_cast<int>(attributes.sharedSizeBytes);
   int stages = n.aligned ? kCut.stages : 0;
   const auto bytes = [&] { return norm_grad_shared<T, Items, Group>(n, stages); };
   while (stages > 0 && bytes() > static_cast<std::size_t>(most)) stages = stages == 3 ? 2 : 0;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes())),
-        kWho);
+  // The same for every call, as the attribute is the kernel's and not the launch's.
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most), kWho);
   kernel<<<static_cast<unsigned>(plan.parts), kCut.threads, bytes(), queue_of(k)>>>(
       n, static_cast<float*>(k.workspace), stages);
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "backend/cuda/dtype.cuh"
 #include "backend/cuda/index.cuh"
 #include "backend/cuda/launch.h"
+#include "ops/element.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -259,18 +259,6 @@ void copy_piece(void* to, const void* from, std::int64_t size, const CopyWalk& w
   });
 }
 
-template <typename T>
-T nearest(double value) {
-  if (value != value) return T{0};
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) {
-    return std::numeric_limits<T>::max();
-  }
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) {
-    return std::numeric_limits<T>::min();
-  }
-  return static_cast<T>(value);
-}
-
 }  // namespace
 
 void copy_strided(void* to, const void* from, std::size_t size, std::span<const CopyDim> dims,
@@ -312,7 +300,7 @@ std::uint64_t element_bits(DType dtype, double value) {
       put(static_cast<std::uint8_t>(value != 0 ? 1 : 0));
       break;
     default:
-      with_integer(dtype, [&]<typename T>() { put(nearest<T>(value)); });
+      with_integer(dtype, [&]<typename T>() { put(ops::nearest_integer<T>(value)); });
   }
   return bits;
 }
