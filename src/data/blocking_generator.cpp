@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 
 #include "data/engine.h"
+#include "data/pipeline_thread.h"
 
 namespace plimsoll::data {
 namespace {
@@ -82,6 +83,7 @@ class BlockingGenerator final : public Stage {
   }
 
   void work() {
+    mark_pipeline_thread();
     Generator::Next next;
     for (;;) {
       Item item;

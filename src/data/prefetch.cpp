@@ -145,6 +145,9 @@ class PrefetchStage final : public Stage, private Section {
       } catch (const Error&) {  // no memory: tried again when asked for
         section_.set_demand(false);
         return false;
+      } catch (...) {  // a pool's thread has nobody to catch what a user's function threw
+        error = std::make_exception_ptr(
+            DataError("[prefetch] a function of the pipeline threw what is no std::exception"));
       }
       section_.set_demand(false);
       if (filled == Pull::pending && !error) return false;

@@ -1,6 +1,7 @@
 #include "data/runtime.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <plimsoll/base/system.h>
 
 #include "data/engine.h"
+#include "data/pipeline_thread.h"
 
 namespace plimsoll::data {
 namespace {
@@ -41,7 +43,14 @@ Runtime::Runtime(const Device& on, const PipelineOptions& chosen)
 
 void Runtime::start_threads() {
   if (!pool_.empty()) return;
-  for (int i = 0; i < threads; ++i) pool_.emplace_back([this] { work(); });
+  for (int i = 0; i < threads; ++i) {
+    try {
+      pool_.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {
+      if (i > 0) break;  // fewer do as well
+      throw Error(fmt::format("[pipeline] no thread can be started: {}", error.what()));
+    }
+  }
 }
 
 void Runtime::kick(Engine& engine) {
@@ -65,6 +74,7 @@ Engine* Runtime::first_ready() const {
 }
 
 void Runtime::work() {
+  mark_pipeline_thread();
   std::unique_lock lock(mutex);
   for (;;) {
     Engine* engine = nullptr;

@@ -33,6 +33,9 @@ Element MapSetting::call(const Element& element, MapContext& context) const {
     throw;
   } catch (const std::exception& error) {
     throw DataError(fmt::format("[{}] element {}: {}", title, element.to_string(), error.what()));
+  } catch (...) {  // a pool's thread has nobody to catch it
+    throw DataError(fmt::format("[{}] element {}: the function threw what is no std::exception",
+                                title, element.to_string()));
   }
 }
 

@@ -91,7 +91,7 @@ BufferList read_buffer_list(const std::string& path) {
 
 void write_placement(const std::string& path, const BufferList& list, const Placement& placement) {
   const auto fail = [&](int error) {
-    throw Error(fmt::format("[place] cannot write {}: {}", path, std::strerror(error)));
+    throw DataError(fmt::format("[place] cannot write {}: {}", path, std::strerror(error)));
   };
   if (list.ids.size() != list.buffers.size() || list.ids.size() != placement.offsets.size()) {
     throw InvalidArgument(

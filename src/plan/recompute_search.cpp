@@ -14,6 +14,8 @@ constexpr int kDescents = 8;
 constexpr int kDescentsWithHost = 1;
 /// Tasks that one polish simulates at most.
 constexpr std::size_t kPolishTasks = 1'000'000;
+/// And a whole search: some seconds. Only steps of thousands of nodes come near it.
+constexpr std::int64_t kSearchTasks = 100'000'000;
 
 bool better(const Choice& a, const Choice& b, Bytes target) {
   const bool a_fits = a.peak <= target;
@@ -72,6 +74,7 @@ RecomputeSearch::RecomputeSearch(const StepModel& model, const std::vector<signe
 Choice RecomputeSearch::evaluate(const std::vector<char>& keep) {
   scheduler_.set_tight(tight_);
   const Schedule& schedule = scheduler_.run(keep);
+  left_ -= static_cast<std::int64_t>(schedule.tasks.size());
   return {.keep = keep,
           .runs = {},
           .tight = tight_,
@@ -102,7 +105,7 @@ Choice RecomputeSearch::greedy(Choice best, Bytes target) {
   // By root: which moves led nowhere.
   std::vector<char> no_drop(model_.roots.size(), 0);
   std::vector<char> no_copy(model_.roots.size(), 0);
-  while (best.peak > target) {
+  while (best.peak > target && left_ > 0) {
     scheduler_.set_tight(tight_);
     const Schedule& schedule = scheduler_.run(best.keep);
     const int at = schedule.peak_task;
@@ -201,7 +204,7 @@ Choice RecomputeSearch::improve(Choice from, Bytes target) {
   };
   std::size_t first = 0;
   std::size_t length = dropped.size();
-  while (first < dropped.size()) {
+  while (first < dropped.size() && left_ > 0) {
     length = std::min(length, dropped.size() - first);
     std::vector<int> roots;
     for (std::size_t i = first; i < first + length; ++i) {
@@ -286,6 +289,7 @@ std::optional<Choice> RecomputeSearch::exact(Bytes target) {
 }
 
 Choice RecomputeSearch::solve(Bytes target) {
+  left_ = kSearchTasks;
   Choice best = solve_as(target, false);
   if (best.peak <= target || !copies()) return best;
   Choice tight = solve_as(target, true);
@@ -304,6 +308,7 @@ Choice RecomputeSearch::solve_as(Bytes target, bool tight) {
   if (complete && model_.host_room == 0) return *complete;
   Choice best = improve(greedy(all, target), target);
   for (const Choice& segments : segmented()) {
+    if (left_ <= 0) break;
     Choice choice = segments;
     if (choice.peak > target) choice = greedy(std::move(choice), target);
     if (choice.peak > target && best.peak <= target) continue;
@@ -351,7 +356,10 @@ Choice RecomputeSearch::polish(Choice best, Bytes target) {
 }
 
 const Choice& RecomputeSearch::smallest() {
-  if (!smallest_) smallest_ = find_smallest();
+  if (!smallest_) {
+    left_ = kSearchTasks;
+    smallest_ = find_smallest();
+  }
   return *smallest_;
 }
 
@@ -368,13 +376,13 @@ Choice RecomputeSearch::find_smallest() {
   count_waits_ = !tight;
   Choice best = solve_as(0, tight);
   for (const Choice& segments : segmented()) {
-    if (segments.peak > best.peak + best.peak / 4) continue;
+    if (segments.peak > best.peak + best.peak / 4 || left_ <= 0) continue;
     Choice choice = polish(segments, 0);
     if (better(choice, best, 0)) best = std::move(choice);
   }
   // Other targets lead elsewhere: as long as a lower one is met, there is less.
   const int descents = model_.host_room == 0 ? kDescents : kDescentsWithHost;
-  for (int step = 0; step < descents; ++step) {
+  for (int step = 0; step < descents && left_ > 0; ++step) {
     Choice choice = solve_as(best.peak - best.peak / 128 - 1, tight);
     if (choice.peak >= best.peak) break;
     best = std::move(choice);

@@ -27,7 +27,7 @@ struct Choice {
 /// Candidates come from two sides: dropping, at the peak, what is cheapest per byte; and cutting
 /// the forward pass into segments of which only the borders are kept. Each is then improved by
 /// keeping again whatever fits, and the best by changing single decisions. Small steps are searched
-/// completely. Deterministic.
+/// completely, large ones for as long as it takes to simulate so many tasks. Deterministic.
 class RecomputeSearch {
  public:
   /// `pinned[r]` is 1 for roots that must be kept, -1 for roots that must be computed again.
@@ -71,6 +71,7 @@ class RecomputeSearch {
   std::vector<char> movable_;    ///< by root: may be in the host's memory for a while
   std::array<Choice, 2> all_;    ///< everything kept; tight
   std::array<std::vector<Choice>, 2> segmented_;
+  std::int64_t left_ = 0;  ///< tasks that may be simulated
   bool tight_ = false;
   bool count_waits_ = true;  ///< in a choice's seconds
   std::optional<Choice> smallest_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,12 @@ std::string duration(double seconds) {
   const auto s = std::llround(seconds);
   if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
   return s >= 60 ? fmt::format("{}m{:02}s", s / 60, s % 60) : fmt::format("{}s", s);
+}
+
+/// Nobody's training ends because what it says cannot be written.
+void say(std::FILE* out, const std::string& text) {
+  (void)std::fputs(text.c_str(), out);
+  (void)std::fflush(out);
 }
 
 class Progress {
@@ -36,25 +43,20 @@ class Progress {
     last_ = now;
     if (bar_) {
       const std::string text = line(run);
-      fmt::print(out_, "\r{} {}\x1b[K", filled(run), text);
+      say(out_, fmt::format("\r{} {}\x1b[K", filled(run), text));
     } else {
-      fmt::print(out_, "{}\n", line(run));
+      say(out_, line(run) + "\n");
     }
-    std::fflush(out_);
   }
 
   void epoch(const train::Run& run) {
     std::string text = fmt::format("epoch {:>3}", run.epoch());
     for (const auto& [name, value] : run.metrics()) text += fmt::format("  {} {:.4f}", name, value);
     text += "  " + speed_and_memory(run);
-    fmt::print(out_, "{}{}\n", bar_ ? "\r\x1b[K" : "", text);
-    std::fflush(out_);
+    say(out_, fmt::format("{}{}\n", bar_ ? "\r\x1b[K" : "", text));
   }
 
-  void end() {
-    if (bar_) fmt::print(out_, "\r\x1b[K");
-    std::fflush(out_);
-  }
+  void end() { say(out_, bar_ ? "\r\x1b[K" : ""); }
 
  private:
   static std::string speed_and_memory(const train::Run& run) {

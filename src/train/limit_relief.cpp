@@ -3,11 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "data/pipeline_thread.h"
+
 namespace plimsoll::train {
 namespace {
 
-// A thread of the input pipeline may be the one that is short, while the training waits for it:
-// then nobody would ever come.
+// A training may be long in coming, or wait for what the asking thread is to make.
 constexpr std::chrono::seconds kPatience(60);
 
 }  // namespace
@@ -37,6 +38,8 @@ Bytes LimitRelief::relieve(Bytes wanted) {
     } const restore{between_};
     return give_(wanted);
   }
+  // The training waits for its pipelines, and stops them before it gives memory away.
+  if (data::is_pipeline_thread()) return 0;
   std::unique_lock lock(mutex_);
   if (ended_) return 0;
   wanted_ = wanted;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -20,6 +21,7 @@
 #include <plimsoll/train/safetensors.h>
 
 #include "train/atomic_file.h"
+#include "train/file_digest.h"
 
 namespace plimsoll::train {
 namespace {
@@ -28,6 +30,9 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kPrefix = "step-";
+/// What a checkpoint consists of beside state.json, which has their digests.
+constexpr std::array kFiles = {"model.safetensors", "average.safetensors", "losses.f32",
+                               "train.position", "validation.position"};
 
 [[noreturn]] void fail(const fs::path& path, const std::string& what) {
   throw DataError(fmt::format("[checkpoint] {}: {}", path.string(), what));
@@ -117,6 +122,14 @@ std::vector<NamedTensor> averages(const Trainer::Impl& trainer) {
   return all;
 }
 
+Json digests_of(const fs::path& folder) {
+  Json digests = Json::object();
+  for (const char* name : kFiles) {
+    if (fs::exists(folder / name)) digests[name] = file_digest((folder / name).string());
+  }
+  return digests;
+}
+
 CheckpointParts parts_of(Trainer::Impl& trainer) {
   return {.module = trainer.model.get(),
           .optimizer = &trainer.optimizer,
@@ -158,9 +171,37 @@ std::string RunCheckpoints::read_pointer(const std::string& name) const {
   return to;
 }
 
+std::vector<std::string> RunCheckpoints::complete() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kPrefix)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::string RunCheckpoints::latest() const {
-  const std::string name = read_pointer("latest");
+  std::string name = read_pointer("latest");
+  // A run that was killed before it could write which one it is.
+  if (const auto names = complete(); name.empty() && !names.empty()) name = names.back();
   return name.empty() ? name : (fs::path(folder_) / name).string();
+}
+
+void RunCheckpoints::require_intact(const fs::path& checkpoint) const {
+  const Json json = Json::parse(read_file(checkpoint / "state.json"), nullptr, false);
+  if (!json.is_object() || !json.contains("digests")) return;  // written before there were any
+  for (const auto& [name, digest] : json["digests"].items()) {
+    if (digest == file_digest((checkpoint / name).string())) continue;
+    std::string remedy = "it is the only one";
+    for (const std::string& other : complete()) {
+      if (other == checkpoint.filename()) continue;
+      remedy = fmt::format("to go on from another, write its name into {}: {}",
+                           (fs::path(folder_) / "latest").string(), other);
+    }
+    fail(checkpoint / name, "is damaged: it is not what was written; " + remedy);
+  }
 }
 
 std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, bool best) {
@@ -182,7 +223,9 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
     write_file(temporary / "losses.f32", state.losses.data(), state.losses.size() * sizeof(float));
     write_file(temporary / "train.position", state.train_position);
     write_file(temporary / "validation.position", state.validation_position);
-    write_file(temporary / "state.json", to_json(state).dump(1) + "\n");
+    Json json = to_json(state);
+    json["digests"] = digests_of(temporary);
+    write_file(temporary / "state.json", json.dump(1) + "\n");
     flush_folder(temporary);
     // One that `latest` does not name is of a run that was killed before it could.
     fs::remove_all(path);
@@ -202,15 +245,13 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
 }
 
 void RunCheckpoints::prune() const {
-  std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix)) names.push_back(name);
     // Of a run that was killed while it wrote.
     if (name.starts_with(fmt::format(".{}", kPrefix))) fs::remove_all(entry.path(), error);
   }
-  std::sort(names.begin(), names.end());
+  const std::vector<std::string> names = complete();
   const std::string best = read_pointer("best");
   const std::string latest = read_pointer("latest");
   for (std::size_t i = 0; i + static_cast<std::size_t>(kept_) < names.size(); ++i) {
@@ -232,6 +273,7 @@ std::optional<RunState> RunCheckpoints::load(
                       path.string(), what, was, here));
     }
   }
+  require_intact(path);
   const std::string losses = read_file(path / "losses.f32");
   if (losses.size() != static_cast<std::size_t>(state.step) * sizeof(float)) {
     fail(path / "losses.f32", fmt::format("has not the losses of {} steps", state.step));

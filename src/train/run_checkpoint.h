@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,15 +50,19 @@ class RunCheckpoints {
   /// it is: a folder belongs to one run.
   std::string save(Trainer::Impl& trainer, const RunState& state, bool best);
   /// Goes to the latest; nullopt if there is none. InvalidArgument naming the difference if it is
-  /// of a run with another `identity`.
+  /// of a run with another `identity`; DataError, before anything is changed, if a file is not what
+  /// was written.
   std::optional<RunState> load(Trainer::Impl& trainer,
                                const std::map<std::string, std::string>& identity) const;
-  /// The path that `latest` names; empty if there is none.
+  /// The path that `latest` names, or of the newest where it is missing; empty if there is none.
   std::string latest() const;
 
  private:
   void write_pointer(const std::string& name, const std::string& to) const;
   std::string read_pointer(const std::string& name) const;
+  /// Names of all checkpoints, the oldest first.
+  std::vector<std::string> complete() const;
+  void require_intact(const std::filesystem::path& checkpoint) const;
   void prune() const;
 
   std::string folder_;

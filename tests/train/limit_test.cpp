@@ -2,11 +2,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/control.h>
 #include <plimsoll/train/trainer.h>
@@ -132,6 +135,42 @@ TEST_F(MovingLimit, MovesOverASocketThatOnlyItsOwnerCanOpen) {
   }
   EXPECT_EQ(device.budget().limit(), MiB(4));
   EXPECT_THROW(train::control_status(1), InvalidArgument);
+}
+
+TEST(ShortPipeline, IsRefusedAtOnceWhileTheTrainingWaitsForIt) {
+  const Device device = Device::open("cpu:0", {.limit = MiB(48)});
+  data::MapFunction large;
+  large.name = "large";
+  large.run = [](const data::Element& element, data::MapContext& context) {
+    (void)context.empty(Shape{1 << 20}, DType::f32);
+    return element;
+  };
+  const auto dataset = toy_data(32 * 60).map(large, {.parallel = 2}).batch(32).prefetch();
+  train::Trainer trainer(nn::mlp({.in = 16, .hidden = {16}, .classes = 4}), optim::adam());
+  const auto plan = trainer.plan({.batch = 32, .input = MiB(24)}, device);
+  std::vector<Tensor> held;
+  auto last = std::chrono::steady_clock::now();
+  std::chrono::duration<double> longest{};
+  const auto look = [&] {
+    longest =
+        std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - last));
+    last = std::chrono::steady_clock::now();
+  };
+  const train::Callback fill{.on_step = [&](train::Run& run) {
+    look();
+    if (run.step() != 10) return;
+    try {
+      for (;;) held.push_back(Tensor::zeros({1 << 18}, DType::f32, device));
+    } catch (const OutOfMemory&) {
+    }
+    last = std::chrono::steady_clock::now();
+  }};
+  try {
+    trainer.fit(plan, dataset, {.epochs = 1, .callbacks = {fill}});
+  } catch (const OutOfMemory&) {  // so be it, but soon
+  }
+  look();
+  EXPECT_LT(longest.count(), 20) << "somebody waited for somebody who waited";
 }
 
 }  // namespace

@@ -143,5 +143,42 @@ TEST_F(Resume, DamagedFilesAreNamed) {
   }
 }
 
+TEST_F(Resume, AFlippedBitIsNamedAndAnotherCheckpointToo) {
+  const train::FitResult whole = run("whole", {});
+  for (const char* file : {"model.safetensors", "average.safetensors", "losses.f32"}) {
+    const fs::path path = fs::path(whole.checkpoint) / file;
+    const std::string intact = weights(whole, file);
+    std::string damaged = intact;
+    damaged[damaged.size() - 2] = static_cast<char>(damaged[damaged.size() - 2] ^ 0x10);
+    std::ofstream(path, std::ios::binary) << damaged;
+    try {
+      run("whole", {.resume = true});
+      ADD_FAILURE() << file;
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(std::string(file) + ": is damaged"));
+      EXPECT_THAT(error.what(), HasSubstr("latest: step-"));
+    }
+    std::ofstream(path, std::ios::binary) << intact;
+  }
+}
+
+TEST_F(Resume, WithoutLatestTheNewestIsTaken) {
+  const train::FitResult whole = run("whole", {});
+  train::FitOptions cut;
+  cut.callbacks = {{.on_step = [](train::Run& run) {
+    if (run.step() == 10) throw Crash();
+  }}};
+  EXPECT_THROW(run("cut", cut), Crash);
+  fs::remove(folder_ / "cut" / "latest");
+  EXPECT_THROW(run("cut", {}), InvalidArgument) << "a folder with checkpoints is some run's";
+  std::int64_t first = 0;
+  train::FitOptions again{.resume = true};
+  again.callbacks = {{.on_step = [&](train::Run& run) {
+    if (first == 0) first = run.step();
+  }}};
+  EXPECT_EQ(run("cut", again).losses, whole.losses);
+  EXPECT_EQ(first, 10);
+}
+
 }  // namespace
 }  // namespace plimsoll

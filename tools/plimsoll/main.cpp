@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -56,6 +59,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
                        "Print the version and exit");
   add_commands(app);
+  app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& error) {
@@ -70,9 +74,17 @@ int run(int argc, char** argv) {
   return 0;
 }
 
+/// A file opened later must not take the place of an output that is closed.
+void occupy_standard_files() {
+  for (int file = ::open("/dev/null", O_RDWR); file >= 0 && file <= STDERR_FILENO;) {
+    file = ::open("/dev/null", O_RDWR);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_files();
   try {
     const int status = run(argc, argv);
     // What did not reach its place (a full disk) was not done.

@@ -128,7 +128,9 @@ void add_place(CLI::App& app) {
       ->add_option("--capacity", options->capacity,
                    "Height that is enough; exit code 3 if it cannot be met")
       ->type_name("SIZE");
-  command->add_option("--time", options->time, "Longest time to search; else 10s")
+  command
+      ->add_option("--time", options->time,
+                   "Longest time to search, after twelve quick attempts; else 10s")
       ->type_name("TIME");
   command->add_option("--alignment", options->alignment, "Of every offset, a power of two; else 1")
       ->type_name("SIZE");

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -34,31 +36,42 @@ constexpr const char* kFooter =
     "  plimsoll train --data photos --model resnet50 --budget 4GiB --checkpoints run\n"
     "  plimsoll train --resume run\n"
     "\n"
-    "Ctrl-C finishes the step, writes a checkpoint, says how to go on and exits 130.\n"
+    "Ctrl-C finishes the step, writes a checkpoint, says how to go on and exits 130;\n"
+    "SIGTERM and SIGHUP do the same and exit 143 and 129.\n"
     "`plimsoll ctl PID --budget 2GiB` moves the limit while it runs.\n";
 
-constexpr int kInterrupted = 130;
 constexpr const char* kRunFile = "run.json";
 
-// The one thing that a signal handler can reach.
+// What a signal handler can reach.
 std::atomic<bool> g_interrupted{false};  // NOLINT: see above
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> g_signal{0};            // NOLINT: see above
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-/// Ctrl-C asks for the end; a second one ends at once.
+/// Ctrl-C asks for the end, and so do those who stop processes; a second time ends at once.
 class Interrupt {
  public:
   Interrupt() {
     struct sigaction action = {};
-    action.sa_handler = [](int) { g_interrupted.store(true); };
+    action.sa_handler = [](int signal) {
+      g_signal.store(signal);
+      g_interrupted.store(true);
+    };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      // What was ignored for us (nohup) stays so.
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    }
   }
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
-  ~Interrupt() { sigaction(SIGINT, &before_, nullptr); }
+  ~Interrupt() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
 
  private:
-  struct sigaction before_ = {};
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, 3> before_ = {};
 };
 
 struct RunOptions : TrainOptions {
@@ -83,6 +96,17 @@ bool of_the_run(const CLI::Option& option) {
   return true;
 }
 
+/// A run's options are read again to the byte, so that there is no replacement for them.
+std::string text_of(const Json& json) {
+  try {
+    return json.dump(1);
+  } catch (const nlohmann::json::type_error&) {
+    throw InvalidArgument(fmt::format(
+        "an option of a run that has checkpoints is no UTF-8: {}; rename the file or folder",
+        json.dump(-1, ' ', true, Json::error_handler_t::replace)));
+  }
+}
+
 void save_run(const CLI::App& command, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -95,9 +119,19 @@ void save_run(const CLI::App& command, const std::string& folder) {
   }
   const fs::path path = fs::path(folder) / kRunFile;
   const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
-  std::ofstream(temporary) << json.dump(1) << "\n";
-  fs::rename(temporary, path, error);
-  if (error) throw DataError(fmt::format("{}: {}", path.string(), error.message()));
+  std::ofstream file(temporary);
+  file << text_of(json) << "\n";
+  file.close();
+  // What was not written (a full disk) does not replace what is there.
+  if (file) {
+    fs::rename(temporary, path, error);
+  } else {
+    error = std::error_code(errno, std::generic_category());
+  }
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  throw DataError(fmt::format("{}: {}", path.string(), error.message()));
 }
 
 void restore_run(CLI::App& command, const std::string& folder) {
@@ -108,6 +142,9 @@ void restore_run(CLI::App& command, const std::string& folder) {
     for (const auto& [name, values] : json.items()) {
       CLI::Option* const option = command.get_option_no_throw("--" + name);
       if (option == nullptr || option->count() > 0) continue;
+      // How long it goes on is said by either of the two.
+      const char* const other = name == "steps" ? "--epochs" : name == "epochs" ? "--steps" : "";
+      if (*other != 0 && command.get_option(other)->count() > 0) continue;
       for (const Json& value : values) option->add_result(value.get<std::string>());
       option->run_callback();
     }
@@ -211,7 +248,8 @@ void train_now(CLI::App& command, RunOptions& o) {
   const train::FitResult result = prepared.trainer->fit(plan, training, validation, options);
 
   if (o.json) {
-    fmt::print("{}\n", result_json(result, device).dump());
+    fmt::print("{}\n",
+               result_json(result, device).dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     fmt::print("{} steps in {:.1f} s; planned peak {} bytes, measured {}; budget peak {} of {}\n",
                result.steps, result.seconds, result.planned_peak, result.measured_peak,
@@ -235,7 +273,7 @@ void train_now(CLI::App& command, RunOptions& o) {
     if (!saves) save_run(command, folder);
     fmt::print(stderr, "interrupted after step {}; go on with: plimsoll train --resume {}\n",
                result.steps, folder);
-    throw CLI::RuntimeError(kInterrupted);
+    throw CLI::RuntimeError(128 + g_signal.load());
   }
 }
 
@@ -253,8 +291,10 @@ void add_train(CLI::App& app) {
   train->add_option("--checkpoint-epochs", options->checkpoint_epochs, "And so many epochs")
       ->capture_default_str();
   train->add_option("--best", options->best, "Metric of the best one: validation_accuracy");
-  train->add_option("--patience", options->patience,
-                    "Stop after so many epochs without a lower validation_loss");
+  train
+      ->add_option("--patience", options->patience,
+                   "Stop after so many epochs without a lower validation_loss")
+      ->check(CLI::NonNegativeNumber);
   train->add_option("--log", options->log, "Run log, JSON lines");
   train->add_option("--threads", options->threads, "Of the input pipeline");
   train->add_option("--skip-errors", options->skip_errors, "Broken files to leave out per epoch");

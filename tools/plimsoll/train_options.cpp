@@ -1,6 +1,8 @@
 #include "train_options.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,6 +51,19 @@ std::vector<std::int64_t> remainder(std::int64_t count, std::int64_t batch) {
   return rest == 0 || count < batch ? std::vector<std::int64_t>() : std::vector{rest};
 }
 
+/// For options where nothing is not the same as not given: an empty variable of a shell, say.
+std::string is_given(const std::string& text) {
+  return text.empty() ? "it is empty; give a size, as 4GiB, or leave the option out" : "";
+}
+
+/// Numbers that are no numbers would be taken for ones that were not given.
+std::string is_finite(const std::string& text) {
+  return std::isfinite(std::strtod(text.c_str(), nullptr)) ? "" : text + " is no finite number";
+}
+std::string is_positive(const std::string& text) {
+  return std::strtod(text.c_str(), nullptr) > 0 ? is_finite(text) : text + " is not above 0";
+}
+
 }  // namespace
 
 void add_options(CLI::App& command, TrainOptions& o) {
@@ -60,18 +75,25 @@ void add_options(CLI::App& command, TrainOptions& o) {
   command.add_option("--data", o.data, "digits, synthetic, or a folder with a folder per class");
   command.add_option("--batch", o.batch, "Elements per step")->capture_default_str();
   command.add_option("--validation-batch", o.validation_batch, "Default: as --batch");
-  command.add_option("--budget", o.budget, "Everything on the device: 4GiB, 50%");
-  command.add_option("--host-budget", o.host_budget,
-                     "For pipelines on the host; on the CPU the same as --budget");
-  command.add_option("--offload", o.offload,
-                     "Pinned host memory for what has no room on a GPU: 8GiB; default: none");
+  command.add_option("--budget", o.budget, "Everything on the device: 4GiB, 50%")->check(is_given);
+  command
+      .add_option("--host-budget", o.host_budget,
+                  "For pipelines on the host; on the CPU the same as --budget")
+      ->check(is_given);
+  command
+      .add_option("--offload", o.offload,
+                  "Pinned host memory for what has no room on a GPU: 8GiB; default: none")
+      ->check(is_given);
   command.add_option("--precision", o.precision, "f32, bf16 or f16")->capture_default_str();
   command.add_option("--optimizer", o.optimizer, "sgd, adam, adamw or rmsprop")
       ->check(CLI::IsMember({"sgd", "adam", "adamw", "rmsprop"}))
       ->capture_default_str();
-  command.add_option("--lr", o.lr, "Learning rate; default: the optimizer's usual one");
+  command.add_option("--lr", o.lr, "Learning rate; default: the optimizer's usual one")
+      ->check(is_positive);
   command.add_option("--momentum", o.momentum, "Of sgd")->capture_default_str();
-  command.add_option("--weight-decay", o.weight_decay, "Default: 0.01 for adamw, else 0");
+  command.add_option("--weight-decay", o.weight_decay, "Default: 0.01 for adamw, else 0")
+      ->check(is_finite)
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--schedule", o.schedule, "constant or cosine")
       ->check(CLI::IsMember({"constant", "cosine"}))
       ->capture_default_str();
@@ -108,7 +130,11 @@ Bytes budget_of(const TrainOptions& o) {
     for (const DeviceInfo& device : all) {
       if (device.name == o.device || device.name == o.device + ":0") total = device.total;
     }
-    return Limit::parse(text, what).resolve(total).value_or(0);
+    const auto limit = Limit::parse(text, what).resolve(total);
+    if (limit == Bytes{0}) {
+      throw InvalidArgument(fmt::format("{} {}: give at least a few MiB", what, text));
+    }
+    return limit.value_or(0);
   };
   const Bytes budget = parsed(o.budget, "--budget");
   if (!host) return budget;
@@ -127,7 +153,12 @@ void complete(TrainOptions& o) {
     }
   }
   if (o.epochs == 0 && o.steps == 0) o.epochs = o.data == "digits" ? kDigitsEpochs : 1;
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // products of two stay numbers
   if (o.batch < 1) throw InvalidArgument(fmt::format("--batch {}: give 1 or more", o.batch));
+  for (const std::int64_t count :
+       {o.batch, o.validation_batch, o.epochs, o.steps, o.elements, o.warm_up}) {
+    if (count > kMost) throw InvalidArgument(fmt::format("{} is too large a number", count));
+  }
   if (o.validation_batch < 0 || o.epochs < 0 || o.steps < 0 || o.elements < 0 || o.warm_up < 0 ||
       o.lr < 0) {
     throw InvalidArgument(

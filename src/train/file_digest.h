@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace plimsoll::train {
+
+/// 64 bits of a file's contents in hexadecimal: a flipped bit, a lost piece or two that changed
+/// places give others. Against accidents, not against intent. Throws DataError naming the file.
+std::string file_digest(const std::string& path);
+
+}  // namespace plimsoll::train
