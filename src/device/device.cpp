@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
 
 #include "device/device_state.h"
 
@@ -187,7 +188,23 @@ std::unique_ptr<StreamTimer> Device::make_timer(StreamId stream) const {
 
 std::unique_ptr<Recording> Device::record(StreamId stream,
                                           const std::function<void()>& work) const {
-  return state_->backend->record(stream, work);
+  State* root = state_.get();
+  while (root->parent != nullptr) root = root->parent.get();
+  // The driver keeps it whichever scope closes. Nobody is asked to give memory for it.
+  return state_->backend->record(stream, work, [root](Bytes bytes) {
+    {
+      const std::lock_guard lock(*root->mutex);
+      if (root->unpromised() < bytes) return false;
+    }
+    try {
+      Charge charge = root->budget.charge(Tag::runtime, "recorded steps", bytes);
+      const std::lock_guard lock(*root->mutex);
+      root->recordings.push_back(std::move(charge));
+    } catch (const OutOfMemory&) {  // somebody was quicker
+      return false;
+    }
+    return true;
+  });
 }
 
 DeviceScope::DeviceScope(const Device& device) : device_(device) {

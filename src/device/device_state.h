@@ -54,6 +54,7 @@ struct Device::State {
   const std::shared_ptr<State> parent;  ///< null for an opened device
   const Budget budget;
   Charge runtime_charge;
+  std::vector<Charge> recordings;  ///< what the driver took for them; guarded by `mutex`
   std::shared_ptr<TraceRecorder> trace;
   Bytes baseline = 0;
   int ordinal = 0;

@@ -182,6 +182,12 @@ struct Executor::State {
   void record(const ops::RandomKey& random) {
     try {
       recording = device.record(stream, [&] { submit(random); });
+      if (recording == nullptr && device.kind() != DeviceKind::cpu) {
+        log_info(
+            fmt::format("[Executor] {}: steps are submitted task by task, as the limit has no "
+                        "room for what the driver takes to record them",
+                        device.name()));
+      }
     } catch (const DeviceError& error) {
       log_warning(
           fmt::format("[Executor] steps are submitted task by task, as they could not be "

@@ -192,7 +192,8 @@ TEST_F(CudaBackendTest, ARecordingTakesTheStreamsThatWaitForIt) {
     EXPECT_THROW(device_->synchronize(), DeviceError);
     EXPECT_THROW(device_->synchronize(first), DeviceError);
   };
-  const std::unique_ptr<Recording> recording = device_->record(first, work);
+  const std::unique_ptr<Recording> recording =
+      device_->record(first, work, [](Bytes) { return false; });
   other.join();
   ASSERT_NE(recording, nullptr);
   EXPECT_NE(device_->fences()->record(first), nullptr);

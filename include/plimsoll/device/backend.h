@@ -82,9 +82,13 @@ class DeviceBackend {
   }
   virtual void enter() {}
   virtual void leave() noexcept {}
-  virtual std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) {
+  /// `take` is asked where the driver will take more for recordings than runtime() has: it charges
+  /// so many bytes, for as long as the device is open, or says false. Then nothing is recorded.
+  virtual std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work,
+                                            const std::function<bool(Bytes)>& take) {
     (void)stream;
     (void)work;
+    (void)take;
     return nullptr;
   }
 };

@@ -47,13 +47,14 @@ class CudaBackend final : public DeviceBackend {
     pages_ = make_cuda_pages(context_);
     pinned_ = make_pinned_pages(context_);
     streams_ = std::make_shared<StreamTable>(context_);
+    recordings_ = RecordingRoom::of(ordinal);
     libraries_ = Libraries::open(context_);
     touch();
     const Reading after = read();
     const MemoryUse taken = taken_between(before, after, memory().total);
     usage_ = taken.source;
     const Bytes taken_now = most_so_far(ordinal, taken.bytes);
-    runtime_ = taken_now + kTakenLater;
+    runtime_ = taken_now + kTakenLater + recordings_->beyond();
     empty_ = after.free.value_or(0) + taken_now;
   }
 
@@ -127,9 +128,10 @@ class CudaBackend final : public DeviceBackend {
   void* queue(StreamId stream) override { return streams_->get(stream); }
   void enter() override { context_->push(); }
   void leave() noexcept override { context_->pop(); }
-  std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) override {
+  std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work,
+                                    const std::function<bool(Bytes)>& take) override {
     const StreamTable::Capture capture(*streams_, stream);
-    return make_recording(context_, streams_->get(stream), work);
+    return make_recording(context_, streams_->get(stream), work, recordings_, take);
   }
   std::shared_ptr<Fence> fence(StreamId stream) override { return streams_->fence(stream); }
   void wait(StreamId stream, Fence& fence) override { streams_->wait(stream, fence); }
@@ -195,9 +197,13 @@ class CudaBackend final : public DeviceBackend {
     copy(reinterpret_cast<void*>(device.begin), pageable.data(), pageable.size(), kHostStream);
     synchronize();
     libraries_->touch(reinterpret_cast<void*>(device.begin), page, queue);
-    make_recording(context_, queue, [&] {
-      context_->check(driver.cuMemsetD8Async(device.begin, 0, 4096, queue), "cuMemsetD8Async");
-    })->replay();
+    const auto recording = make_recording(
+        context_, queue,
+        [&] {
+          context_->check(driver.cuMemsetD8Async(device.begin, 0, 4096, queue), "cuMemsetD8Async");
+        },
+        recordings_, [](Bytes) { return true; });
+    recording->replay();
 
     context_->check(driver.cuStreamDestroy(queue), "cuStreamDestroy");
     pinned_->unmap(host);
@@ -227,6 +233,7 @@ class CudaBackend final : public DeviceBackend {
   std::shared_ptr<PageSource> pages_;
   std::shared_ptr<PinnedPages> pinned_;
   std::shared_ptr<StreamTable> streams_;
+  std::shared_ptr<RecordingRoom> recordings_;
   std::shared_ptr<Libraries> libraries_;
   Bytes runtime_ = 0;
   UsageSource usage_ = UsageSource::unknown;

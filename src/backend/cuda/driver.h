@@ -50,6 +50,7 @@ namespace plimsoll::cuda {
   X(cuStreamBeginCapture)             \
   X(cuStreamEndCapture)               \
   X(cuGraphInstantiateWithFlags)      \
+  X(cuGraphGetNodes)                  \
   X(cuGraphUpload)                    \
   X(cuGraphLaunch)                    \
   X(cuGraphDestroy)                   \

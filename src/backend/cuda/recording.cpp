@@ -1,16 +1,40 @@
 #include "backend/cuda/recording.h"
 
+#include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
 
 namespace plimsoll::cuda {
 namespace {
 
+/// What the driver takes for a node of a graph, as measured, and a little more.
+constexpr Bytes kPerNode = KiB(4);
+/// It takes memory in pieces.
+constexpr Bytes kPiece = MiB(2);
+
+/// A graph's part of the room.
+class Space {
+ public:
+  Space(std::shared_ptr<RecordingRoom> room, std::size_t nodes)
+      : room_(std::move(room)), nodes_(nodes) {}
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+  ~Space() { room_->leave(nodes_); }
+
+ private:
+  const std::shared_ptr<RecordingRoom> room_;
+  const std::size_t nodes_;
+};
+
 class GraphRecording final : public Recording {
  public:
-  GraphRecording(std::shared_ptr<Context> context, CUstream stream, CUgraph graph)
-      : context_(std::move(context)), stream_(stream) {
+  GraphRecording(std::shared_ptr<Context> context, CUstream stream, CUgraph graph,
+                 std::unique_ptr<Space> space)
+      : context_(std::move(context)), stream_(stream), space_(std::move(space)) {
     const Driver& driver = context_->driver();
     context_->check(driver.cuGraphInstantiateWithFlags(&graph_, graph, 0), "cuGraphInstantiate");
     // What the graph takes on the device it takes now, not in the first step that replays it.
@@ -39,13 +63,47 @@ class GraphRecording final : public Recording {
  private:
   const std::shared_ptr<Context> context_;
   const CUstream stream_;
+  const std::unique_ptr<Space> space_;  ///< goes after the graph
   CUgraphExec graph_ = nullptr;
 };
 
 }  // namespace
 
+std::shared_ptr<RecordingRoom> RecordingRoom::of(int ordinal) {
+  static std::mutex mutex;
+  static std::map<int, std::shared_ptr<RecordingRoom>> rooms;
+  const std::lock_guard lock(mutex);
+  auto& room = rooms[ordinal];
+  if (room == nullptr) room = std::make_shared<RecordingRoom>();
+  return room;
+}
+
+bool RecordingRoom::enter(std::size_t nodes, const std::function<bool(Bytes)>& take) {
+  const std::lock_guard lock(mutex_);
+  const Bytes wanted = used_ + nodes * kPerNode;
+  if (wanted > taken_) {
+    const Bytes more = align_up(wanted - taken_, kPiece);
+    if (!take(more)) return false;
+    taken_ += more;
+  }
+  used_ = wanted;
+  return true;
+}
+
+void RecordingRoom::leave(std::size_t nodes) noexcept {
+  const std::lock_guard lock(mutex_);
+  used_ -= nodes * kPerNode;
+}
+
+Bytes RecordingRoom::beyond() const {
+  const std::lock_guard lock(mutex_);
+  return taken_ - kPaid;
+}
+
 std::unique_ptr<Recording> make_recording(std::shared_ptr<Context> context, CUstream stream,
-                                          const std::function<void()>& work) {
+                                          const std::function<void()>& work,
+                                          const std::shared_ptr<RecordingRoom>& room,
+                                          const std::function<bool(Bytes)>& take) {
   const Driver& driver = context->driver();
   const Context::Scope scope(*context);
   context->check(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
@@ -61,7 +119,14 @@ std::unique_ptr<Recording> make_recording(std::shared_ptr<Context> context, CUst
   context->check(driver.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture");
   std::unique_ptr<Recording> recording;
   try {
-    recording = std::make_unique<GraphRecording>(context, stream, graph);
+    std::size_t nodes = 0;
+    context->check(driver.cuGraphGetNodes(graph, nullptr, &nodes), "cuGraphGetNodes");
+    if (room->enter(nodes, take)) {
+      recording = std::make_unique<GraphRecording>(context, stream, graph,
+                                                   std::make_unique<Space>(room, nodes));
+    }
+    log_debug(fmt::format("[record] {}: {} nodes{}", context->name(), nodes,
+                          recording != nullptr ? "" : ", not recorded for want of memory"));
   } catch (...) {
     (void)driver.cuGraphDestroy(graph);
     throw;
