@@ -197,13 +197,13 @@ class CudaBackend final : public DeviceBackend {
     copy(reinterpret_cast<void*>(device.begin), pageable.data(), pageable.size(), kHostStream);
     synchronize();
     libraries_->touch(reinterpret_cast<void*>(device.begin), page, queue);
-    const auto recording = make_recording(
-        context_, queue,
-        [&] {
-          context_->check(driver.cuMemsetD8Async(device.begin, 0, 4096, queue), "cuMemsetD8Async");
-        },
-        recordings_, [](Bytes) { return true; });
-    recording->replay();
+    const auto clear = [&] {
+      context_->check(driver.cuMemsetD8Async(device.begin, 0, 4096, queue), "cuMemsetD8Async");
+    };
+    const auto no_more = [](Bytes) { return false; };
+    if (const auto one = make_recording(context_, queue, clear, recordings_, no_more)) {
+      one->replay();
+    }
 
     context_->check(driver.cuStreamDestroy(queue), "cuStreamDestroy");
     pinned_->unmap(host);

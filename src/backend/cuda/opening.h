@@ -18,8 +18,8 @@ struct Reading {
 /// beyond this is taken for somebody else's.
 inline constexpr Bytes kMostRuntime = GiB(1);
 
-/// What the driver takes later, beside what an arena maps: recorded steps, kernels that are loaded
-/// when they first run. It was up to 10 MiB; a budget keeps room for it from the beginning.
+/// What the driver takes later, beside what an arena maps: for recorded steps as far as
+/// RecordingRoom has them free, and kernels that are loaded when they first run, about 3 MiB.
 inline constexpr Bytes kTakenLater = MiB(16);
 
 /// What this process took between two readings, of a device with `total` bytes, and who says so.

@@ -26,7 +26,7 @@ class RecordingRoom {
 
  private:
   /// Of what a device pays at its opening, see kTakenLater.
-  static constexpr Bytes kPaid = MiB(10);
+  static constexpr Bytes kPaid = MiB(12);
 
   mutable std::mutex mutex_;
   Bytes used_ = 0;
