@@ -143,7 +143,9 @@ std::vector<Device> Device::split(const std::vector<Bytes>& limits) const {
   return devices;
 }
 
-Bytes Device::runtime() const { return state_->parent == nullptr ? state_->backend->runtime() : 0; }
+Bytes Device::runtime() const {
+  return state_->parent == nullptr ? state_->runtime_charge.bytes() : 0;
+}
 std::optional<Bytes> Device::process_used() const { return state_->backend->process_used(); }
 MemoryUse Device::use() const { return state_->backend->use(); }
 Bytes Device::baseline() const { return state_->baseline; }

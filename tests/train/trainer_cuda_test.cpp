@@ -175,6 +175,39 @@ TEST_F(TrainingOnGpu, ThePerceptronStaysWithinItsLimitAsTheDriverSeesIt) {
   }
 }
 
+TEST_F(TrainingOnGpu, RecordedStepsOfManySizesStayWithinTheLimitAsTheDriverSeesIt) {
+  // Each size has three graphs of about a thousand nodes, for which the driver takes memory.
+  const auto make = [] {
+    return train::Trainer(nn::vit({.classes = 5,
+                                   .channels = 3,
+                                   .size = 32,
+                                   .patch = 8,
+                                   .features = 128,
+                                   .layers = 12,
+                                   .heads = 2}),
+                          optim::adamw({.lr = 1e-3}), {.precision = bf16, .accumulate = 4});
+  };
+  const Bytes enough = make().plan({.batch = 32}, open(GiB(2))).total();
+  for (const Bytes more : {Bytes{0}, MiB(16), GiB(1)}) {
+    const Device device = Device::open("cuda:0", {.limit = enough + more});
+    train::Trainer trainer = make();
+    const train::TrainingPlan plan = trainer.plan({.batch = 32}, device);
+    const Device host = Device::open("cpu:0", {.limit = GiB(1)});
+    for (const std::int64_t batch : {32, 28, 24, 20, 16, 12, 8, 4}) {
+      const TensorType x = trainer.model().input_type(batch);
+      const TensorType y = trainer.model().target_type(batch);
+      const Tensor input = Tensor::zeros(x.shape, x.dtype, host);
+      const Tensor target = Tensor::zeros(y.shape, y.dtype, host);
+      for (int i = 0; i < 3; ++i) trainer.step(plan, input, target);
+      trainer.wait();
+      if (const auto used = device.process_used()) {
+        EXPECT_LE(*used, device.budget().limit()) << more << ", " << batch;
+      }
+      EXPECT_LE(device.budget().used(), device.budget().limit());
+    }
+  }
+}
+
 TEST_F(TrainingOnGpu, ASessionClosesWhileItsStepsRun) {
   const Device device = open(GiB(4));
   const Tensor x = Tensor::zeros({512, 4096}, DType::f32, device);

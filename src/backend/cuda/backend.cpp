@@ -54,7 +54,7 @@ class CudaBackend final : public DeviceBackend {
     const MemoryUse taken = taken_between(before, after, memory().total);
     usage_ = taken.source;
     const Bytes taken_now = most_so_far(ordinal, taken.bytes);
-    runtime_ = taken_now + kTakenLater + recordings_->beyond();
+    runtime_ = taken_now + kTakenLater;
     empty_ = after.free.value_or(0) + taken_now;
   }
 
@@ -68,7 +68,8 @@ class CudaBackend final : public DeviceBackend {
   std::shared_ptr<PageSource> pages() override { return pages_; }
   std::shared_ptr<PageSource> pinned_pages() override { return pinned_; }
   std::shared_ptr<FenceSource> fences() override { return streams_; }
-  Bytes runtime() const override { return runtime_; }
+  // The driver keeps what others have had recorded, for whoever opens the device now.
+  Bytes runtime() const override { return runtime_ + recordings_->beyond(); }
   std::optional<Bytes> process_used() const override { return nvml_.process_used(); }
   MemoryUse use() const override { return use_of(read(), empty_); }
   StreamId make_stream() override { return streams_->make(); }
