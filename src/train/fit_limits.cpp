@@ -21,6 +21,7 @@ constexpr double kLeastGain = 0.03;
 
 void FitLoop::adopt(const TrainingPlan& plan, const char* why) {
   planned_peak_ = std::max(planned_peak_, memory_.plan().planned_peak());
+  impl_.end_stepping();  // a callback may have made steps
   runner_.use(plan);
   log().write("replan", {{"why", std::string(why)},
                          {"step", state_.step},
@@ -68,6 +69,7 @@ bool FitLoop::keep_within(Bytes limit) {
 }
 
 Bytes FitLoop::give(Bytes wanted) {
+  if (memory_.in_use()) return 0;  // a callback evaluates, and its executors know the range
   const Budget all = device().budget();
   const Bytes before = all.used();
   keep_within(before - std::min(before, wanted));

@@ -289,6 +289,7 @@ Session input_session(const TrainingPlan& plan, const std::optional<Device>& hos
 Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
                           const data::PipelineOptions& options, const std::optional<Device>& host) {
   TrainingMemory& memory = impl_->memory_for(plan);
+  std::optional<TrainingMemory::Use> use;  // until the runner's executors are gone
   StepRunner runner(*impl_, memory);
   const Session session = input_session(plan, host);
   data::PipelineOptions with = options;
@@ -296,7 +297,10 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
   data::Pipeline pipeline(dataset, session.device(), with);
   Metrics sums;
   std::int64_t count = 0;
-  while (const auto element = pipeline.next()) count += runner.evaluate(*element, sums);
+  while (const auto element = pipeline.next()) {
+    if (!use) use.emplace(memory);
+    count += runner.evaluate(*element, sums);
+  }
   if (count == 0) throw InvalidArgument("[evaluate] the dataset has no elements");
   return means(sums, count);
 }
@@ -305,13 +309,14 @@ Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
   TrainingMemory& memory = impl_->memory_for(plan);
   const auto traced =
       trace_prediction(*impl_->model, impl_->options.precision.compute, input.type());
+  const TensorType& type = traced->value(traced->outputs().front()).type;
+  // First: while fit() runs, taking it may make the range smaller.
+  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
+  const TrainingMemory::Use use(memory);
   plan::PlanOptions options = impl_->plan_options(plan.device, *traced);
   options.keep = options.recompute = {};
   plan::Planner planner(traced, options);
   const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
-  const graph::Graph& graph = *step.graph;
-  const TensorType& type = graph.value(graph.outputs().front()).type;
-  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
   const auto executor = memory.executor(step, true, storage);
   executor->run({&input, 1}, {.seed = impl_->options.seed});
   return executor->outputs().front();

@@ -12,12 +12,14 @@ StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const Tensor& inpu
     TrainingMemory& taken = memory_for(plan);
     stepper = std::make_unique<StepRunner>(*this, taken);
   }
+  const TrainingMemory::Use use(*memory);
   stepper->ready(input, target);  // before anything is counted
   return *stepper;
 }
 
 void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& target) {
   StepRunner& runner = impl_->stepping(plan, input, target);
+  const TrainingMemory::Use use(*impl_->memory);
   const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
   impl_->optimizer.begin_step(impl_->memory->stream());
   runner.submit(input, target, number);
@@ -26,6 +28,7 @@ void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& 
 std::vector<double> Trainer::step_timed(const TrainingPlan& plan, const Tensor& input,
                                         const Tensor& target) {
   StepRunner& runner = impl_->stepping(plan, input, target);
+  const TrainingMemory::Use use(*impl_->memory);
   const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
   impl_->optimizer.begin_step(impl_->memory->stream());
   return runner.submit_timed(input, target, number);
