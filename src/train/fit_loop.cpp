@@ -148,6 +148,8 @@ void FitLoop::begin() {
   resume();
   limit_ = device().budget().limit();
   relief_.emplace(device().budget(), [this](Bytes wanted) { return give(wanted); });
+  // The plan was made for more: the pipelines must do with what it leaves them.
+  if (limit_ < memory_.plan().budget) keep_within(limit_);
   gate_.begin();
   const TrainingPlan& plan = memory_.plan();
   predicted_ = plan.phases.front().seconds();

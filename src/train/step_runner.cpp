@@ -288,7 +288,7 @@ Session input_session(const TrainingPlan& plan, const std::optional<Device>& hos
 
 Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
                           const data::PipelineOptions& options, const std::optional<Device>& host) {
-  TrainingMemory& memory = impl_->memory_for(plan);
+  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
   std::optional<TrainingMemory::Use> use;  // until the runner's executors are gone
   StepRunner runner(*impl_, memory);
   const Session session = input_session(plan, host);
@@ -306,7 +306,7 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
 }
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
-  TrainingMemory& memory = impl_->memory_for(plan);
+  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
   const auto traced =
       trace_prediction(*impl_->model, impl_->options.precision.compute, input.type());
   const TensorType& type = traced->value(traced->outputs().front()).type;

@@ -92,6 +92,13 @@ bool TrainingMemory::serves(const TrainingPlan& plan) const {
   return true;
 }
 
+bool TrainingMemory::covers(const TrainingPlan& plan) const {
+  return std::ranges::all_of(plan.phases, [this](const Phase& phase) {
+    const Phase* here = plan_.find(phase.kind, phase.batch);
+    return here != nullptr && here->parts == phase.parts;
+  });
+}
+
 bool TrainingMemory::holds(const TrainingPlan& plan) const {
   return plan.target && *plan.target == parent_ && plan.range == plan_.range &&
          plan.host == plan_.host && !plan.phases.empty() && !plan_.phases.empty() &&

@@ -34,6 +34,9 @@ class TrainingMemory {
   /// True if this memory serves `plan` as it is, or with another range.
   bool serves(const TrainingPlan& plan) const;
 
+  /// True if its plan has all batches that `plan` has, split as they are there.
+  bool covers(const TrainingPlan& plan) const;
+
   /// What it holds of the host's memory for values of a step.
   Bytes host_bytes() const { return host_ == nullptr ? 0 : host_->size(); }
 
