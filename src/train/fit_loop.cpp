@@ -254,7 +254,8 @@ void FitLoop::train_one(const data::Element& element) {
   const std::int64_t count = element[0].shape().rank() == 0 ? 0 : element[0].shape().dim(0);
   const std::int64_t number = state_.step + (running_ ? 1 : 0);
   const bool timed = time_next_ && count == batch();
-  impl_.optimizer.begin_step(memory_.stream());
+  runner_.ready(element);  // before anything is counted
+  StepCount counted(impl_.optimizer, memory_.stream());
   Submitted next{.count = count, .rate = impl_.optimizer.rate(), .first = steps_here_ == 0};
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
@@ -268,6 +269,7 @@ void FitLoop::train_one(const data::Element& element) {
     next.loss.wait();
     next.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   }
+  counted.stands();
   ++steps_here_;
   std::optional<Submitted> before = std::exchange(running_, std::move(next));
   if (before) {

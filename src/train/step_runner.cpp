@@ -152,6 +152,11 @@ void StepRunner::ready(const Tensor& x, const Tensor& y) {
   running(Phase::Kind::train, x.dim(0));
 }
 
+void StepRunner::ready(const data::Element& element) {
+  const auto [x, y] = parts_of(element);
+  ready(x, y);
+}
+
 float StepRunner::loss() const {
   if (last_ == nullptr) throw InvalidArgument("[Trainer::loss] there was no step()");
   const double sum = before_ + static_cast<double>(last_->outputs().front().item<float>());
