@@ -252,7 +252,6 @@ FitResult FitLoop::run() {
 
 void FitLoop::train_one(const data::Element& element) {
   const std::int64_t count = element[0].shape().rank() == 0 ? 0 : element[0].shape().dim(0);
-  const std::int64_t number = state_.step + (running_ ? 1 : 0);
   const bool timed = time_next_ && count == batch();
   runner_.ready(element);  // before anything is counted
   StepCount counted(impl_.optimizer, memory_.stream());
@@ -262,7 +261,7 @@ void FitLoop::train_one(const data::Element& element) {
     next.timer = memory_.device().make_timer(memory_.stream());
     next.timer->mark();
   }
-  next.loss = runner_.train(element, static_cast<std::uint64_t>(number), timed);
+  next.loss = runner_.train(element, counted.before(), timed);
   if (overlaps_) {
     next.timer->mark();
   } else {
@@ -354,7 +353,14 @@ Metrics FitLoop::validate() {
   if (validated_) validation_->rewind();
   Metrics sums;
   std::int64_t count = 0;
-  while (const auto element = validation_->next()) count += runner_.evaluate(*element, sums);
+  const auto next = [&] {
+    if (relief_->wanted()) {
+      runner_.end_evaluation(sums);  // a new plan has other executors
+      relief_->serve();
+    }
+    return validation_->next();
+  };
+  while (const auto element = next()) count += runner_.evaluate(*element, sums);
   runner_.end_evaluation(sums);
   validated_ = true;
   validation_->pause();

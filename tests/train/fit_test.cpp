@@ -150,6 +150,35 @@ TEST_F(Fit, ABatchThatIsNoneIsNotCounted) {
   EXPECT_EQ(t.optimizer().step(), 3);
 }
 
+TEST_F(Fit, ASecondCallGoesOnDrawingAtRandom) {
+  const auto make = [] {
+    return train::Trainer(nn::vit({.classes = 4,
+                                   .channels = 1,
+                                   .size = 4,
+                                   .patch = 2,
+                                   .features = 16,
+                                   .layers = 1,
+                                   .heads = 2,
+                                   .dropout = 0.5}),
+                          optim::sgd({.lr = 1e-3}), {});
+  };
+  const auto data = toy_data(40)
+                        .map([](const data::Element& e) {
+                          return data::Element{e[0].tensor().reshape({1, 4, 4}), e[1]};
+                        })
+                        .batch(8);
+  train::Trainer once = make();
+  const auto plan = once.plan({.batch = 8}, device_);
+  const auto whole = once.fit(plan, data, {.epochs = 2}).losses;
+  once.release();
+  train::Trainer twice = make();
+  const auto again = twice.plan({.batch = 8}, device_);
+  std::vector<float> losses = twice.fit(again, data, {.epochs = 1}).losses;
+  const auto second = twice.fit(again, data, {.epochs = 1}).losses;
+  losses.insert(losses.end(), second.begin(), second.end());
+  EXPECT_EQ(losses, whole);
+}
+
 TEST_F(Fit, CallbacksMayEvaluate) {
   train::Trainer t = trainer();
   const auto plan = t.plan({.batch = 32, .validation_batch = 32}, device_);
