@@ -21,6 +21,7 @@ constexpr double kLeastGain = 0.03;
 
 void FitLoop::adopt(const TrainingPlan& plan, const char* why) {
   planned_peak_ = std::max(planned_peak_, memory_.plan().planned_peak());
+  impl_.end_stepping();  // a callback may have made steps
   runner_.use(plan);
   log().write("replan", {{"why", std::string(why)},
                          {"step", state_.step},
@@ -35,7 +36,8 @@ bool FitLoop::keep_within(Bytes limit) {
   const bool shared = plan.input != 0;  // the pipelines draw on the same budget
   const Bytes training = memory_.device().budget().used();
   const Bytes held = shared ? input_.budget().used() : 0;
-  const Bytes others = all.used() - std::min(all.used(), training + held);
+  const Bytes used = all.used();
+  const Bytes others = used - std::min(used, training + held);
   // The pipelines take up to their limit again at the next step; what is left over is theirs.
   if (shared && training + others + input_.budget().limit() > limit) {
     const Bytes taken = training + others;
@@ -68,6 +70,7 @@ bool FitLoop::keep_within(Bytes limit) {
 }
 
 Bytes FitLoop::give(Bytes wanted) {
+  if (memory_.in_use()) return 0;  // a callback evaluates, and its executors know the range
   const Budget all = device().budget();
   const Bytes before = all.used();
   keep_within(before - std::min(before, wanted));
@@ -95,6 +98,14 @@ void FitLoop::look_at_limit() {
 
 void FitLoop::use_more() {
   const TrainingPlan& plan = memory_.plan();
+  // The pipelines may have been given less than their share when the limit was low.
+  if (const Budget input = input_.budget(); input.limit() < plan.input) {
+    const Bytes spare = device().budget().available();
+    const Bytes held = input.used();
+    const Bytes share =
+        plan.input > held ? std::min(plan.input, held + std::min(spare, plan.input)) : plan.input;
+    if (share > input.limit()) input.set_limit(share);
+  }
   if (plan.phases.front().steps.front()->measures.empty()) return;
   const Bytes here = memory_.device().budget().used();
   const Bytes spare = device().budget().available();

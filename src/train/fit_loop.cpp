@@ -148,6 +148,8 @@ void FitLoop::begin() {
   resume();
   limit_ = device().budget().limit();
   relief_.emplace(device().budget(), [this](Bytes wanted) { return give(wanted); });
+  // The plan was made for more: the pipelines must do with what it leaves them.
+  if (limit_ < memory_.plan().budget) keep_within(limit_);
   gate_.begin();
   const TrainingPlan& plan = memory_.plan();
   predicted_ = plan.phases.front().seconds();
@@ -250,22 +252,23 @@ FitResult FitLoop::run() {
 
 void FitLoop::train_one(const data::Element& element) {
   const std::int64_t count = element[0].shape().rank() == 0 ? 0 : element[0].shape().dim(0);
-  const std::int64_t number = state_.step + (running_ ? 1 : 0);
   const bool timed = time_next_ && count == batch();
-  impl_.optimizer.begin_step(memory_.stream());
+  runner_.ready(element);  // before anything is counted
+  StepCount counted(impl_.optimizer, memory_.stream());
   Submitted next{.count = count, .rate = impl_.optimizer.rate(), .first = steps_here_ == 0};
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
     next.timer = memory_.device().make_timer(memory_.stream());
     next.timer->mark();
   }
-  next.loss = runner_.train(element, static_cast<std::uint64_t>(number), timed);
+  next.loss = runner_.train(element, counted.before(), timed);
   if (overlaps_) {
     next.timer->mark();
   } else {
     next.loss.wait();
     next.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   }
+  counted.stands();
   ++steps_here_;
   std::optional<Submitted> before = std::exchange(running_, std::move(next));
   if (before) {
@@ -350,7 +353,14 @@ Metrics FitLoop::validate() {
   if (validated_) validation_->rewind();
   Metrics sums;
   std::int64_t count = 0;
-  while (const auto element = validation_->next()) count += runner_.evaluate(*element, sums);
+  const auto next = [&] {
+    if (relief_->wanted()) {
+      runner_.end_evaluation(sums);  // a new plan has other executors
+      relief_->serve();
+    }
+    return validation_->next();
+  };
+  while (const auto element = next()) count += runner_.evaluate(*element, sums);
   runner_.end_evaluation(sums);
   validated_ = true;
   validation_->pause();

@@ -1,6 +1,8 @@
 #include <plimsoll/train/loss_scale.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +20,9 @@ constexpr std::size_t kScale = 0;
 constexpr std::size_t kGood = 1;
 /// Growing stops here, well before the scale itself would overflow.
 constexpr double kLargest = 16777216.0 * 16777216.0;
+/// Falling stops here: with a scale of 0 the gradients that come next would be divided by 0.
+constexpr double kSmallest = 1 / 16777216.0;
+constexpr double kHuge = std::numeric_limits<float>::max();
 
 struct Declared final : Symbol {
   explicit Declared(std::string n) : name(std::move(n)) {}
@@ -78,7 +83,8 @@ LossScale::Result LossScale::update(std::span<const Tensor> gradients) {
   const Tensor grows =
       ops::greater_equal(counted, scalar(scale, static_cast<double>(options_.interval)));
   const Tensor larger = ops::clip(ops::scale(scale, options_.growth), 0, kLargest);
-  const Tensor smaller = ops::scale(scale, options_.backoff);
+  const double least = std::min(kSmallest, options_.initial);
+  const Tensor smaller = ops::clip(ops::scale(scale, options_.backoff), least, kHuge);
   const Tensor zero = scalar(scale, 0);
   const Tensor next = ops::where(result.finite, ops::where(grows, larger, scale), smaller);
   const Tensor next_good = ops::where(result.finite, ops::where(grows, zero, counted), zero);

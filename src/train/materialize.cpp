@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
 
 #include "train/step_runner.h"
 
@@ -25,9 +26,17 @@ Tensor moved(const Device& device, Tensor to, const Tensor& from, const Fill& fi
   return to;
 }
 
+/// Whether the memory may become that of `plan` and leave the input pipelines theirs.
+bool has_room(const TrainingMemory& memory, const TrainingPlan& plan) {
+  if (plan.charged <= memory.plan().charged) return true;
+  const Bytes more = plan.charged - memory.plan().charged;
+  const Bytes spare = memory.parent().budget().available();
+  return spare >= more && spare - more >= plan.input;
+}
+
 }  // namespace
 
-TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
+TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purpose) {
   if (!plan.target) {
     throw InvalidArgument(
         fmt::format("[fit] the plan is for {}, which is not opened; plan for a Device to run it",
@@ -40,7 +49,13 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan) {
   // A step of Trainer::step may still run in the memory, and its executors know where it is.
   end_stepping();
   if (memory != nullptr && memory->serves(plan)) {
-    memory->replan(plan);
+    const bool covers = memory->covers(plan);
+    if (covers && (purpose == Purpose::evaluate || !has_room(*memory, plan))) return *memory;
+    try {
+      memory->replan(plan);
+    } catch (const OutOfMemory&) {
+      if (!covers) throw;
+    }
     return *memory;
   }
   auto fresh = std::make_unique<TrainingMemory>(plan, *plan.target);

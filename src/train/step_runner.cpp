@@ -152,6 +152,11 @@ void StepRunner::ready(const Tensor& x, const Tensor& y) {
   running(Phase::Kind::train, x.dim(0));
 }
 
+void StepRunner::ready(const data::Element& element) {
+  const auto [x, y] = parts_of(element);
+  ready(x, y);
+}
+
 float StepRunner::loss() const {
   if (last_ == nullptr) throw InvalidArgument("[Trainer::loss] there was no step()");
   const double sum = before_ + static_cast<double>(last_->outputs().front().item<float>());
@@ -288,7 +293,8 @@ Session input_session(const TrainingPlan& plan, const std::optional<Device>& hos
 
 Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
                           const data::PipelineOptions& options, const std::optional<Device>& host) {
-  TrainingMemory& memory = impl_->memory_for(plan);
+  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
+  std::optional<TrainingMemory::Use> use;  // until the runner's executors are gone
   StepRunner runner(*impl_, memory);
   const Session session = input_session(plan, host);
   data::PipelineOptions with = options;
@@ -296,22 +302,26 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
   data::Pipeline pipeline(dataset, session.device(), with);
   Metrics sums;
   std::int64_t count = 0;
-  while (const auto element = pipeline.next()) count += runner.evaluate(*element, sums);
+  while (const auto element = pipeline.next()) {
+    if (!use) use.emplace(memory);
+    count += runner.evaluate(*element, sums);
+  }
   if (count == 0) throw InvalidArgument("[evaluate] the dataset has no elements");
   return means(sums, count);
 }
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
-  TrainingMemory& memory = impl_->memory_for(plan);
+  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
   const auto traced =
       trace_prediction(*impl_->model, impl_->options.precision.compute, input.type());
+  const TensorType& type = traced->value(traced->outputs().front()).type;
+  // First: while fit() runs, taking it may make the range smaller.
+  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
+  const TrainingMemory::Use use(memory);
   plan::PlanOptions options = impl_->plan_options(plan.device, *traced);
   options.keep = options.recompute = {};
   plan::Planner planner(traced, options);
   const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
-  const graph::Graph& graph = *step.graph;
-  const TensorType& type = graph.value(graph.outputs().front()).type;
-  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
   const auto executor = memory.executor(step, true, storage);
   executor->run({&input, 1}, {.seed = impl_->options.seed});
   return executor->outputs().front();

@@ -16,6 +16,29 @@
 
 namespace plimsoll::train {
 
+/// Counts a step that begins; one that throws before stands() was none.
+class StepCount {
+ public:
+  StepCount(optim::Optimizer& optimizer, StreamId stream)
+      : optimizer_(optimizer), before_(optimizer.step()) {
+    optimizer.begin_step(stream);
+  }
+  StepCount(const StepCount&) = delete;
+  StepCount& operator=(const StepCount&) = delete;
+  ~StepCount() {
+    if (!stands_) optimizer_.set_step(before_);
+  }
+
+  /// Steps before this one: what is drawn at random is keyed by it.
+  std::uint64_t before() const { return static_cast<std::uint64_t>(before_); }
+  void stands() { stands_ = true; }
+
+ private:
+  optim::Optimizer& optimizer_;
+  const std::int64_t before_;
+  bool stands_ = false;
+};
+
 /// Runs batches through the phases of a training that has its memory. A batch of another size is
 /// planned when it comes, in the range that is there.
 class StepRunner {
@@ -45,6 +68,7 @@ class StepRunner {
   LateLoss train(const data::Element& element, std::uint64_t step, bool timed = false);
   /// Makes sure that a batch like this can be run: throws what submit() would.
   void ready(const Tensor& x, const Tensor& y);
+  void ready(const data::Element& element);
   /// The same in two halves: on a GPU, submit() returns while the step runs, and loss() waits.
   void submit(const Tensor& x, const Tensor& y, std::uint64_t step);
   /// InvalidArgument if there was no step.

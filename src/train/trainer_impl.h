@@ -25,8 +25,11 @@ class Trainer::Impl {
   plan::PlanOptions plan_options(const plan::DeviceDescription& device,
                                  const graph::Graph& graph) const;
 
-  /// Memory for the plan, with values in it; while fit() runs, the memory it runs in.
-  TrainingMemory& memory_for(const TrainingPlan& plan);
+  /// Memory for the plan, with values in it; while fit() runs, the memory it runs in. What is there
+  /// already and has all batches of `plan` is used as it is to evaluate, and to train where the
+  /// plan's range is not to be had any more: a limit may have been lowered since.
+  enum class Purpose : std::uint8_t { train, evaluate };
+  TrainingMemory& memory_for(const TrainingPlan& plan, Purpose purpose = Purpose::train);
 
   /// Ready for a step by hand.
   StepRunner& stepping(const TrainingPlan& plan, const Tensor& input, const Tensor& target);

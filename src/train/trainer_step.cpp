@@ -12,23 +12,27 @@ StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const Tensor& inpu
     TrainingMemory& taken = memory_for(plan);
     stepper = std::make_unique<StepRunner>(*this, taken);
   }
+  const TrainingMemory::Use use(*memory);
   stepper->ready(input, target);  // before anything is counted
   return *stepper;
 }
 
 void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& target) {
   StepRunner& runner = impl_->stepping(plan, input, target);
-  const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
-  impl_->optimizer.begin_step(impl_->memory->stream());
-  runner.submit(input, target, number);
+  const TrainingMemory::Use use(*impl_->memory);
+  StepCount counted(impl_->optimizer, impl_->memory->stream());
+  runner.submit(input, target, counted.before());
+  counted.stands();
 }
 
 std::vector<double> Trainer::step_timed(const TrainingPlan& plan, const Tensor& input,
                                         const Tensor& target) {
   StepRunner& runner = impl_->stepping(plan, input, target);
-  const auto number = static_cast<std::uint64_t>(impl_->optimizer.step());
-  impl_->optimizer.begin_step(impl_->memory->stream());
-  return runner.submit_timed(input, target, number);
+  const TrainingMemory::Use use(*impl_->memory);
+  StepCount counted(impl_->optimizer, impl_->memory->stream());
+  std::vector<double> seconds = runner.submit_timed(input, target, counted.before());
+  counted.stands();
+  return seconds;
 }
 
 float Trainer::loss() const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/out_of_memory.h>
 
@@ -55,6 +57,18 @@ void TrainingMemory::take_range(Bytes bytes) {
   range_ = Storage::allocate(session_.device(), bytes, Tag::activations, "plan");
 }
 
+void TrainingMemory::take_range_again() {
+  try {
+    take_range(plan_.range);
+  } catch (const OutOfMemory& error) {
+    // No OutOfMemory: whoever catches that goes on with the old plan.
+    throw Error(fmt::format(
+        "[fit] {} were let go to make a new plan, and others took them meanwhile; free memory on "
+        "{} or raise its limit, and call again\n{}",
+        format_bytes(plan_.range), parent_.name(), error.what()));
+  }
+}
+
 Tensor TrainingMemory::find(const std::string& name) const {
   const auto it = tensors_.find(name);
   return it == tensors_.end() ? Tensor() : it->second;
@@ -78,6 +92,13 @@ bool TrainingMemory::serves(const TrainingPlan& plan) const {
   return true;
 }
 
+bool TrainingMemory::covers(const TrainingPlan& plan) const {
+  return std::ranges::all_of(plan.phases, [this](const Phase& phase) {
+    const Phase* here = plan_.find(phase.kind, phase.batch);
+    return here != nullptr && here->parts == phase.parts;
+  });
+}
+
 bool TrainingMemory::holds(const TrainingPlan& plan) const {
   return plan.target && *plan.target == parent_ && plan.range == plan_.range &&
          plan.host == plan_.host && !plan.phases.empty() && !plan_.phases.empty() &&
@@ -90,13 +111,15 @@ void TrainingMemory::replan(const TrainingPlan& plan) {
   if (plan.host != 0 && (host == nullptr || host->size() < plan.host)) {
     host = pinned(plan.host, Tag::activations);
   }
-  if (plan.range != range_->size()) {
+  if (range_ == nullptr || plan.range != range_->size()) {
+    const std::weak_ptr<Storage> old = range_;
     range_.reset();
     session_.arena().trim();
     try {
       take_range(plan.range);
     } catch (const OutOfMemory&) {
-      take_range(plan_.range);
+      range_ = old.lock();  // it is still there if somebody runs in it
+      if (range_ == nullptr) take_range_again();
       throw;
     }
   }
@@ -105,7 +128,8 @@ void TrainingMemory::replan(const TrainingPlan& plan) {
   plan_ = plan;
 }
 
-plan::ExecutorOptions TrainingMemory::options(bool average) const {
+plan::ExecutorOptions TrainingMemory::options(bool average) {
+  if (range_ == nullptr) take_range(plan_.range);
   plan::ExecutorOptions options;
   options.range = range_;
   options.workspace = workspace_;
@@ -124,14 +148,14 @@ plan::ExecutorOptions TrainingMemory::options(bool average) const {
   return options;
 }
 
-std::unique_ptr<plan::Executor> TrainingMemory::executor(
-    const plan::Plan& step, bool average, const std::shared_ptr<Storage>& outputs) const {
+std::unique_ptr<plan::Executor> TrainingMemory::executor(const plan::Plan& step, bool average,
+                                                         const std::shared_ptr<Storage>& outputs) {
   plan::ExecutorOptions with = options(average);
   if (outputs != nullptr) with.outputs = outputs;
   return std::make_unique<plan::Executor>(step, session_.device(), with);
 }
 
-std::vector<double> TrainingMemory::measure(const plan::Plan& step) const {
+std::vector<double> TrainingMemory::measure(const plan::Plan& step) {
   return plan::measure_nodes(step, session_.device(), options(false));
 }
 

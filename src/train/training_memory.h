@@ -34,6 +34,9 @@ class TrainingMemory {
   /// True if this memory serves `plan` as it is, or with another range.
   bool serves(const TrainingPlan& plan) const;
 
+  /// True if its plan has all batches that `plan` has, split as they are there.
+  bool covers(const TrainingPlan& plan) const;
+
   /// What it holds of the host's memory for values of a step.
   Bytes host_bytes() const { return host_ == nullptr ? 0 : host_->size(); }
 
@@ -42,22 +45,38 @@ class TrainingMemory {
 
   /// Lets the range go and takes that of `plan`, which is like the one before but for its phases.
   /// Executors made before must be gone. Throws OutOfMemory, of the host's memory too; then the old
-  /// plan holds.
+  /// plan holds. Throws Error where others took the old range meanwhile: then nothing runs until
+  /// executor() has it again.
   void replan(const TrainingPlan& plan);
   /// Adds a phase that fits.
   void add(Phase phase) { plan_.phases.push_back(std::move(phase)); }
 
+  /// While one is there the range must stay where it is: somebody beside fit() runs in it.
+  class Use {
+   public:
+    explicit Use(TrainingMemory& memory) : memory_(memory) { ++memory_.uses_; }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() { --memory_.uses_; }
+
+   private:
+    TrainingMemory& memory_;
+  };
+  bool in_use() const { return uses_ != 0; }
+
   /// Runs `step` in the range. With `average`, parameters are their moving averages. Outputs go to
-  /// the plan's place for them, or to `outputs`.
+  /// the plan's place for them, or to `outputs`. Throws OutOfMemory if the range was lost and is
+  /// not to be had.
   std::unique_ptr<plan::Executor> executor(const plan::Plan& step, bool average,
-                                           const std::shared_ptr<Storage>& outputs = nullptr) const;
+                                           const std::shared_ptr<Storage>& outputs = nullptr);
   /// What the nodes of `step` take; between steps only, as the range is used for it.
-  std::vector<double> measure(const plan::Plan& step) const;
+  std::vector<double> measure(const plan::Plan& step);
 
  private:
-  plan::ExecutorOptions options(bool average) const;
+  plan::ExecutorOptions options(bool average);
   void unpack(const PackedBlock& block, const std::shared_ptr<Storage>& storage);
   void take_range(Bytes bytes);
+  void take_range_again();
   std::shared_ptr<Storage> pinned(Bytes bytes, Tag tag) const;
 
   TrainingPlan plan_;
@@ -70,8 +89,9 @@ class TrainingMemory {
   std::map<std::string, Tensor> tensors_;
   std::shared_ptr<Storage> outputs_;
   std::shared_ptr<Storage> workspace_;
-  std::shared_ptr<Storage> range_;
-  std::shared_ptr<Storage> host_;  ///< where steps put values for a while
+  std::shared_ptr<Storage> range_;  ///< null: lost, see replan()
+  std::shared_ptr<Storage> host_;   ///< where steps put values for a while
+  int uses_ = 0;
 };
 
 }  // namespace plimsoll::train

@@ -130,6 +130,55 @@ TEST_F(Fit, MistakesAreNamed) {
   EXPECT_THAT(message_of([&] { t.fit(elsewhere, data, {.epochs = 1}); }), HasSubstr("h200"));
 }
 
+TEST_F(Fit, ABatchThatIsNoneIsNotCounted) {
+  train::Trainer t = trainer();
+  const auto plan = t.plan({.batch = 8}, device_);
+  const auto counted = [&] {
+    return std::pair(t.optimizer().step(), t.optimizer().state()[1].tensor.item<float>());
+  };
+  const auto wrong = toy_data(24).batch(8).concatenate(toy_data(8, 15).batch(8));
+  EXPECT_THROW(t.fit(plan, wrong, {.epochs = 1}), InvalidArgument);
+  EXPECT_EQ(counted(), std::pair(std::int64_t{3}, 3.0F));
+  // A label that is no class is found in the step, whose number is the next one's.
+  const auto bad = toy_data(8, 16, 9).batch(8);
+  EXPECT_THROW(t.fit(plan, bad, {.epochs = 1}), InvalidArgument);
+  EXPECT_EQ(t.optimizer().step(), 3);
+  const Tensor x = Tensor::zeros({8, 16}, DType::f32, device_);
+  Tensor y = Tensor::zeros({8}, DType::i64, device_);
+  y.mutable_data<std::int64_t>()[3] = 77;
+  EXPECT_THROW(t.step(plan, x, y), InvalidArgument);
+  EXPECT_EQ(t.optimizer().step(), 3);
+}
+
+TEST_F(Fit, ASecondCallGoesOnDrawingAtRandom) {
+  const auto make = [] {
+    return train::Trainer(nn::vit({.classes = 4,
+                                   .channels = 1,
+                                   .size = 4,
+                                   .patch = 2,
+                                   .features = 16,
+                                   .layers = 1,
+                                   .heads = 2,
+                                   .dropout = 0.5}),
+                          optim::sgd({.lr = 1e-3}), {});
+  };
+  const auto data = toy_data(40)
+                        .map([](const data::Element& e) {
+                          return data::Element{e[0].tensor().reshape({1, 4, 4}), e[1]};
+                        })
+                        .batch(8);
+  train::Trainer once = make();
+  const auto plan = once.plan({.batch = 8}, device_);
+  const auto whole = once.fit(plan, data, {.epochs = 2}).losses;
+  once.release();
+  train::Trainer twice = make();
+  const auto again = twice.plan({.batch = 8}, device_);
+  std::vector<float> losses = twice.fit(again, data, {.epochs = 1}).losses;
+  const auto second = twice.fit(again, data, {.epochs = 1}).losses;
+  losses.insert(losses.end(), second.begin(), second.end());
+  EXPECT_EQ(losses, whole);
+}
+
 TEST_F(Fit, CallbacksMayEvaluate) {
   train::Trainer t = trainer();
   const auto plan = t.plan({.batch = 32, .validation_batch = 32}, device_);

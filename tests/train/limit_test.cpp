@@ -26,20 +26,21 @@ constexpr Bytes kAmple = MiB(16);
 
 class MovingLimit : public testing::Test {
  protected:
+  static train::Trainer make() {
+    return {nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),
+            optim::adam(),
+            {.allow_split = false}};
+  }
   train::FitResult fit(const Device& device, const train::Callback& callback = {},
                        std::int64_t epochs = 2) {
-    train::Trainer trainer(
-        nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),
-        optim::adam(), {.allow_split = false});
+    train::Trainer trainer = make();
     const auto plan = trainer.plan({.batch = 512, .validation_batch = 64}, device);
     return trainer.fit(plan, toy_data(512 * 5).batch(512).prefetch(), toy_data(64).batch(64),
                        {.epochs = epochs, .callbacks = {callback}});
   }
   /// The smallest budget for that training.
   static Bytes least() {
-    train::Trainer trainer(
-        nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),
-        optim::adam(), {.allow_split = false});
+    train::Trainer trainer = make();
     const Device tiny = Device::open("cpu:0", {.limit = MiB(1)});
     try {
       trainer.plan({.batch = 512, .validation_batch = 64}, tiny);
@@ -91,6 +92,47 @@ TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectAtTheNextStep) {
   EXPECT_EQ(result.losses, expected.losses);
 }
 
+TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectWithinAValidation) {
+  const auto run = [&](const Device& device, const data::Dataset& validation) {
+    train::Trainer trainer = make();
+    const auto plan = trainer.plan({.batch = 512, .validation_batch = 64}, device);
+    return trainer.fit(plan, toy_data(512 * 2).batch(512), validation, {.epochs = 1});
+  };
+  const auto data = toy_data(64 * 40).batch(64);
+  const auto expected = run(Device::open("cpu:0", {.limit = kAmple}), data);
+  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Bytes lower = least() + MiB(1) / 4;
+  std::thread other;
+  int seen = 0;
+  std::atomic<bool> lowered{false};
+  bool in_time = false;
+  const auto watched = data.map([&](const data::Element& element) {
+    if (++seen == 3) {
+      other = std::thread([&] {
+        try {
+          device.budget().set_limit(lower);
+        } catch (const Error& error) {
+          ADD_FAILURE() << error.what();
+        }
+        lowered = true;
+      });
+    }
+    // The validation does not end before it was served, but for a long time.
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    while (seen > 3 && !lowered && std::chrono::steady_clock::now() < patience) {
+      std::this_thread::yield();
+    }
+    if (seen == 40) in_time = lowered;
+    return element;
+  });
+  const auto result = run(device, watched);
+  other.join();
+  EXPECT_TRUE(in_time);
+  EXPECT_EQ(device.budget().limit(), lower);
+  EXPECT_EQ(result.history, expected.history);
+  EXPECT_EQ(result.losses, expected.losses);
+}
+
 TEST_F(MovingLimit, TooLowAOneIsRefusedAndTheOldOneStays) {
   const Device device = Device::open("cpu:0", {.limit = kAmple});
   const auto result = fit(device, {.on_step = [&](train::Run& run) {
@@ -114,6 +156,49 @@ TEST_F(MovingLimit, RaisedAllowsAFasterPlanWithTheSameNumbers) {
                           }});
   EXPECT_EQ(result.replans, 1);
   EXPECT_EQ(result.losses, expected.losses);
+}
+
+TEST_F(MovingLimit, WhatComesAfterATrainingUsesTheMemoryThatIsThere) {
+  for (const Bytes less : {KiB(128), KiB(384)}) {
+    const Device device = Device::open("cpu:0", {.limit = kAmple, .page_size = KiB(4)});
+    train::Trainer trainer = make();
+    const auto plan =
+        trainer.plan({.batch = 512, .validation_batch = 64, .input = KiB(512)}, device);
+    const Bytes lower = plan.total() - less;
+    const auto data = toy_data(512 * 3).batch(512);
+    const train::Callback lowers{.on_step = [&](train::Run& run) {
+      if (run.step() == 2) run.device().budget().set_limit(lower);
+    }};
+    const auto first = trainer.fit(plan, data, {.epochs = 1, .callbacks = {lowers}});
+    EXPECT_EQ(first.steps, 3);
+    EXPECT_EQ(trainer.evaluate(plan, toy_data(128).batch(64)).count("loss"), 1U);
+    EXPECT_EQ(trainer.predict(plan, Tensor::zeros({2, 16}, DType::f32, device)).dim(0), 2);
+    EXPECT_EQ(trainer.fit(plan, data, {.epochs = 1}).steps, 3);
+    const Tensor x = Tensor::zeros({512, 16}, DType::f32, device);
+    const Tensor y = Tensor::zeros({512}, DType::i64, device);
+    trainer.step(plan, x, y);
+    EXPECT_GT(trainer.loss(), 0);
+    EXPECT_LE(device.budget().peak(), kAmple);
+    EXPECT_EQ(device.budget().limit(), lower);
+  }
+}
+
+TEST_F(MovingLimit, LoweredAndRaisedAgainGivesThePipelinesTheirShareBack) {
+  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const auto input = [&] {
+    for (const Budget& child : device.budget().children()) {
+      if (child.name() == "input") return child.limit();
+    }
+    return Bytes{0};
+  };
+  std::map<std::int64_t, Bytes> limits;
+  fit(device, {.on_step = [&](train::Run& run) {
+        limits[run.step()] = input();
+        if (run.step() == 2) run.device().budget().set_limit(least() + MiB(1) / 4);
+        if (run.step() == 5) run.device().budget().set_limit(kAmple);
+      }});
+  EXPECT_LT(limits[4], limits[1]);
+  EXPECT_EQ(limits[7], limits[1]);
 }
 
 TEST_F(MovingLimit, MovesOverASocketThatOnlyItsOwnerCanOpen) {

@@ -50,6 +50,20 @@ TEST_F(LossScaleTest, TheScaleGrowsAfterGoodStepsAndFallsAfterBadOnes) {
   EXPECT_EQ(scale.scale(), 8);
 }
 
+TEST_F(LossScaleTest, BadStepsInARowLeaveAScaleThatDividesAGoodOne) {
+  for (const double initial : {65536.0, 1e-9, 1e30}) {
+    LossScale scale({.initial = initial});
+    scale.materialize(device_);
+    for (int i = 0; i < 300; ++i) scale.update(gradients(std::nanf("")));
+    EXPECT_EQ(scale.scale(),
+              std::min(std::ldexp(1.0, -24), static_cast<double>(static_cast<float>(initial))));
+    const Tensor loss = Tensor::from_values({3.0F}, {}, device_);
+    const LossScale::Result good = scale.update(std::vector<Tensor>{scale.scaled(loss)});
+    EXPECT_TRUE(good.finite.item<bool>());
+    EXPECT_FLOAT_EQ(good.gradients[0].item<float>(), 3.0F);
+  }
+}
+
 TEST_F(LossScaleTest, OptionsThatCannotBeAreRefused) {
   EXPECT_THROW(LossScale({.initial = 0}), InvalidArgument);
   EXPECT_THROW(LossScale({.growth = 0.5}), InvalidArgument);

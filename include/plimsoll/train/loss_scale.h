@@ -19,7 +19,8 @@ struct LossScaleOptions {
 
 /// Dynamic loss scaling for f16, whose gradients would vanish otherwise (Micikevicius et al. 2017):
 /// the loss is multiplied before the gradients are taken, gradients are divided after; a step whose
-/// gradients are not finite changes no parameter and lowers the scale. All of it is ops on state of
+/// gradients are not finite changes no parameter and lowers the scale, to 2^-24 at least or to
+/// `initial` where that is smaller. All of it is ops on state of
 /// the device: it traces, and the host never waits. Not thread-safe.
 class LossScale {
  public:

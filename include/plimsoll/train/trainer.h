@@ -167,7 +167,10 @@ class Trainer {
                                       const plan::DeviceDescription& device, int points = 12) const;
 
   /// Elements are (input, target), in batches. Throws DataError, InvalidArgument for batches that
-  /// are not as planned, Error for a leak, and whatever a callback throws.
+  /// are not as planned, Error for a leak, and whatever a callback throws. A batch of the wrong
+  /// type changes nothing. Values that cannot be, such as a label that is no class, are found by
+  /// the CPU while the step runs: running statistics and the device's count of steps may have moved
+  /// then, weights have not; go on from a checkpoint.
   FitResult fit(const TrainingPlan& plan, const data::Dataset& train,
                 const std::optional<data::Dataset>& validation, const FitOptions& options);
   FitResult fit(const TrainingPlan& plan, const data::Dataset& train, const FitOptions& options) {
