@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -104,7 +105,42 @@ DeviceDescription from_file(const std::string& path) {
   }
 }
 
+/// Letters and digits in a row, in small letters.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (const char each : text) {
+    const auto c = static_cast<unsigned char>(each);
+    if (std::isalnum(c) != 0) {
+      words.back() += static_cast<char>(std::tolower(c));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+/// As a word, or as two: "rtx 4090" for "rtx4090". "40gb" is what "40g" means.
+bool has(const std::vector<std::string>& words, const std::string& part) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == part || words[i] == part + "b") return true;
+    if (i + 1 < words.size() && words[i] + words[i + 1] == part) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string known_device(std::string_view description) {
+  const std::vector<std::string> words = words_of(description);
+  std::string found;
+  for (const Known& known : kKnown) {
+    const std::vector<std::string> parts = words_of(known.name);
+    if (std::ranges::all_of(parts, [&](const std::string& part) { return has(words, part); })) {
+      found = known.name;
+    }
+  }
+  return found;
+}
 
 std::vector<std::string> known_devices() {
   std::vector<std::string> names = {"cpu"};
@@ -128,14 +164,9 @@ DeviceDescription describe_device(const Device& device) {
     return cpu;
   }
   const DeviceInfo info = device.info();
-  // The nearest one we know by its words; else a cautious one.
-  std::string words = info.description;
-  std::transform(words.begin(), words.end(), words.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  DeviceDescription gpu = gpu_description(kKnown[2]);
-  for (const Known& known : kKnown) {
-    if (words.find(known.name) != std::string::npos) gpu = gpu_description(known);
-  }
+  // The one we know by its words; else a cautious one.
+  const std::string name = known_device(info.description);
+  DeviceDescription gpu = name.empty() ? gpu_description(kKnown[2]) : describe_device(name);
   gpu.memory = info.total;
   gpu.runtime = device.runtime();
   gpu.usage = info.usage;

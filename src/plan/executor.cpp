@@ -149,8 +149,8 @@ struct Executor::State {
       }
       all.push_back(made);
     }
-    copies = std::make_unique<CopyQueues>(device, stream, stream_of(o.to_host),
-                                          stream_of(o.from_host), std::move(all));
+    beside = {stream_of(o.to_host), stream_of(o.from_host)};
+    copies = std::make_unique<CopyQueues>(device, stream, beside[0], beside[1], std::move(all));
   }
 
   void before(std::size_t task) {
@@ -286,6 +286,7 @@ struct Executor::State {
   std::shared_ptr<Storage> slot;  ///< workspace that stands apart
   std::shared_ptr<Storage> host;
   std::unique_ptr<CopyQueues> copies;  ///< null if there are none
+  std::vector<StreamId> beside;        ///< on which those are
   std::vector<Launch> launches;
   std::vector<Fused> fused;  ///< by rising task
   std::vector<ops::TensorView> inputs;
@@ -377,6 +378,8 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
 Executor::~Executor() {
   try {
     state_->device.synchronize(state_->stream);
+    // A step that failed in the middle has copies under way that its stream does not wait for.
+    for (const StreamId stream : state_->beside) state_->device.synchronize(stream);
   } catch (const Error&) {  // a device that has failed has nothing running
   }
 }

@@ -28,11 +28,11 @@ PlanRequest request_of(const TrainingPlan& plan) {
 struct WaitUnlessDone {
   ~WaitUnlessDone() {
     try {
-      if (armed) runner.wait();
+      if (armed) memory.device().synchronize(memory.stream());
     } catch (const Error&) {  // a device that has failed writes nothing any more
     }
   }
-  const StepRunner& runner;
+  const TrainingMemory& memory;
   bool armed = true;
 };
 
@@ -98,7 +98,7 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
   before_ = 0;
   LateNumbers numbers;
   if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_));
-  WaitUnlessDone guard{*this};
+  WaitUnlessDone guard{memory_};
   const std::int64_t micro = now.phase->batch / parts_;
   for (std::int64_t part = 0; part < parts_; ++part) {
     if (part > 0 && sheets_ == nullptr) {
@@ -209,7 +209,7 @@ std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
     return x.dim(0);
   }
   Evaluated next{&now.phase->outputs, x.dim(0), sheets_->take(count)};
-  WaitUnlessDone guard{*this};
+  WaitUnlessDone guard{memory_};
   for (std::size_t i = 0; i < count; ++i) executor.copy_output(i, next.numbers.at(i));
   next.numbers.submitted(memory_.device(), memory_.stream());
   guard.armed = false;

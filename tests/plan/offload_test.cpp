@@ -5,8 +5,10 @@
 #include <plimsoll/plan/executor.h>
 #include <plimsoll/plan/planner.h>
 
+#include "device/device_state.h"
 #include "plan/range_use.h"
 #include "support/layer_stack.h"
+#include "support/lazy_backend.h"
 
 namespace plimsoll {
 namespace {
@@ -127,6 +129,37 @@ TEST_F(Offload, TheHostsMemoryMustBeGiven) {
       plan::Executor(plan, device_,
                      {.host = Storage::allocate(device_, plan.host - 1, Tag::staging, "host")}),
       InvalidArgument);
+}
+
+TEST_F(Offload, AStepThatFailsInTheMiddleLeavesNoCopyUnderWay) {
+  // Kernels are the CPU's, copies are done when somebody waits for them.
+  struct Failing final : LazyBackend {
+    using LazyBackend::LazyBackend;
+    DeviceKind kind() const override { return DeviceKind::cpu; }
+    void wait(StreamId stream, Fence& fence) override {
+      if (--left == 0) throw DeviceError("[test] it failed");
+      LazyBackend::wait(stream, fence);
+    }
+    int left = 12;
+  };
+  const auto backend = std::make_shared<Failing>(MiB(256));
+  const Device lazy = Device::State::open(backend, {.limit = MiB(256)});
+  const test::LayerStack stack(lazy, 12, 512, 256);
+  options_.host_room = MiB(64);
+  const plan::Plan plan = plan::Planner(stack.graph, options_).smallest();
+  ASSERT_GT(plan.copies.size(), 4U);
+  {
+    plan::Executor executor(plan, lazy,
+                            {.host = Storage::allocate(lazy, plan.host, Tag::staging, "host")});
+    std::vector<Tensor> feeds;
+    for (const plan::Place& place : plan.inputs) {
+      const TensorType& type = plan.graph->value(place.value).type;
+      feeds.push_back(Tensor::zeros(type.shape, type.dtype, lazy));
+    }
+    EXPECT_THROW(executor.run(feeds, {}), DeviceError);
+    EXPECT_FALSE(backend->idle());
+  }
+  EXPECT_TRUE(backend->idle());
 }
 
 TEST_F(Offload, TheRateOfCopiesIsMeasuredWithinTheBudgets) {

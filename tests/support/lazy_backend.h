@@ -57,6 +57,14 @@ class LazyBackend : public DeviceBackend, public std::enable_shared_from_this<La
     submit(stream, [this, of = point.stream, at = point.at] { run_until(of, at); });
   }
 
+  /// Whether all that was submitted has been done.
+  bool idle() const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, stream] : streams_) {
+      if (stream.done != stream.submitted) return false;
+    }
+    return true;
+  }
   int host_waits() const {
     const std::lock_guard lock(mutex_);
     return host_waits_;
