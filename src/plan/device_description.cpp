@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,7 +75,8 @@ DeviceDescription gpu_description(const Known& known) {
 
 DeviceDescription from_file(const std::string& path) {
   std::ifstream file(path);
-  if (!file) {
+  std::error_code none;
+  if (!file || std::filesystem::is_directory(path, none)) {
     throw InvalidArgument(
         fmt::format("[device] '{}' is neither a known device ({}) nor a file that "
                     "can be read",
@@ -79,9 +84,22 @@ DeviceDescription from_file(const std::string& path) {
   }
   try {
     const nlohmann::json json = nlohmann::json::parse(file);
+    static constexpr std::array<std::string_view, 11> kFields = {
+        "name",           "kind",    "memory",    "bytes_per_second",      "flops_f32", "flops_16",
+        "launch_seconds", "runtime", "workspace", "host_bytes_per_second", "page_size"};
+    for (const auto& [field, value] : json.items()) {
+      if (std::ranges::find(kFields, field) != kFields.end()) continue;
+      throw InvalidArgument(fmt::format("[device] {}: there is no field '{}'; use {}", path, field,
+                                        fmt::join(kFields, ", ")));
+    }
     const auto size = [&](const char* field) {
       const auto& value = json.at(field);
-      return value.is_string() ? parse_bytes(value.get<std::string>(), field) : value.get<Bytes>();
+      if (value.is_string()) return parse_bytes(value.get<std::string>(), field);
+      if (!value.is_number_unsigned()) {
+        throw InvalidArgument(fmt::format("[device] {}: {} is {}; give bytes, or text with a unit",
+                                          path, field, value.dump()));
+      }
+      return value.get<Bytes>();
     };
     DeviceDescription d;
     d.name = json.value("name", path);
@@ -95,6 +113,10 @@ DeviceDescription from_file(const std::string& path) {
     d.runtime = json.contains("runtime") ? size("runtime") : MiB(640);
     d.workspace = json.contains("workspace") ? size("workspace") : ops::kWorkspaceSlot;
     d.page_size = json.contains("page_size") ? size("page_size") : MiB(2);
+    if (!std::has_single_bit(d.page_size)) {
+      throw InvalidArgument(
+          fmt::format("[device] {}: page_size {} is no power of two", path, d.page_size));
+    }
     if (!(d.bytes_per_second > 0 && d.flops_f32 > 0 && d.flops_16 > 0)) {
       throw InvalidArgument(fmt::format("[device] rates in {} must be above 0", path));
     }
