@@ -26,6 +26,17 @@ Tensor moved(const Device& device, Tensor to, const Tensor& from, const Fill& fi
   return to;
 }
 
+/// Where `name` lies. InvalidArgument if there is no such place.
+Tensor place_of(const TrainingMemory& memory, const std::string& name, const TensorType& type) {
+  Tensor to = memory.find(name);
+  if (!to.defined() || to.type() != type) {
+    throw InvalidArgument(fmt::format(
+        "[fit] the plan has {} for {} ({}); it was made by another trainer, use this one's plan()",
+        to.defined() ? to.type().to_string() : "no place", name, type.to_string()));
+  }
+  return to;
+}
+
 /// Whether the memory may become that of `plan` and leave the input pipelines theirs.
 bool has_room(const TrainingMemory& memory, const TrainingPlan& plan) {
   if (plan.charged <= memory.plan().charged) return true;
@@ -65,20 +76,21 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
   all.insert(all.end(), buffers.begin(), buffers.end());
   std::vector<Tensor> values;
   for (const nn::Parameter* p : all) {
-    values.push_back(moved(device, fresh->find(p->name()), p->tensor(),
+    values.push_back(moved(device, place_of(*fresh, p->name(), p->type()), p->tensor(),
                            [&](Tensor& to) { nn::fill(to, p->init(), p->name(), options.seed); }));
   }
   const auto zero = [](Tensor& to) { nn::fill(to, nn::Init::zeros(), "", 0); };
   std::vector<Tensor> states;
   for (const optim::State& s : optimizer.state()) {
-    states.push_back(moved(device, fresh->find(kOptimizerPrefix + s.name), s.tensor, zero));
+    states.push_back(moved(device, place_of(*fresh, kOptimizerPrefix + s.name, s.tensor.type()),
+                           s.tensor, zero));
   }
   std::vector<Tensor> scales;
   if (loss_scale) {
     for (const optim::State& s : loss_scale->state()) {
       const double initial = s.name == "scale" ? options.precision.loss_scale->initial : 0.0;
       scales.push_back(
-          moved(device, fresh->find(kLossScalePrefix + s.name), s.tensor,
+          moved(device, place_of(*fresh, kLossScalePrefix + s.name, s.tensor.type()), s.tensor,
                 [&](Tensor& to) { nn::fill(to, nn::Init::constant(initial), "", 0); }));
     }
   }
@@ -87,7 +99,7 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
     const Tensor before = memory != nullptr ? memory->find(name) : Tensor();
     // It begins with the initial weights.
     const Tensor from = before.defined() ? before : fresh->find(s.name);
-    moved(device, fresh->find(name), from, zero);
+    moved(device, place_of(*fresh, name, s.tensor.type()), from, zero);
   }
   for (const optim::State& s : gradients) {
     Tensor sum = fresh->find(kGradientPrefix + s.name);

@@ -282,15 +282,23 @@ std::optional<RunState> RunCheckpoints::load(
   std::memcpy(state.losses.data(), losses.data(), losses.size());
   state.train_position = read_file(path / "train.position");
   state.validation_position = read_file(path / "validation.position");
-  if (!trainer.average.empty()) {
-    const SafetensorsFile file((path / "average.safetensors").string());
-    for (const NamedTensor& each : averages(trainer)) {
-      Tensor to = each.tensor;
-      file.read_into(each.name, to);
+  // All that may be wrong with either file is found before anything is written.
+  std::optional<SafetensorsFile> means;
+  const std::vector<NamedTensor> places = averages(trainer);
+  if (!places.empty()) means.emplace((path / "average.safetensors").string());
+  for (const NamedTensor& each : places) {
+    if (const TensorType& there = means->entry(each.name).type; there != each.tensor.type()) {
+      fail(path / "average.safetensors",
+           fmt::format("tensor '{}' is {}, but {} is wanted", each.name, there.to_string(),
+                       each.tensor.type().to_string()));
     }
   }
   load_checkpoint((path / "model.safetensors").string(), parts_of(trainer),
                   trainer.memory->device());
+  for (const NamedTensor& each : places) {
+    Tensor to = each.tensor;
+    means->read_into(each.name, to);
+  }
   return state;
 }
 

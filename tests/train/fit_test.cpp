@@ -179,6 +179,22 @@ TEST_F(Fit, ASecondCallGoesOnDrawingAtRandom) {
   EXPECT_EQ(losses, whole);
 }
 
+TEST_F(Fit, APlanOfAnotherTrainerIsRefused) {
+  const auto data = toy_data(32).batch(8);
+  const auto plan_of = [&](train::Trainer other) { return other.plan({.batch = 8}, device_); };
+  train::Trainer t = trainer();
+  const auto plain = plan_of({nn::mlp({.in = 16, .hidden = {64}, .classes = 4}), optim::adam()});
+  EXPECT_THAT(message_of([&] { t.fit(plain, data, {.epochs = 1}); }), HasSubstr("another trainer"));
+  const auto wide = plan_of({nn::mlp({.in = 16, .hidden = {32, 32}, .classes = 4}), optim::adam()});
+  EXPECT_THAT(message_of([&] { t.fit(wide, data, {.epochs = 1}); }), HasSubstr("weight"));
+  const auto state =
+      plan_of({nn::mlp({.in = 16, .hidden = {64, 64}, .classes = 4}), optim::sgd({.lr = 0.1})});
+  EXPECT_THAT(message_of([&] { t.fit(state, data, {.epochs = 1}); }), HasSubstr("optimizer."));
+  EXPECT_EQ(t.fit(t.plan({.batch = 8}, device_), data, {.epochs = 1}).steps, 4);
+  EXPECT_THAT(message_of([&] { t.fit(wide, data, {.epochs = 1}); }), HasSubstr("weight"));
+  EXPECT_EQ(t.fit(t.plan({.batch = 8}, device_), data, {.epochs = 1}).steps, 4);
+}
+
 TEST_F(Fit, CallbacksMayEvaluate) {
   train::Trainer t = trainer();
   const auto plan = t.plan({.batch = 32, .validation_batch = 32}, device_);

@@ -125,6 +125,30 @@ TEST_F(Resume, RemainsOfAWriteThatWasKilledDoNoHarm) {
   EXPECT_FALSE(fs::exists(folder_ / "cut" / ".step-00000012-epoch-0001-99"));
 }
 
+TEST_F(Resume, ADamagedModelLeavesTheMovingAverageAsItWas) {
+  const Device device = Device::open("cpu:0", {.limit = MiB(4)});
+  const auto make = [] {
+    return train::Trainer(nn::mlp({.in = 16, .hidden = {16}, .classes = 4}),
+                          optim::sgd({.lr = 0.1}), {.moving_average = 0.5});
+  };
+  const auto data = toy_data(64).batch(8);
+  train::Trainer first = make();
+  const train::FitOptions options{.epochs = 1, .checkpoints = (folder_ / "run").string()};
+  const auto written = first.fit(first.plan({.batch = 8}, device), data, options).checkpoint;
+  first.release();
+  train::Trainer second = make();
+  const auto plan = second.plan({.batch = 8}, device);
+  Tensor x = Tensor::zeros({1, 16}, DType::f32, device);
+  for (int i = 0; i < 16; ++i) x.mutable_data<float>()[i] = 1;
+  const auto before = second.predict(plan, x).to_vector<float>();
+  const fs::path model = fs::path(written) / "model.safetensors";
+  fs::resize_file(model, fs::file_size(model) / 2);
+  train::FitOptions again = options;
+  again.resume = true;
+  EXPECT_THROW(second.fit(plan, data, again), DataError);
+  EXPECT_EQ(second.predict(plan, x).to_vector<float>(), before);
+}
+
 TEST_F(Resume, DamagedFilesAreNamed) {
   const train::FitResult whole = run("whole", {});
   for (const char* file : {"state.json", "losses.f32", "model.safetensors", "train.position"}) {

@@ -185,7 +185,8 @@ class Trainer {
   /// plan.phases[0].steps[0]. For batches that are not split.
   std::vector<double> step_timed(const TrainingPlan& plan, const Tensor& input,
                                  const Tensor& target);
-  /// The mean loss of the last step, which it waits for. InvalidArgument if there was none.
+  /// The mean loss of the last step(), which it waits for; those of fit() are in its result.
+  /// InvalidArgument if there was none.
   float loss() const;
   /// Returns when no step() is running any more. Before a checkpoint is saved, say.
   void wait() const;
