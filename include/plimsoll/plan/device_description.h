@@ -47,7 +47,8 @@ std::optional<double> measure_copy_rate(const Device& device, const Device& host
 /// The line that belongs beside `runtime` where it was not counted for this process: it is a margin
 /// that is assumed, or free memory told. Empty if it was, or there is none.
 std::string runtime_note(const DeviceDescription& device);
-/// The one of known_devices() that a driver means by "NVIDIA GeForce RTX 4090"; empty if it is none.
+/// The one of known_devices() that a driver means by "NVIDIA GeForce RTX 4090"; empty if it is
+/// none.
 std::string known_device(std::string_view description);
 /// The names that describe_device knows.
 std::vector<std::string> known_devices();
