@@ -74,7 +74,7 @@ refuses 2 "BUFFERS.csv"
 refuses 2 "--frobnicate" list.csv --frobnicate
 refuses 2 "missing.csv" missing.csv
 refuses 2 "$folder" "$folder"
-refuses 1 "/nowhere/out.csv" list.csv --out /nowhere/out.csv
+refuses 2 "/nowhere/out.csv" list.csv --out /nowhere/out.csv
 for capacity in 8GiBs -1 "" 1e30 99999999999999999999 nan; do
   refuses 2 "--capacity" list.csv --capacity "$capacity"
 done

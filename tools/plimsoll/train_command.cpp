@@ -59,8 +59,9 @@ class Interrupt {
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
       sigaction(kSignals[i], nullptr, &before_[i]);
-      // What was ignored for us (nohup) stays so.
-      if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+      // nohup stays so. A shell's background jobs ignore Ctrl-C, but not who sends it to them.
+      if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
+      sigaction(kSignals[i], &action, nullptr);
     }
   }
   Interrupt(const Interrupt&) = delete;
