@@ -108,6 +108,7 @@ RunState from_json(const fs::path& path) {
       state.history.push_back(std::move(metrics));
     }
     state.identity = json.at("identity").get<std::map<std::string, std::string>>();
+    if (json.contains("digests")) json.at("digests").get_to(state.digests);
     return state;
   } catch (const nlohmann::json::exception& error) {
     fail(path, fmt::format("is no state of a run: {}", error.what()));
@@ -122,8 +123,8 @@ std::vector<NamedTensor> averages(const Trainer::Impl& trainer) {
   return all;
 }
 
-Json digests_of(const fs::path& folder) {
-  Json digests = Json::object();
+std::map<std::string, std::string> digests_of(const fs::path& folder) {
+  std::map<std::string, std::string> digests;
   for (const char* name : kFiles) {
     if (fs::exists(folder / name)) digests[name] = file_digest((folder / name).string());
   }
@@ -189,10 +190,8 @@ std::string RunCheckpoints::latest() const {
   return name.empty() ? name : (fs::path(folder_) / name).string();
 }
 
-void RunCheckpoints::require_intact(const fs::path& checkpoint) const {
-  const Json json = Json::parse(read_file(checkpoint / "state.json"), nullptr, false);
-  if (!json.is_object() || !json.contains("digests")) return;  // written before there were any
-  for (const auto& [name, digest] : json["digests"].items()) {
+void RunCheckpoints::require_intact(const fs::path& checkpoint, const RunState& state) const {
+  for (const auto& [name, digest] : state.digests) {
     if (digest == file_digest((checkpoint / name).string())) continue;
     std::string remedy = "it is the only one";
     for (const std::string& other : complete()) {
@@ -273,7 +272,7 @@ std::optional<RunState> RunCheckpoints::load(
                       path.string(), what, was, here));
     }
   }
-  require_intact(path);
+  require_intact(path, state);
   const std::string losses = read_file(path / "losses.f32");
   if (losses.size() != static_cast<std::size_t>(state.step) * sizeof(float)) {
     fail(path / "losses.f32", fmt::format("has not the losses of {} steps", state.step));

@@ -27,6 +27,8 @@ struct RunState {
   std::string validation_position;
   /// What must be the same for the run to go on to the bit: seed, batch, parts, precision, ...
   std::map<std::string, std::string> identity;
+  /// Of the checkpoint it was read from, by file; those from before there were any have none.
+  std::map<std::string, std::string> digests;
 };
 
 /// A folder of checkpoints, each a folder of its own that appears as a whole:
@@ -62,7 +64,7 @@ class RunCheckpoints {
   std::string read_pointer(const std::string& name) const;
   /// Names of all checkpoints, the oldest first.
   std::vector<std::string> complete() const;
-  void require_intact(const std::filesystem::path& checkpoint) const;
+  void require_intact(const std::filesystem::path& checkpoint, const RunState& state) const;
   void prune() const;
 
   std::string folder_;

@@ -184,8 +184,8 @@ class Device {
   void* queue(StreamId stream) const;
   /// Records what `work` submits to `stream` instead of running it; null where the device cannot
   /// record, or the driver would take memory for it that the limit does not have. What it takes
-  /// beyond runtime() is charged until the device is closed, as the driver keeps it. `work` may not
-  /// be called then, or in vain, and may not wait on the host. Another stream takes
+  /// beyond runtime() is charged until the device is closed, as the driver keeps it. With null,
+  /// `work` was not called, or in vain. It may not wait on the host. Another stream takes
   /// part once it waits for a fence of `stream` that was made in `work`; before the end of `work`,
   /// `stream` must wait for a fence of its last. Such fences are for wait() within `work` alone.
   std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work) const;
