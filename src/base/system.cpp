@@ -90,6 +90,16 @@ HostMemory host_memory(const std::string& root) {
   return result;
 }
 
+Bytes process_reserve(const std::string& root) {
+  std::istringstream text(cgroup::read_file(root + "/proc/self/statm").value_or(""));
+  Bytes total = 0;
+  Bytes resident = 0;
+  Bytes shared = 0;  // with files: code, libraries
+  if (!(text >> total >> resident >> shared)) shared = 0;
+  return shared * static_cast<Bytes>(sysconf(_SC_PAGESIZE)) + MiB(32) +
+         host_memory(root).available / 128;
+}
+
 std::optional<double> cpu_quota(const std::string& root) {
   std::optional<double> result;
   for (const cgroup::Group& group : cgroup::groups("cpu", root)) {

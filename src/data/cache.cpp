@@ -85,6 +85,8 @@ class CacheStage final : public Stage {
   Inbox inbox_;
   Engine& engine_;
   TensorOptions options_;
+  RemedyHandle remedy_ = Budget::remedy(
+      "leave out cache(); elements are then made again each epoch", options_.account);
   bool started_ = false;
   bool complete_ = false;
   std::uint64_t epoch_ = 0;

@@ -27,6 +27,9 @@ class TransferStage final : public OneInputStage {
         device_(std::move(device)),
         options_(engine.tensor_options(Tag::prefetch, title)) {
     options_.account = device_.budget().account(Tag::prefetch, title);
+    if (count != 1) {
+      remedy_ = Budget::remedy("prefetch fewer elements to the device", options_.account, 0.5);
+    }
     if (device_.kind() == DeviceKind::cpu) return;
     const int slots = count == kAutotune ? 2 : std::clamp(count, 1, kMostOnTheWay);
     ring_.emplace(engine, device_, static_cast<std::size_t>(slots), title, options_);
@@ -72,6 +75,7 @@ class TransferStage final : public OneInputStage {
 
   const Device device_;
   TensorOptions options_;
+  RemedyHandle remedy_;
   std::optional<StagingRing> ring_;
 };
 

@@ -63,6 +63,7 @@ class ShuffleWindow {
   const bool has_tensors_;
   const TensorOptions options_;
   const Account kept_;
+  RemedyHandle remedy_ = Budget::remedy("a smaller shuffle window", kept_, 0.5);
   SpillFile file_;
   ElementBlock elements_;
   std::vector<SpilledElement> spilled_;  ///< of the slots; empty where nothing ever was

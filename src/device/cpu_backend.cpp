@@ -41,6 +41,7 @@ class CpuBackend final : public DeviceBackend {
 
   Bytes runtime() const override { return 0; }
   std::optional<Bytes> process_used() const override { return resident_bytes(); }
+  Bytes process_reserve() const override { return plimsoll::process_reserve(); }
 
   StreamId make_stream() override { return kHostStream; }
   void synchronize(StreamId stream) override { check(stream); }

@@ -24,17 +24,22 @@ struct Device::State {
         budget(std::move(own_budget)),
         mutex(parent != nullptr ? parent->mutex : std::make_shared<std::mutex>()) {}
 
-  /// Opens a device on `backend`, whose info().name is the device's.
+  /// Opens a device on `backend`, whose info().name is the device's. Unlike Device::open it makes a
+  /// root budget in any case: for Device::open itself, and for tests that need several.
   static Device open(const std::shared_ptr<DeviceBackend>& backend, const DeviceOptions& options);
+  static std::unique_ptr<State> make(const std::shared_ptr<DeviceBackend>& backend,
+                                     const DeviceOptions& options);
+  /// open() on the backend that Device::open would use for `name`.
+  static Device open_apart(std::string_view name, const DeviceOptions& options);
 
   /// A scope under `parent`, with an arena of its own on `budget`.
   static std::shared_ptr<State> make_child(const std::shared_ptr<State>& parent, std::string name,
-                                           Budget budget, bool logical);
+                                           Budget budget);
 
   /// Throws Error naming this device and the function `who` if it was closed.
   void require_open(const char* who) const;
 
-  /// Closes the scopes below, then the arena. Idempotent.
+  /// Closes the scopes below, then the arena, and ends the guarantee. Idempotent.
   void close();
 
   /// The children still around. Needs `mutex`.
@@ -43,22 +48,17 @@ struct Device::State {
   /// The lowest limit from here to the opened device.
   Bytes lowest_limit() const;
 
-  /// What logical devices in here were promised and have not taken yet. Needs `mutex`.
-  Bytes promised();
-
-  /// What could still be promised to a logical device in here. Needs `mutex`.
-  Bytes unpromised();
-
   const std::string name;
   const std::shared_ptr<DeviceBackend> backend;
   const std::shared_ptr<State> parent;  ///< null for an opened device
   const Budget budget;
+  Guarantee guarantee;  ///< of a logical device, until it is closed; guarded by `mutex`
   Charge runtime_charge;
   std::vector<Charge> recordings;  ///< what the driver took for them; guarded by `mutex`
   std::shared_ptr<TraceRecorder> trace;
   Bytes baseline = 0;
   int ordinal = 0;
-  bool logical = false;  ///< made by split()
+  DeviceOptions options;  ///< of an opened device
   std::atomic<bool> closed{false};
   const std::shared_ptr<std::mutex> mutex;  ///< guards `children` of all scopes of a device
   std::vector<std::weak_ptr<State>> children;

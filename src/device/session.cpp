@@ -13,7 +13,7 @@ namespace plimsoll {
 
 Session Device::session(std::string_view name, Limit limit) const {
   if (name.empty()) throw InvalidArgument("[Device::session] a session needs a name");
-  const Bytes room = state_->lowest_limit();
+  const Bytes room = state("session").lowest_limit();
   const Bytes bytes = limit.resolve(room).value_or(kUnlimited);
   if (bytes == 0) {
     throw InvalidArgument(
@@ -27,7 +27,7 @@ Session Device::session(std::string_view name, Limit limit) const {
   state_->require_open("Device::session");
   Budget budget = state_->budget.child(name, bytes);
   std::string path = budget.path();
-  Device device(State::make_child(state_, std::move(path), std::move(budget), false));
+  Device device(State::make_child(state_, std::move(path), std::move(budget)));
   state_->live_children();  // forgets those that are gone
   state_->children.push_back(device.state_);
   return Session(std::move(device));
@@ -53,9 +53,16 @@ Session::~Session() {
   }
 }
 
-const Device& Session::device() const { return *device_; }
-Budget Session::budget() const { return device_->budget(); }
-Arena& Session::arena() const { return device_->arena(); }
+const Device& Session::held(const char* who) const {
+  if (device_ == nullptr) {
+    throw InvalidArgument(fmt::format("[Session::{}] this Session was moved from", who));
+  }
+  return *device_;
+}
+
+const Device& Session::device() const { return held("device"); }
+Budget Session::budget() const { return held("budget").budget(); }
+Arena& Session::arena() const { return held("arena").arena(); }
 
 void Session::close() {
   if (device_ != nullptr) device_->state_->close();

@@ -337,7 +337,7 @@ void ArenaState::recharge(Segment* s, const Account& account) {
   }
   tree_->uncharge(from->node, node_, s->size);
   if (BudgetNode* refuser = tree_->try_charge(to->node, node_, s->size)) {
-    for (BudgetNode* n = from->node; n != node_; n = n->parent) n->used += s->size;
+    tree_->try_charge(from->node, node_, s->size);  // as before
     throw_out_of_memory(*tree_, lock, s->size, to, refuser, {}, this);
   }
   tree_->debit(from, s->size);

@@ -36,60 +36,92 @@ BudgetHandle::~BudgetHandle() {
   tree->drop_if_unused(node);
 }
 
-Budget Budget::root(std::string_view name, Bytes limit) {
+const std::shared_ptr<BudgetHandle>& Budget::handle(const char* who) const {
+  if (handle_ == nullptr) {
+    throw InvalidArgument(fmt::format("[Budget::{}] this Budget was moved from", who));
+  }
+  return handle_;
+}
+
+Budget Budget::root(std::string_view name, Bytes limit, Bytes capacity) {
   check_name(name);
-  auto tree = std::make_shared<MemoryTree>(name, limit);
+  auto tree = std::make_shared<MemoryTree>(name, limit, capacity);
   auto handle = std::make_shared<BudgetHandle>(tree, tree->root(), nullptr);
   tree->root()->handle = handle;
   return Budget(std::move(handle));
 }
 
 Budget Budget::child(std::string_view name, Bytes limit) const {
+  const auto& own = handle("child");
   check_name(name);
-  MemoryTree::Lock lock(handle_->tree->mutex);
-  BudgetNode* node = handle_->tree->add_node(handle_->node, name, limit);
-  auto handle = std::make_shared<BudgetHandle>(handle_->tree, node, handle_);
-  node->handle = handle;
-  return Budget(std::move(handle));
+  MemoryTree::Lock lock(own->tree->mutex);
+  BudgetNode* node = own->tree->add_node(own->node, name, limit);
+  auto child = std::make_shared<BudgetHandle>(own->tree, node, own);
+  node->handle = child;
+  return Budget(std::move(child));
 }
 
-std::string Budget::name() const { return handle_->node->name; }
-std::string Budget::path() const { return handle_->node->path; }
+std::string Budget::name() const { return handle("name")->node->name; }
+std::string Budget::path() const { return handle("path")->node->path; }
 
 Bytes Budget::limit() const {
-  MemoryTree::Lock lock(handle_->tree->mutex);
+  MemoryTree::Lock lock(handle("limit")->tree->mutex);
   return handle_->node->limit;
 }
 
 Bytes Budget::used() const {
-  MemoryTree::Lock lock(handle_->tree->mutex);
+  MemoryTree::Lock lock(handle("used")->tree->mutex);
   return handle_->node->used;
 }
 
 Bytes Budget::peak() const {
-  MemoryTree::Lock lock(handle_->tree->mutex);
+  MemoryTree::Lock lock(handle("peak")->tree->mutex);
   return handle_->node->peak;
 }
 
+Bytes Budget::promised() const {
+  MemoryTree::Lock lock(handle("promised")->tree->mutex);
+  return handle_->node->held - handle_->node->used;
+}
+
 Bytes Budget::available() const {
-  MemoryTree::Lock lock(handle_->tree->mutex);
+  MemoryTree::Lock lock(handle("available")->tree->mutex);
   return MemoryTree::available(handle_->node);
 }
 
 void Budget::set_limit(Bytes limit) const {
-  MemoryTree& tree = *handle_->tree;
+  MemoryTree& tree = *handle("set_limit")->tree;
   BudgetNode* node = handle_->node;
   MemoryTree::Lock lock(tree.mutex);
+  if (node->parent == nullptr && limit > tree.capacity) {
+    throw InvalidArgument(fmt::format("[set_limit] a limit of {} on '{}', which has {} in all",
+                                      limit == kUnlimited ? "nothing" : format_bytes(limit),
+                                      node->path, format_bytes(tree.capacity)));
+  }
+  const auto set = [&] {
+    node->limit = limit;
+    tree.add_event(LedgerEvent::Kind::limit, limit);
+  };
+  if (node->guaranteed != 0 && limit > node->limit) {
+    BudgetNode* refuser = tree.with_relief(lock, limit - node->limit,
+                                           [&] { return tree.try_guarantee(node, limit); });
+    if (refuser == nullptr) return set();
+    throw InvalidArgument(fmt::format(
+        "[set_limit] the limit of '{}' cannot be raised to {}: '{}' has only {} left to promise; "
+        "raise its limit first",
+        node->path, format_bytes(limit), refuser->path,
+        format_bytes(MemoryTree::available(refuser))));
+  }
 
   // Each measure is followed by another look: others may free or take memory meanwhile.
   auto fits = [&] {
     for (;;) {
-      if (node->used <= limit) {
-        node->limit = limit;
-        tree.add_event(LedgerEvent::Kind::limit, limit);
+      if (node->held <= limit) {
+        if (node->guaranteed != 0) tree.try_guarantee(node, limit);
+        set();
         return true;
       }
-      if (tree.reclaim(node, std::min(node->used - limit, kSlice), nullptr) == 0) return false;
+      if (tree.reclaim(node, std::min(node->held - limit, kSlice), nullptr) == 0) return false;
       lock.unlock();
       lock.lock();
     }
@@ -98,17 +130,24 @@ void Budget::set_limit(Bytes limit) const {
   if (fits()) return;
   if (tree.wait_for_fences(lock, node) && fits()) return;
   for (const auto& relief : tree.reliefs(node)) {
-    const Bytes wanted = node->used - std::min(limit, node->used);
+    const Bytes wanted = node->held - std::min(limit, node->held);
     lock.unlock();
     relief->call(wanted);
     lock.lock();
     if (fits()) return;
   }
 
+  const Bytes promised = node->held - node->used;
   std::string message =
-      fmt::format("[set_limit] the limit of '{}' cannot be lowered to {}: {} are in use",
-                  node->path, format_bytes(limit), format_bytes(node->used));
+      fmt::format("[set_limit] the limit of '{}' cannot be lowered to {}: {} is in use{}",
+                  node->path, format_bytes(limit), format_bytes(node->used),
+                  promised == 0 ? "" : fmt::format(", and {} is promised", format_bytes(promised)));
   int shown = 0;
+  for (const auto& [path, bytes] : tree.guarantees(node)) {
+    if (++shown > 5) break;
+    message += fmt::format("\n  {:>10}  promised to '{}'", format_bytes(bytes), path);
+  }
+  shown = 0;
   for (const Holder& h : tree.holders(node->path, false)) {
     if (++shown > 5) break;
     message += fmt::format("\n  {:>10}  {} '{}'", format_bytes(h.bytes), tag_name(h.tag), h.label);
@@ -119,8 +158,30 @@ void Budget::set_limit(Bytes limit) const {
   throw InvalidArgument(message);
 }
 
+Guarantee Budget::guarantee() const {
+  MemoryTree& tree = *handle("guarantee")->tree;
+  BudgetNode* node = handle_->node;
+  MemoryTree::Lock lock(tree.mutex);
+  if (node->limit == kUnlimited || node->limit == 0 || node->parent == nullptr ||
+      !node->has_pages || node->guaranteed != 0) {
+    throw InvalidArgument(fmt::format(
+        "[guarantee] '{}' needs a limit, a parent, an arena of its own, and no guarantee yet",
+        node->path));
+  }
+  const Bytes bytes = node->limit;
+  BudgetNode* refuser =
+      tree.with_relief(lock, bytes, [&] { return tree.try_guarantee(node, bytes); });
+  if (refuser != nullptr) {
+    LedgerEntry asking{node->path, Tag::user, "guarantee", node};
+    throw_out_of_memory(tree, lock, bytes, &asking, refuser, {}, nullptr);
+  }
+  Guarantee guarantee;
+  guarantee.budget_ = handle_;
+  return guarantee;
+}
+
 Account Budget::account(Tag tag, std::string_view label) const {
-  MemoryTree::Lock lock(handle_->tree->mutex);
+  MemoryTree::Lock lock(handle("account")->tree->mutex);
   Account account;
   account.budget_ = handle_;
   account.entry_ = handle_->tree->entry(handle_->node, tag, label);
@@ -130,7 +191,7 @@ Account Budget::account(Tag tag, std::string_view label) const {
 Reservation Budget::reserve(Bytes bytes) const {
   Reservation reservation;
   if (bytes == 0) return reservation;
-  MemoryTree& tree = *handle_->tree;
+  MemoryTree& tree = *handle("reserve")->tree;
   MemoryTree::Lock lock(tree.mutex);
   BudgetNode* pages = MemoryTree::arena_node(handle_->node);
   BudgetNode* refuser =
@@ -148,7 +209,7 @@ Reservation Budget::reserve(Bytes bytes) const {
 Charge Budget::charge(Tag tag, std::string_view label, Bytes bytes) const {
   Charge charge;
   Account account = this->account(tag, label);
-  MemoryTree& tree = *handle_->tree;
+  MemoryTree& tree = *handle("charge")->tree;
   MemoryTree::Lock lock(tree.mutex);
   BudgetNode* refuser =
       tree.with_relief(lock, bytes, [&] { return tree.try_charge(handle_->node, nullptr, bytes); });
@@ -165,7 +226,7 @@ Charge Budget::charge(Tag tag, std::string_view label, Bytes bytes) const {
 ReliefHandle Budget::on_relief(ReliefOrder order, std::string_view name,
                                ReliefFunction relief) const {
   ReliefHandle handle;
-  handle.budget_ = handle_;
+  handle.budget_ = this->handle("on_relief");
   handle.entry_ = std::make_shared<ReliefHandle::Entry>();
   handle.entry_->order = order;
   handle.entry_->name = name;
@@ -176,117 +237,40 @@ ReliefHandle Budget::on_relief(ReliefOrder order, std::string_view name,
   return handle;
 }
 
+RemedyHandle Budget::remedy(std::string_view text, Bytes frees) const {
+  RemedyHandle handle;
+  handle.budget_ = this->handle("remedy");
+  handle.entry_ = std::make_shared<RemedyHandle::Entry>();
+  handle.entry_->text = text;
+  handle.entry_->bytes = frees;
+  MemoryTree::Lock lock(handle_->tree->mutex);
+  handle_->node->remedies.push_back(handle.entry_);
+  return handle;
+}
+
+RemedyHandle Budget::remedy(std::string_view text, const Account& of, double share) {
+  if (!of.valid()) throw InvalidArgument("[remedy] the account is empty");
+  RemedyHandle handle = Budget(of.budget_).remedy(text, 0);
+  MemoryTree::Lock lock(of.budget_->tree->mutex);
+  handle.entry_->line = of.entry_;
+  handle.entry_->share = share;
+  return handle;
+}
+
 std::vector<Budget> Budget::children() const {
   std::vector<Budget> result;
-  MemoryTree::Lock lock(handle_->tree->mutex);
+  MemoryTree::Lock lock(handle("children")->tree->mutex);
   for (const BudgetNode* c : handle_->node->children) {
     if (auto h = c->handle.lock()) result.push_back(Budget(std::move(h)));
   }
   return result;
 }
 
-Ledger Budget::ledger() const { return Ledger(handle_->tree); }
+Ledger Budget::ledger() const { return Ledger(handle("ledger")->tree); }
 
-bool Budget::operator==(const Budget& other) const { return handle_->node == other.handle_->node; }
-
-Reservation::Reservation(Reservation&& other) noexcept
-    : budget_(std::move(other.budget_)),
-      pages_(other.pages_),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-Reservation& Reservation::operator=(Reservation&& other) noexcept {
-  if (this != &other) {
-    release();
-    budget_ = std::move(other.budget_);
-    pages_ = other.pages_;
-    bytes_ = std::exchange(other.bytes_, 0);
-  }
-  return *this;
-}
-
-Reservation::~Reservation() { release(); }
-
-void Reservation::release() noexcept {
-  if (!budget_) return;
-  {
-    MemoryTree::Lock lock(budget_->tree->mutex);
-    budget_->tree->unreserve(budget_->node, pages_, bytes_);
-  }
-  bytes_ = 0;
-  budget_.reset();
-}
-
-Charge::Charge(Charge&& other) noexcept
-    : account_(std::exchange(other.account_, {})), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Charge& Charge::operator=(Charge&& other) noexcept {
-  if (this != &other) {
-    release();
-    account_ = std::exchange(other.account_, {});
-    bytes_ = std::exchange(other.bytes_, 0);
-  }
-  return *this;
-}
-
-Charge::~Charge() { release(); }
-
-void Charge::release() noexcept {
-  if (!account_.valid()) return;
-  {
-    MemoryTree& tree = *account_.budget_->tree;
-    MemoryTree::Lock lock(tree.mutex);
-    tree.debit(account_.entry_, bytes_);
-    account_.entry_->direct -= bytes_;
-    tree.uncharge(account_.budget_->node, nullptr, bytes_);
-  }
-  account_ = {};
-  bytes_ = 0;
-}
-
-Bytes ReliefHandle::Entry::call(Bytes wanted) {
-  if (runner.load() == std::this_thread::get_id()) return 0;  // short within its own relief
-  std::lock_guard guard(running);
-  if (dead) return 0;
-  runner = std::this_thread::get_id();
-  Bytes freed = 0;
-  try {
-    freed = function(wanted);
-  } catch (...) {
-    runner = std::thread::id{};
-    throw;
-  }
-  runner = std::thread::id{};
-  return freed;
-}
-
-ReliefHandle::ReliefHandle(ReliefHandle&& other) noexcept
-    : budget_(std::move(other.budget_)), entry_(std::move(other.entry_)) {}
-
-ReliefHandle& ReliefHandle::operator=(ReliefHandle&& other) noexcept {
-  if (this != &other) {
-    release();
-    budget_ = std::move(other.budget_);
-    entry_ = std::move(other.entry_);
-  }
-  return *this;
-}
-
-ReliefHandle::~ReliefHandle() { release(); }
-
-void ReliefHandle::release() noexcept {
-  if (!entry_) return;
-  {
-    MemoryTree::Lock lock(budget_->tree->mutex);
-    std::erase(budget_->node->reliefs, entry_);
-  }
-  if (entry_->runner.load() == std::this_thread::get_id()) {
-    entry_->dead = true;  // within its own call, which holds `running`
-  } else {
-    std::lock_guard guard(entry_->running);
-    entry_->dead = true;
-  }
-  entry_.reset();
-  budget_.reset();
+bool Budget::operator==(const Budget& other) const {
+  if (handle_ == nullptr || other.handle_ == nullptr) return handle_ == other.handle_;
+  return handle_->node == other.handle_->node;
 }
 
 }  // namespace plimsoll

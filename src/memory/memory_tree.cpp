@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-MemoryTree::MemoryTree(std::string_view root_name, Bytes limit) {
+MemoryTree::MemoryTree(std::string_view root_name, Bytes limit, Bytes most) : capacity(most) {
   add_node(nullptr, root_name, limit);
 }
 
@@ -67,17 +67,23 @@ LedgerEntry* MemoryTree::entry(BudgetNode* node, Tag tag, std::string_view label
 }
 
 Bytes MemoryTree::available(const BudgetNode* node) {
-  Bytes least = kUnlimited;
-  for (; node != nullptr; node = node->parent) {
-    if (node->limit == kUnlimited) continue;
-    least = std::min(least, node->limit - std::min(node->limit, node->used));
-  }
-  return least;
+  const Bytes own =
+      node->limit == kUnlimited ? kUnlimited : node->limit - std::min(node->limit, node->held);
+  if (node->parent == nullptr) return own;
+  // What is guaranteed here and unused is taken from nobody.
+  const Bytes above = available(node->parent);
+  const Bytes spare = node->owed() - node->held;
+  return std::min(own, above > kUnlimited - spare ? kUnlimited : above + spare);
 }
 
 bool MemoryTree::is_under(const BudgetNode* node, const BudgetNode* ancestor) {
   while (node != nullptr && node != ancestor) node = node->parent;
   return node != nullptr;
+}
+
+bool MemoryTree::gives_to(const BudgetNode* node, const BudgetNode* ancestor) {
+  while (node != nullptr && node != ancestor && node->guaranteed == 0) node = node->parent;
+  return node == ancestor;
 }
 
 BudgetNode* MemoryTree::arena_node(BudgetNode* node) {
@@ -132,6 +138,7 @@ Bytes MemoryTree::reclaim(BudgetNode* node, Bytes wanted, const ArenaState* skip
   if (node->arena != nullptr && node->arena != skip) got = node->arena->reclaim(wanted);
   for (BudgetNode* c : node->children) {
     if (got >= wanted) break;
+    if (c->guaranteed != 0) continue;
     got += reclaim(c, wanted - got, skip);
   }
   return got;
@@ -140,7 +147,7 @@ Bytes MemoryTree::reclaim(BudgetNode* node, Bytes wanted, const ArenaState* skip
 bool MemoryTree::wait_for_fences(Lock& lock, BudgetNode* node) {
   std::vector<std::shared_ptr<Fence>> fences;
   for (const auto& n : nodes_) {
-    if (n->arena == nullptr || !is_under(n.get(), node)) continue;
+    if (n->arena == nullptr || !gives_to(n.get(), node)) continue;
     auto more = n->arena->fences();
     fences.insert(fences.end(), more.begin(), more.end());
   }
@@ -155,7 +162,7 @@ std::vector<std::shared_ptr<ReliefHandle::Entry>> MemoryTree::reliefs(
     const BudgetNode* node) const {
   std::vector<std::shared_ptr<ReliefHandle::Entry>> found;
   for (const auto& n : nodes_) {
-    if (is_under(n.get(), node)) found.insert(found.end(), n->reliefs.begin(), n->reliefs.end());
+    if (gives_to(n.get(), node)) found.insert(found.end(), n->reliefs.begin(), n->reliefs.end());
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return a->order != b->order ? a->order < b->order : a->sequence < b->sequence;
@@ -180,6 +187,39 @@ std::vector<Holder> MemoryTree::holders(std::string_view under, bool at_peak) co
     if (a.budget != b.budget) return a.budget < b.budget;
     return a.tag != b.tag ? a.tag < b.tag : a.label < b.label;
   });
+  return result;
+}
+
+std::vector<std::pair<std::string, Bytes>> MemoryTree::guarantees(const BudgetNode* node) const {
+  std::vector<std::pair<std::string, Bytes>> result;
+  for (const auto& n : nodes_) {
+    if (n.get() == node || n->owed() == n->held || !is_under(n.get(), node)) continue;
+    result.emplace_back(n->path, n->owed() - n->held);
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return result;
+}
+
+std::vector<std::pair<std::string, Bytes>> MemoryTree::remedies(const BudgetNode* node) const {
+  std::vector<std::pair<std::string, Bytes>> result;
+  for (const auto& n : nodes_) {
+    if (!gives_to(n.get(), node)) continue;
+    for (const auto& offered : n->remedies) {
+      const Bytes frees = offered->frees();
+      if (frees == 0) continue;
+      const auto same = std::find_if(result.begin(), result.end(), [&](const auto& known) {
+        return known.first == offered->text;
+      });
+      if (same == result.end()) {
+        result.emplace_back(offered->text, frees);
+      } else {
+        same->second += frees;
+      }
+    }
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   return result;
 }
 
@@ -227,7 +267,13 @@ void MemoryTree::check() const {
       throw InternalError("[check] budget " + n->path + " says " + std::to_string(n->used) +
                           " bytes, its holders have " + std::to_string(expected[n.get()]));
     }
-    if (n->used > n->limit) throw InternalError("[check] budget " + n->path + " is over its limit");
+    Bytes held = n->used;
+    for (const BudgetNode* c : n->children) held += c->owed() - c->used;
+    if (held != n->held) {
+      throw InternalError("[check] budget " + n->path + " holds " + std::to_string(n->held) +
+                          " bytes; with what it guarantees they are " + std::to_string(held));
+    }
+    if (n->held > n->limit) throw InternalError("[check] budget " + n->path + " is over its limit");
   }
   if (live != live_) throw InternalError("[check] the ledger's total is not the sum of its lines");
 }

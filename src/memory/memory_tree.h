@@ -52,6 +52,10 @@ struct BudgetNode {
   std::string path;
   Bytes limit = kUnlimited;
   Bytes used = 0;
+  /// `used` and what guarantees below have not used yet: never above `limit`.
+  Bytes held = 0;
+  /// Set aside for this node in its ancestors, whatever it uses; 0: nothing.
+  Bytes guaranteed = 0;
   Bytes peak = 0;
   BudgetNode* parent = nullptr;
   std::vector<BudgetNode*> children;
@@ -62,6 +66,10 @@ struct BudgetNode {
   bool open = true;         ///< a handle exists
   std::weak_ptr<BudgetHandle> handle;
   std::vector<std::shared_ptr<ReliefHandle::Entry>> reliefs;
+  std::vector<std::shared_ptr<RemedyHandle::Entry>> remedies;
+
+  /// What the parent is charged for this node, besides what the parent holds itself.
+  Bytes owed() const { return held > guaranteed ? held : guaranteed; }
 };
 
 /// Registered relief. `call` is entered with no lock held and runs one at a time.
@@ -77,6 +85,18 @@ struct ReliefHandle::Entry {
   Bytes call(Bytes wanted);
 };
 
+/// A remedy on offer: a number of bytes, or a share of what a line of the ledger holds.
+struct RemedyHandle::Entry {
+  std::string text;
+  Bytes bytes = 0;
+  const LedgerEntry* line = nullptr;
+  double share = 1;
+
+  Bytes frees() const {
+    return line == nullptr ? bytes : static_cast<Bytes>(static_cast<double>(line->bytes) * share);
+  }
+};
+
 /// All budgets of a device with their ledger, under one lock. Arenas share it, so that an
 /// allocation takes one lock and leaves arena, budgets and ledger in agreement.
 ///
@@ -85,9 +105,11 @@ class MemoryTree {
  public:
   using Lock = std::unique_lock<FastMutex>;
 
-  MemoryTree(std::string_view root_name, Bytes limit);
+  MemoryTree(std::string_view root_name, Bytes limit, Bytes capacity);
 
   mutable FastMutex mutex;
+  /// What the memory under the tree is in all: the root's limit cannot exceed it.
+  const Bytes capacity;
 
   BudgetNode* root() { return nodes_.front().get(); }
   BudgetNode* add_node(BudgetNode* parent, std::string_view name, Bytes limit);
@@ -99,22 +121,25 @@ class MemoryTree {
   /// Adds `bytes` to every node from `from` up to, not including, `to` (null: past the root).
   /// Returns null, or the node whose limit forbids it, with nothing changed.
   BudgetNode* try_charge(BudgetNode* from, const BudgetNode* to, Bytes bytes) {
-    for (BudgetNode* n = from; n != to; n = n->parent) {
-      const Bytes used = n->used + bytes;
-      if (used > n->limit || used < bytes) {
-        uncharge(from, n, bytes);
-        return n;
-      }
-      n->used = used;
-    }
-    for (BudgetNode* n = from; n != to; n = n->parent) {
-      if (n->used > n->peak) n->peak = n->used;
-    }
-    return nullptr;
+    return try_hold(from, to, bytes, bytes);
   }
 
   void uncharge(BudgetNode* from, const BudgetNode* to, Bytes bytes) {
-    for (BudgetNode* n = from; n != to; n = n->parent) n->used -= bytes;
+    unhold(from, to, bytes, bytes);
+  }
+
+  /// Sets `bytes` aside for `node` in its ancestors, in place of what was guaranteed before.
+  /// Returns null, or the node whose limit forbids it, with nothing changed.
+  BudgetNode* try_guarantee(BudgetNode* node, Bytes bytes) {
+    const Bytes before = node->owed();
+    const Bytes after = node->held > bytes ? node->held : bytes;
+    if (after > before) {
+      if (BudgetNode* refuser = try_hold(node->parent, nullptr, 0, after - before)) return refuser;
+    } else {
+      unhold(node->parent, nullptr, 0, before - after);
+    }
+    node->guaranteed = bytes;
+    return nullptr;
   }
 
   void credit(LedgerEntry* e, Bytes bytes) {
@@ -138,6 +163,8 @@ class MemoryTree {
   /// Lowest of what the limits from `node` to the root still allow.
   static Bytes available(const BudgetNode* node);
   static bool is_under(const BudgetNode* node, const BudgetNode* ancestor);
+  /// Whether `ancestor` gains by what `node` gives up: not if it stays guaranteed on the way.
+  static bool gives_to(const BudgetNode* node, const BudgetNode* ancestor);
   /// The nearest node from `node` up that carries an arena; null if none does.
   static BudgetNode* arena_node(BudgetNode* node);
 
@@ -178,6 +205,11 @@ class MemoryTree {
   std::vector<std::shared_ptr<ReliefHandle::Entry>> reliefs(const BudgetNode* node) const;
 
   std::vector<Holder> holders(std::string_view under, bool at_peak) const;
+  /// What budgets under `node` were guaranteed and have not used, largest first.
+  std::vector<std::pair<std::string, Bytes>> guarantees(const BudgetNode* node) const;
+  /// What holders under `node` could do about a shortage there, what frees most first; the same
+  /// text only once.
+  std::vector<std::pair<std::string, Bytes>> remedies(const BudgetNode* node) const;
   void add_event(LedgerEvent::Kind kind, Bytes bytes);
   std::int64_t now_ns() const;
 
@@ -196,6 +228,37 @@ class MemoryTree {
   }
 
  private:
+  /// `used` more bytes, of which the nodes have to hold `held` more: what a guarantee on the way
+  /// covers, those above it hold already.
+  static BudgetNode* try_hold(BudgetNode* from, const BudgetNode* to, Bytes used, Bytes held) {
+    Bytes more = held;
+    for (BudgetNode* n = from; n != to; n = n->parent) {
+      const Bytes sum = n->held + more;
+      if (sum > n->limit || sum < more) {
+        unhold(from, n, used, held);
+        return n;
+      }
+      const Bytes before = n->owed();
+      n->used += used;
+      n->held = sum;
+      more = n->owed() - before;
+    }
+    for (BudgetNode* n = from; n != to; n = n->parent) {
+      if (n->used > n->peak) n->peak = n->used;
+    }
+    return nullptr;
+  }
+
+  static void unhold(BudgetNode* from, const BudgetNode* to, Bytes used, Bytes held) {
+    Bytes less = held;
+    for (BudgetNode* n = from; n != to; n = n->parent) {
+      const Bytes before = n->owed();
+      n->used -= used;
+      n->held -= less;
+      less = before - n->owed();
+    }
+  }
+
   void settle(LedgerEntry* e) const {
     if (e->seen_peak != peak_id_) {
       e->at_peak = e->bytes;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kWidth = 80;
 constexpr std::size_t kShownHolders = 8;
+constexpr std::size_t kShownRemedies = 5;
 
 /// `text` in at most `width` columns, its middle cut out if it must be: both ends of a label tell.
 std::string fit(const std::string& text, std::size_t width) {
@@ -44,36 +45,6 @@ std::string wrap(const std::string& text, const std::string& indent) {
   return result + line + "\n";
 }
 
-/// What can be done about memory held under `tag`, and the share of it that this frees.
-Remedy remedy_for(Tag tag, Bytes bytes) {
-  switch (tag) {
-    case Tag::activations:
-      return {"halve the batch, or plan with recompute", bytes / 2};
-    case Tag::optimizer:
-      return {"an optimizer with less state (plain SGD has none)", bytes};
-    case Tag::gradients:
-      return {"apply each update in the backward pass", bytes};
-    case Tag::cache:
-      return {"cache to disk instead of memory", bytes};
-    case Tag::prefetch:
-      return {"prefetch fewer batches", bytes / 2};
-    case Tag::shuffle:
-      return {"a smaller shuffle window", bytes / 2};
-    case Tag::input:
-    case Tag::decode:
-    case Tag::staging:
-      return {"a smaller batch in the input pipeline", bytes / 2};
-    case Tag::user:
-      return {"let go of tensors the program no longer needs", bytes};
-    case Tag::parameters:
-      return {"a smaller model, or 16-bit parameters", bytes / 2};
-    case Tag::workspace:
-    case Tag::runtime:
-      break;
-  }
-  return {};
-}
-
 /// `bytes` as text that, read again, is not less: advice that was rounded down would not help.
 std::string format_at_least(Bytes bytes) {
   std::string text = format_bytes(bytes);
@@ -82,6 +53,32 @@ std::string format_at_least(Bytes bytes) {
     more += more / 256 + 1;
   }
   return text;
+}
+
+/// The limits that stand in the way of `needed` more bytes from `node` up, and what they would have
+/// to be; nothing where the device does not have that much.
+std::vector<Remedy> raised_limits(const MemoryTree& tree, const BudgetNode* refuser, Bytes needed,
+                                  const ArenaState* arena) {
+  std::vector<Remedy> result;
+  Bytes more = needed;
+  for (const BudgetNode* node = refuser; node != nullptr; node = node->parent) {
+    // Free pages serve what a budget without pages of its own had no room for.
+    if (node != refuser && arena != nullptr && node->arena == arena) {
+      more -= std::min(more, arena->free_mapped());
+    }
+    const Bytes limit = node->held + std::min(more, kUnlimited - node->held);
+    if (limit > node->limit) {
+      if (node->parent == nullptr && limit > tree.capacity) return {};
+      std::string text = format_at_least(limit);
+      if (node->parent == nullptr && tree.capacity != kUnlimited &&
+          parse_bytes(text) > tree.capacity) {
+        text = std::to_string(limit);
+      }
+      result.push_back({fmt::format("raise the limit of '{}' to {}", node->path, text), 0});
+    }
+    if (node->guaranteed != 0) more = std::max(limit, node->guaranteed) - node->owed();
+  }
+  return result;
 }
 
 /// True if `arena` stands on `node` or below it.
@@ -102,7 +99,10 @@ std::string OutOfMemoryReport::to_string() const {
   } else {
     out += wrap(fmt::format("{} would exceed the budget '{}'", asked, budget), "  ");
     out += wrap(
-        fmt::format("  its limit is {}, {} are in use", format_bytes(limit), format_bytes(used)),
+        fmt::format("  its limit is {}, {} is in use{}", format_bytes(limit), format_bytes(used),
+                    promised == 0 ? ""
+                                  : fmt::format(", and {} is promised to logical devices",
+                                                format_bytes(promised))),
         "  ");
   }
   if (free_mapped != 0) {
@@ -155,6 +155,7 @@ std::string OutOfMemoryReport::to_json() const {
                       {"budget", budget},
                       {"limit", limit},
                       {"used", used},
+                      {"promised", promised},
                       {"system_error", system_error},
                       {"free_mapped", free_mapped},
                       {"largest_free", largest_free},
@@ -187,6 +188,7 @@ void throw_out_of_memory(MemoryTree& tree, MemoryTree::Lock& lock, Bytes bytes,
     r.budget = refuser->path;
     r.limit = refuser->limit;
     r.used = refuser->used;
+    r.promised = refuser->held - refuser->used;
   }
   if (arena != nullptr) {
     r.free_mapped = arena->free_mapped();
@@ -203,19 +205,15 @@ void throw_out_of_memory(MemoryTree& tree, MemoryTree::Lock& lock, Bytes bytes,
       bytes < kUnlimited / 2) {
     needed = align_up(bytes, arena->source->page_size());
   }
-  lock.unlock();
-
-  if (refuser != nullptr) {
-    r.remedies.push_back(
-        {fmt::format("raise the limit of '{}' to {}", r.budget,
-                     format_at_least(r.used + std::min(needed, kUnlimited - r.used))),
-         0});
-  } else {
-    r.remedies.push_back({"leave more memory to this process, or set a budget that fits", 0});
+  r.remedies = raised_limits(tree, refuser, needed, arena);
+  for (auto& [text, frees] :
+       tree.remedies(refuser != nullptr ? refuser : static_cast<const BudgetNode*>(tree.root()))) {
+    if (r.remedies.size() < kShownRemedies) r.remedies.push_back({std::move(text), frees});
   }
-  for (const Holder& h : by_tag(r.holders)) {
-    Remedy remedy = remedy_for(h.tag, h.bytes);
-    if (remedy.bytes != 0 && r.remedies.size() < 4) r.remedies.push_back(std::move(remedy));
+  lock.unlock();
+  if (refuser == nullptr) {
+    r.remedies.insert(r.remedies.begin(),
+                      {"leave more memory to this process, or set a budget that fits", 0});
   }
   throw OutOfMemory(std::move(r));
 }

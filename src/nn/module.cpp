@@ -171,6 +171,9 @@ Parameter& Module::buffer(std::string_view name, const TensorType& type, const I
 
 Module& Module::adopt(std::string_view name, std::unique_ptr<Module> module) {
   check_name(name);
+  if (module == nullptr) {
+    throw InvalidArgument(fmt::format("[Module::adopt] no module for \"{}\"", name));
+  }
   module->name_ = name;
   module->prefix(path_of(name));
   return *children_.emplace_back(std::move(module));

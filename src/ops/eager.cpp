@@ -45,18 +45,6 @@ const Device& device_of(const OpCall& call) {
   return device;
 }
 
-/// What the dispatcher views itself is recorded as an op: listeners need not know.
-class NoViewListener {
- public:
-  NoViewListener() : before_(ViewListener::set_current(nullptr)) {}
-  NoViewListener(const NoViewListener&) = delete;
-  NoViewListener& operator=(const NoViewListener&) = delete;
-  ~NoViewListener() { ViewListener::set_current(before_); }
-
- private:
-  ViewListener* before_;
-};
-
 /// Waits for what this thread has submitted, at check() or, if that was not reached, at its end.
 class Finished {
  public:
@@ -88,8 +76,9 @@ class EagerDispatcher final : public Dispatcher {
     if (kernel == nullptr) {
       throw DeviceError(fmt::format("[{}] has no kernel for {}", call.def.name, device.name()));
     }
+    // What is viewed and copied here is part of an op, which is recorded as a whole.
+    const NoViewListener quiet;
     if (call.def.view) {
-      const NoViewListener quiet;
       return {call.inputs.front().contiguous().reshape(call.outputs.front().shape)};
     }
 

@@ -1,6 +1,7 @@
 #include <plimsoll/ops/tape.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -31,6 +32,8 @@ struct Record {
   std::uint32_t needed;  ///< inputs that lead from a watched tensor
   std::vector<Operand> inputs;
   std::vector<Operand> outputs;
+  /// Where the input of a copy is: its gradient goes back there. Only copies have one.
+  std::optional<Device> from = {};
 };
 
 /// The bit of operand `i` in a mask; with any number of them the last bit speaks for all from
@@ -151,6 +154,25 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
     if (listener_before_ != nullptr) listener_before_->on_view(id, function);
   }
 
+  void on_copy(const Tensor& from, const Tensor& to) override {
+    if (recording_ && followed_.contains(from.id())) {
+      if (is_traced()) {
+        throw InvalidArgument(
+            "[Tensor::clone] within a trace a copy would keep today's values for good; use the "
+            "tensor itself, as ops never write into their inputs");
+      }
+      followed_.insert(to.id());
+      records_.push_back({nullptr,
+                          {},
+                          NameScope::current(),
+                          1,
+                          {{from.id(), from.type(), {}}},
+                          {{to.id(), to.type(), {}}},
+                          from.device()});
+    }
+    if (listener_before_ != nullptr) listener_before_->on_copy(from, to);
+  }
+
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& seed) {
     if (used_up_) {
@@ -182,7 +204,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
                         seed.defined() ? seed : full_like_type(target, target.type(), 1.0));
     }
     for (std::size_t left = records_.size(); left-- > 0;) {
-      walk(records_[left], target, gradients, wanted);
+      walk(records_[left], gradients, wanted);
       if (!options_.persistent) records_.pop_back();
     }
     recording_ = was_recording && options_.persistent;
@@ -196,6 +218,11 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
   }
 
  private:
+  /// Whether ops end up in a trace; a tape below speaks for itself.
+  bool is_traced() const {
+    return &below_ != &Dispatcher::eager() && dynamic_cast<const Impl*>(&below_) == nullptr;
+  }
+
   void refuse_write(const OpCall& call) const {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (call.def.overwrites(i) && kept_.contains(call.inputs[i].id())) {
@@ -223,27 +250,40 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
     records_.push_back(std::move(entry));
   }
 
-  static void walk(const Record& record, const Tensor& like, Gradients& gradients,
+  static void walk(const Record& record, Gradients& gradients,
                    const std::unordered_set<std::uint64_t>& wanted) {
-    const bool reached = std::any_of(record.outputs.begin(), record.outputs.end(),
-                                     [&](const Operand& o) { return gradients.contains(o.id); });
-    if (!reached) return;
+    const auto reached = std::find_if(record.outputs.begin(), record.outputs.end(),
+                                      [&](const Operand& o) { return gradients.contains(o.id); });
+    if (reached == record.outputs.end()) return;
+    const NameScope scope(record.scope);
+    const Tensor like = gradients.at(reached->id);
+    std::vector<std::pair<std::uint64_t, Tensor>> results;
+    if (record.from) {
+      results.emplace_back(record.inputs.front().id, like.to(*record.from));
+    } else {
+      results = gradients_of_op(record, gradients, like);
+    }
+    for (const Operand& output : record.outputs) {
+      if (!wanted.contains(output.id)) gradients.erase(output.id);
+    }
+    for (auto& [id, gradient] : results) {
+      const auto [it, fresh] = gradients.try_emplace(id, gradient);
+      if (!fresh) it->second = add(it->second, gradient);
+    }
+  }
+
+  static std::vector<std::pair<std::uint64_t, Tensor>> gradients_of_op(const Record& record,
+                                                                       const Gradients& gradients,
+                                                                       const Tensor& like) {
     if (record.def->gradient == nullptr) {
       throw InvalidArgument(
           fmt::format("[GradientTape::gradient] {} has no gradient{}{}; use "
                       "stop_gradient on its input if none is meant",
                       record.def->name, record.scope.empty() ? "" : ", in ", record.scope));
     }
-    const NameScope scope(record.scope);
     RecordContext context(record, gradients, like);
     record.def->gradient(context);
-    for (const Operand& output : record.outputs) {
-      if (!wanted.contains(output.id)) gradients.erase(output.id);
-    }
-    for (auto& [id, gradient] : context.results) {
-      const auto [it, fresh] = gradients.try_emplace(id, gradient);
-      if (!fresh) it->second = add(it->second, gradient);
-    }
+    return std::move(context.results);
   }
 
   TapeOptions options_;

@@ -35,7 +35,7 @@ Group no_decay_for_vectors() {
 }
 
 Optimizer::Optimizer(std::unique_ptr<const Rule> rule, Schedule rate, std::vector<Group> groups)
-    : rule_(std::move(rule)), schedule_(std::move(rate)), groups_(std::move(groups)) {}
+    : rule_("Optimizer", std::move(rule)), schedule_(std::move(rate)), groups_(std::move(groups)) {}
 
 void Optimizer::attach(const nn::Module& module) {
   if (!parameters_.empty()) {

@@ -42,14 +42,14 @@ void require_host(const Storage& storage, const char* who) {
 
 /// Who has to copy between `storage` and the host.
 Mover mover(const Storage& storage) {
-  return {storage.host_accessible() ? nullptr : &storage.device(), false};
+  return {.device = storage.host_accessible() ? nullptr : &storage.device()};
 }
 
-/// Who has to copy from `a` to `b`.
-Mover mover(const Storage& a, const Storage& b) {
-  if (a.host_accessible()) return mover(b);
-  const bool same = !b.host_accessible() && a.device().ordinal() == b.device().ordinal();
-  return {&a.device(), same};
+/// Who has to copy from `from` to `to`, which was allocated for `stream` of its device.
+Mover mover(const Storage& to, const Storage& from, StreamId stream) {
+  if (to.host_accessible()) return mover(from);
+  const bool same = !from.host_accessible() && to.device().ordinal() == from.device().ordinal();
+  return {.device = &to.device(), .has_both = same, .stream = stream};
 }
 
 }  // namespace
@@ -122,9 +122,8 @@ void Tensor::copy_from_host(const void* from, std::size_t count, DType dtype) {
 }
 
 Tensor Tensor::contiguous() const {
-  const Rep& r = rep("contiguous");
-  if (is_contiguous()) return *this;
-  return clone(device(), {.tag = r.storage->tag(), .label = r.storage->label()});
+  const Rep& r = type_rep("contiguous");
+  return r.symbol != nullptr || is_contiguous() ? *this : clone();
 }
 
 Tensor Tensor::to(const Device& device) const {
@@ -137,14 +136,23 @@ Tensor Tensor::to(const Device& device, const TensorOptions& options) const {
   return clone(device, options);
 }
 
+Tensor Tensor::clone() const {
+  const Rep& r = rep("clone");
+  return clone(device(), {.tag = r.storage->tag(), .label = r.storage->label()});
+}
+
 Tensor Tensor::clone(const Device& device, const TensorOptions& options) const {
   const Rep& r = rep("clone");
   if (r.dtype == DType::bytes) return clone_strings(device, options);
   const std::byte* from = r.address();  // throws before anything is allocated
   Tensor result = empty(r.shape, r.dtype, device, options);
   const Rep& to = *result.rep_;
-  copy_strided(mover(*to.storage, *r.storage), r.shape, dtype_size(r.dtype),
-               {to.address(), to.stride_span()}, {const_cast<std::byte*>(from), r.stride_span()});
+  const Mover by = mover(*to.storage, *r.storage, options.stream);
+  copy_strided(by, r.shape, dtype_size(r.dtype), {to.address(), to.stride_span()},
+               {const_cast<std::byte*>(from), r.stride_span()});
+  // Whoever writes or frees the original next need not know of the stream.
+  if (by.stream != kHostStream) device.synchronize(by.stream);
+  if (ViewListener* listener = ViewListener::current()) listener->on_copy(*this, result);
   return result;
 }
 

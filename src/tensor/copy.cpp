@@ -87,12 +87,12 @@ ScatteredCopy scattered_copy(Bytes item) {
 }
 
 /// Whether the device could copy in one go.
-bool copied_within(const Device& device, const Walk& walk, Bytes item, const StridedPlace& to,
+bool copied_within(const Mover& mover, const Walk& walk, Bytes item, const StridedPlace& to,
                    const StridedPlace& from) {
   std::array<StridedDim, kMaxRank> dims;
   const auto rank = static_cast<std::size_t>(walk.rank);
   for (std::size_t i = 0; i < rank; ++i) dims[i] = {walk.extent[i], walk.to[i], walk.from[i]};
-  return device.copy_strided(to.data, from.data, item, {dims.data(), rank});
+  return mover.device->copy_strided(to.data, from.data, item, {dims.data(), rank}, mover.stream);
 }
 
 }  // namespace
@@ -110,11 +110,12 @@ void copy_strided(const Mover& mover, const Shape& shape, Bytes item, StridedPla
   const int outer_rank = dense ? walk.rank - 1 : walk.rank;
 
   if (mover.device != nullptr) {
-    if (mover.has_both && outer_rank > 0 && copied_within(*mover.device, walk, item, to, from)) {
+    if (mover.has_both && outer_rank > 0 && copied_within(mover, walk, item, to, from)) {
       return;
     }
-    for_each_outer(walk, outer_rank, to_data, from_data,
-                   [&](std::byte* t, const std::byte* f) { mover.device->copy(t, f, run); });
+    for_each_outer(walk, outer_rank, to_data, from_data, [&](std::byte* t, const std::byte* f) {
+      mover.device->copy(t, f, run, mover.stream);
+    });
   } else if (dense || walk.rank == 0) {
     for_each_outer(walk, outer_rank, to_data, from_data,
                    [&](std::byte* t, const std::byte* f) { std::memcpy(t, f, run); });

@@ -97,7 +97,11 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, const Device& device,
 Tensor Tensor::zeros(const Shape& shape, DType dtype, const Device& device,
                      const TensorOptions& options) {
   Tensor result = empty(shape, dtype, device, options);
-  if (result.nbytes() != 0) device.fill_zero(result.raw_mutable_data(), result.nbytes());
+  if (result.nbytes() == 0) return result;
+  device.fill_zero(result.raw_mutable_data(), result.nbytes(), options.stream);
+  if (options.stream != kHostStream) {
+    result.rep_->storage->set_arrival(device.fence(options.stream));
+  }
   return result;
 }
 
@@ -108,7 +112,10 @@ Tensor Tensor::from_host(const void* values, std::size_t count, DType dtype, con
                                       count, shape.to_string(), shape.elements()));
   }
   Tensor result = empty(shape, dtype, device, options);
-  if (count != 0) device.copy(result.raw_mutable_data(), values, result.nbytes());
+  if (count == 0) return result;
+  device.copy(result.raw_mutable_data(), values, result.nbytes(), options.stream);
+  // The caller's values may be gone after this.
+  if (options.stream != kHostStream) device.synchronize(options.stream);
   return result;
 }
 

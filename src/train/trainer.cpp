@@ -55,13 +55,8 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   const Bytes page = device.arena().source()->page_size();
   const Bytes limit = target.budget;
   const bool host = device.kind() == DeviceKind::cpu;
-  target.page_size = [page, limit, host](Bytes for_limit) {
-    if (!host || for_limit == limit) return page;
-    try {
-      return Device::open("cpu:0", {.limit = Limit(for_limit)}).arena().source()->page_size();
-    } catch (const InvalidArgument&) {
-      return page;  // more than the machine has
-    }
+  target.page_size = [page, limit, host, device](Bytes for_limit) {
+    return !host || for_limit == limit ? page : device.page_size(for_limit);
   };
   return target;
 }
@@ -151,7 +146,7 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
 
 Trainer::Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
                  const TrainerOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(model), std::move(optimizer), options)) {}
+    : impl_("Trainer", std::make_unique<Impl>(std::move(model), std::move(optimizer), options)) {}
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;

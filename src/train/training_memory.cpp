@@ -16,6 +16,11 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
     : plan_(plan), parent_(device), session_(device.session("training")), stream_(device) {
   for (const PackedBlock& block : plan.blocks) {
     unpack(block, Storage::allocate(session_.device(), block.bytes, block.tag, block.label));
+    // Of plain SGD there are two scalars.
+    if (block.tag == Tag::optimizer && block.bytes > KiB(4)) {
+      remedies_.push_back(session_.budget().remedy(
+          "an optimizer with less state (plain SGD has none)", block.bytes));
+    }
   }
   if (plan.offload != 0) {
     if (!plan.host_device) {

@@ -82,6 +82,7 @@ class TrainingMemory {
   TrainingPlan plan_;
   Device parent_;
   Session session_;
+  std::vector<RemedyHandle> remedies_;
   OwnedStream stream_;
   OwnedStream to_host_;
   OwnedStream from_host_;

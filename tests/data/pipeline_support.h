@@ -11,10 +11,11 @@
 #include <plimsoll/data/pipeline.h>
 
 #include "data/image_support.h"
+#include "support/own_device.h"
 
 namespace plimsoll::data::testing {
 
-inline Device host(Bytes limit = MiB(256)) { return Device::open("cpu:0", {.limit = limit}); }
+inline Device host(Bytes limit = MiB(256)) { return test::own_cpu({.limit = limit}); }
 
 /// An element as text, contents included.
 inline std::string text_of(const Element& element) {

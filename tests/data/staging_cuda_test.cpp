@@ -5,6 +5,7 @@
 #include <plimsoll/device/backend.h>
 
 #include "data/pipeline_support.h"
+#include "support/own_device.h"
 
 namespace plimsoll::data::testing {
 namespace {
@@ -25,7 +26,7 @@ class StagingOnGpu : public ::testing::Test {
   void SetUp() override {
     std::string why;
     if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
-    gpu_.emplace(Device::open("cuda:0"));
+    gpu_.emplace(test::own_device("cuda:0"));
   }
   static Dataset batches(std::int64_t count) { return Dataset::range(kRow * count).batch(kRow); }
 

@@ -7,6 +7,7 @@
 #include "data/pipeline_support.h"
 #include "device/device_state.h"
 #include "support/lazy_backend.h"
+#include "support/own_device.h"
 
 namespace plimsoll::data::testing {
 namespace {
@@ -157,7 +158,7 @@ TEST_F(StagingTest, ElementsThatGrowGetLargerBuffers) {
 
 TEST_F(StagingTest, ASmallHostBudgetDoesWithoutBuffers) {
   for (const Bytes limit : {KiB(320), KiB(448), KiB(1024)}) {
-    const Device small = Device::open("cpu:0", {.limit = limit, .page_size = KiB(4)});
+    const Device small = test::own_cpu({.limit = limit, .page_size = KiB(4)});
     Pipeline pipeline(batches(40).prefetch_to(device_, 2), small);
     int index = 0;
     while (const auto element = pipeline.next()) {

@@ -20,6 +20,7 @@
 
 #include "device/shadow_memory.h"
 #include "support/missing_device.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 
@@ -34,13 +35,13 @@ class DeviceLimits : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     if (const auto why = test::why_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
     // Kept open, so that what a context takes is there before anything is measured.
-    kept_.emplace(Device::open(GetParam(), {.limit = GiB(2)}));
+    kept_.emplace(test::own_device(GetParam(), {.limit = GiB(2)}));
   }
 
   Bytes runtime() const { return kept_->runtime(); }
   Device open(Bytes above_runtime, bool preallocate = false) const {
-    return Device::open(GetParam(),
-                        {.limit = runtime() + above_runtime, .preallocate = preallocate});
+    return test::own_device(GetParam(),
+                            {.limit = runtime() + above_runtime, .preallocate = preallocate});
   }
 
   /// A block that was written, and what was written to it.

@@ -17,6 +17,7 @@
 #include "device/device_state.h"
 #include "device/fake_backend.h"
 #include "device/shadow_memory.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -25,7 +26,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-Device open_cpu(Bytes limit) { return Device::open("cpu:0", {.limit = limit}); }
+Device open_cpu(Bytes limit) { return test::own_cpu({.limit = limit}); }
 
 Bytes used_by(const Device& device) { return device.budget().used(); }
 
@@ -343,7 +344,7 @@ TEST(DeviceThreads, MayDoEverythingAtOnce) {
 }
 
 TEST(DeviceSplit, PromisesHoldAcrossSessions) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  const Device device = test::own_cpu({.limit = MiB(64)});
   const Session session = device.session("session");
   {
     const auto inner = session.device().split({MiB(48)});

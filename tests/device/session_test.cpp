@@ -10,6 +10,7 @@
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "device/shadow_memory.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -20,7 +21,7 @@ using testing::ThrowsMessage;
 
 class SessionTest : public testing::Test {
  protected:
-  Device device_ = Device::open("cpu:0", {.limit = MiB(256)});
+  Device device_ = test::own_cpu({.limit = MiB(256)});
 };
 
 TEST_F(SessionTest, IsADeviceWithABudgetOfItsOwn) {
@@ -118,7 +119,7 @@ TEST_F(SessionTest, MovesLikeAValue) {
 }
 
 TEST_F(SessionTest, OutlivesTheHandlesOfItsDevice) {
-  Device device = Device::open("cpu", {.limit = MiB(16)});
+  Device device = test::own_cpu({.limit = MiB(16)});
   const Session session = device.session("s");
   device = device_;
   const Block block = session.device().allocate(MiB(1), Tag::user, "x");
@@ -141,7 +142,7 @@ TEST_F(SessionTest, WithinAnUnlimitedOneHasTheDevicesLimits) {
 }
 
 TEST_F(SessionTest, NestedInASmallDeviceHasPagesThatFitIt) {
-  const Device small = Device::open("cpu:0", {.limit = MiB(1)});
+  const Device small = test::own_cpu({.limit = MiB(1)});
   const Session outer = small.session("outer");
   const Session inner = outer.device().session("inner");
   EXPECT_NO_THROW(inner.device().allocate(KiB(64), Tag::user, "x"));

@@ -14,6 +14,8 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -39,7 +41,7 @@ class Layers : public ::testing::Test {
     return module.find(name)->tensor().to_vector<float>();
   }
 
-  Device device_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device device_ = test::own_cpu({.limit = MiB(64)});
 };
 
 Values dense(const Values& x, std::size_t rows, const Values& weight, const Values& bias,

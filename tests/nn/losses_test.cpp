@@ -11,6 +11,8 @@
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tape.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -24,7 +26,7 @@ class Losses : public ::testing::Test {
   Tensor labels(std::initializer_list<std::int64_t> values) {
     return Tensor::from_values(values, {static_cast<std::int64_t>(values.size())}, device_);
   }
-  Device device_ = Device::open("cpu:0", {.limit = MiB(16)});
+  Device device_ = test::own_cpu({.limit = MiB(16)});
 };
 
 TEST_F(Losses, DistancesAreMeans) {

@@ -11,6 +11,8 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/train/step.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -118,7 +120,7 @@ TEST(Models, EachRunsAndLearnsSmall) {
       {"vit_tiny", {.classes = 4, .size = 32}},
       {"gpt2_tiny", {.size = 16}},
   };
-  const Device device = Device::open("cpu:0", {.limit = GiB(2)});
+  const Device device = test::own_cpu({.limit = GiB(2)});
   std::map<std::string, std::unique_ptr<Model>> models;
   for (const auto& [name, options] : small) models[name] = make_model(name, options);
   models["unet"] = unet({.size = 16, .width = 8});
@@ -146,7 +148,7 @@ TEST(Models, EachRunsAndLearnsSmall) {
 }
 
 TEST(Models, ChannelsLastComputesTheSame) {
-  const Device device = Device::open("cpu:0", {.limit = GiB(1)});
+  const Device device = test::own_cpu({.limit = GiB(1)});
   std::vector<std::vector<float>> results;
   for (const bool last : {false, true}) {
     const auto model = make_model("resnet18", {.classes = 4, .size = 32, .channels_last = last});

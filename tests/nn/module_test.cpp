@@ -14,6 +14,8 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/plan/run_graph.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -66,7 +68,7 @@ std::string message_of(Function function) {
 
 class ModuleTest : public ::testing::Test {
  protected:
-  Device device_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device device_ = test::own_cpu({.limit = MiB(64)});
 };
 
 TEST_F(ModuleTest, NamesAreDottedFromTheRoot) {

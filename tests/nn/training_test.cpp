@@ -12,6 +12,8 @@
 #include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/step.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -39,7 +41,7 @@ class ConvNet final : public Model {
 };
 
 void expect_recorded_losses(const std::string& name, Model& model, optim::Optimizer optimizer) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  const Device device = test::own_cpu({.limit = MiB(64)});
   const train::SafetensorsFile file(
       fmt::format("{}/nn/recorded/{}.safetensors", PLIMSOLL_TEST_SOURCE_DIR, name));
   model.materialize(device);

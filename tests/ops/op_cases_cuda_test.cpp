@@ -16,6 +16,7 @@
 #include "ops/eager.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -34,7 +35,7 @@ std::string no_gpu() {
 }
 
 const Device& gpu() {
-  static const Device device = Device::open("cuda:0", {.limit = GiB(8)});
+  static const Device device = test::own_device("cuda:0", {.limit = GiB(8)});
   return device;
 }
 

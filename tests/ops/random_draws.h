@@ -27,6 +27,7 @@
 #include "support/missing_device.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
+#include "support/own_device.h"
 
 namespace plimsoll::test {
 
@@ -70,7 +71,7 @@ class RandomDraws : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const auto why = why_missing(GetParam()); !why.empty()) GTEST_SKIP() << why;
-    device_.emplace(Device::open(GetParam(), {.limit = GiB(2)}));
+    device_.emplace(test::own_device(GetParam(), {.limit = GiB(2)}));
   }
 
   const Device& device() const { return *device_; }

@@ -13,6 +13,8 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/plan/run_graph.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::optim {
 namespace {
 
@@ -36,7 +38,7 @@ class OptimizerTest : public ::testing::Test {
   Values weight() { return net_.find("weight")->tensor().to_vector<float>(); }
   Values bias() { return net_.find("bias")->tensor().to_vector<float>(); }
 
-  Device device_ = Device::open("cpu:0", {.limit = MiB(16)});
+  Device device_ = test::own_cpu({.limit = MiB(16)});
   nn::Dense net_{3, 2};
 };
 

@@ -12,6 +12,7 @@
 #include <plimsoll/ops/update.h>
 
 #include "plan/step_model.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -69,7 +70,7 @@ struct Layers {
     return positions;
   }
 
-  Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  Device device = test::own_cpu({.limit = MiB(64)});
   std::shared_ptr<graph::Graph> graph;
   std::vector<graph::NodeId> order;
 };

@@ -9,13 +9,14 @@
 #include "plan/range_use.h"
 #include "support/layer_stack.h"
 #include "support/lazy_backend.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
 
 class Offload : public testing::Test {
  protected:
-  Device device_ = Device::open("cpu:0", {.limit = MiB(256)});
+  Device device_ = test::own_cpu({.limit = MiB(256)});
   test::LayerStack stack_{device_, 12, 512, 256};
   plan::PlanOptions options_ = [this] {
     plan::PlanOptions options{.device = plan::describe_device(device_)};
@@ -166,7 +167,7 @@ TEST_F(Offload, TheRateOfCopiesIsMeasuredWithinTheBudgets) {
   const auto rate = plan::measure_copy_rate(device_, device_);
   ASSERT_TRUE(rate);
   EXPECT_GT(*rate, 1e7);
-  const Device small = Device::open("cpu:0", {.limit = MiB(16)});
+  const Device small = test::own_cpu({.limit = MiB(16)});
   EXPECT_FALSE(plan::measure_copy_rate(small, device_));
 }
 

@@ -4,6 +4,7 @@
 #include <plimsoll/plan/planner.h>
 
 #include "support/layer_stack.h"
+#include "support/own_device.h"
 #include "support/random_step.h"
 
 namespace plimsoll {
@@ -13,7 +14,7 @@ using Stack = test::LayerStack;
 
 class Planning : public testing::Test {
  protected:
-  Device device_ = Device::open("cpu:0", {.limit = MiB(256)});
+  Device device_ = test::own_cpu({.limit = MiB(256)});
   plan::PlanOptions options_{.device = plan::describe_device(device_)};
 };
 

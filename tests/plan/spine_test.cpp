@@ -10,6 +10,8 @@
 #include <plimsoll/ops/update.h>
 #include <plimsoll/plan/run_graph.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll {
 namespace {
 
@@ -70,13 +72,13 @@ struct Perceptron {
 
 class Spine : public testing::Test {
  protected:
-  Device device_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device device_ = test::own_cpu({.limit = MiB(64)});
   Tensor x_ = random_tensor({8, 6}, 10, device_);
   Tensor y_ = random_tensor({8, 3}, 11, device_);
 };
 
 TEST(Trace, AViewIsAConstantAsDenseAsAny) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  const Device device = test::own_cpu({.limit = MiB(64)});
   const Tensor table = random_tensor({5, 9}, 8, device);
   const std::vector<Tensor> views = {table.transpose(0, 1), table.slice(1, 2, 7).transpose(0, 1),
                                      table.slice(0, 1, 4)};

@@ -1,4 +1,5 @@
 #include "support/digits_training.h"
+#include "support/own_device.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +67,7 @@ Batch batch_of(const std::vector<std::uint8_t>& images, const std::vector<std::i
 
 DigitsRun train_digits(DType compute, int epochs, std::uint64_t seed) {
   constexpr std::size_t kBatch = 32;
-  const Device device = Device::open("cpu:0", {.limit = MiB(256)});
+  const Device device = test::own_cpu({.limit = MiB(256)});
   const data::Digits digits = data::load_digits(device);
   const auto images = digits.images.to_vector<std::uint8_t>();
   const auto labels = digits.labels.to_vector<std::int64_t>();

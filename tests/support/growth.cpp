@@ -1,4 +1,5 @@
 #include "support/growth.h"
+#include "support/own_device.h"
 
 #include <algorithm>
 #include <map>
@@ -49,7 +50,7 @@ std::map<Tag, Bytes> live_by_tag(const Device& device) {
 }  // namespace
 
 void expect_no_growth(int steps) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  const Device device = test::own_cpu({.limit = MiB(64)});
   Small model;
   model.materialize(device, 1);
   optim::Optimizer optimizer = optim::adamw({.lr = 1e-3});

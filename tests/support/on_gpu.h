@@ -6,6 +6,8 @@
 
 #include <plimsoll/device/backend.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::test {
 
 /// For tests of what a GPU computes: skipped with the reason where there is none.
@@ -17,7 +19,7 @@ class OnGpu : public ::testing::Test {
   }
 
   static const Device& gpu() {
-    static const Device device = Device::open("cuda:0", {.limit = GiB(16)});
+    static const Device device = test::own_device("cuda:0", {.limit = GiB(16)});
     return device;
   }
 };

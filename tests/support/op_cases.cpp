@@ -14,6 +14,7 @@
 #include <plimsoll/ops/kernel.h>
 
 #include "backend/cpu/dtype_switch.h"
+#include "support/own_device.h"
 #include "support/poisoned.h"
 
 namespace plimsoll::test {
@@ -117,7 +118,7 @@ void narrow(const std::vector<double>& values, Tensor& tensor) {
 }  // namespace
 
 const Device& op_cases_device() {
-  static const Device device = Device::open("cpu:0", {.limit = GiB(2)});
+  static const Device device = test::own_cpu({.limit = GiB(2)});
   return device;
 }
 

@@ -1,4 +1,5 @@
 #include "support/random_training.h"
+#include "support/own_device.h"
 
 #include <cmath>
 #include <random>
@@ -124,12 +125,12 @@ namespace {
 
 /// Throws BudgetTooSmall before anything is trained, or trains and checks what was promised.
 void run_within(const RandomTraining& config, Bytes budget, Bytes offload) {
-  const Device device = Device::open("cpu:0", {.limit = budget});
+  const Device device = test::own_cpu({.limit = budget});
   train::Trainer trainer = config.trainer();
   train::PlanRequest request{.batch = config.batch, .validation_batch = config.batch};
   if (offload != 0) {
     request.offload = offload;
-    request.host = Device::open("cpu:0", {.limit = offload + MiB(8)});
+    request.host = test::own_cpu({.limit = offload + MiB(8)});
   }
   const auto plan = trainer.plan(request, device);
   EXPECT_LE(plan.total(), budget) << config.text;
@@ -141,7 +142,7 @@ void run_within(const RandomTraining& config, Bytes budget, Bytes offload) {
   if (offload == 0) return;
   EXPECT_LE(plan.pinned(), offload) << config.text;
   train::Trainer free = config.trainer();
-  const Device ample = Device::open("cpu:0");
+  const Device ample = test::own_cpu();
   const auto roomy =
       free.plan({.batch = config.batch, .validation_batch = config.batch, .budget = GiB(1)}, ample);
   if (roomy.parts() != plan.parts()) return;
@@ -185,7 +186,7 @@ bool check_random_training(std::uint64_t seed, Bytes offload) {
 Bytes smallest_budget(train::Trainer trainer, std::int64_t batch, std::int64_t validation) {
   try {
     trainer.plan({.batch = batch, .validation_batch = validation},
-                 Device::open("cpu:0", {.limit = KiB(256)}));
+                 test::own_cpu({.limit = KiB(256)}));
   } catch (const BudgetTooSmall& error) {
     return parse_refusal(error.what()).budget;
   }
@@ -236,7 +237,7 @@ bool check_every_task(const std::function<train::Trainer()>& trainer, const data
   const Bytes least = smallest_budget(trainer(), batch, batch);
   const data::Dataset batches = data.batch(batch);
   train::Trainer plain = trainer();
-  const Device ample = Device::open("cpu:0");
+  const Device ample = test::own_cpu();
   const auto roomy = plain.plan({.batch = batch, .validation_batch = batch}, ample);
   const auto expected = plain.fit(roomy, batches.take(1), {.steps = 1});
   const train::Metrics metrics = plain.evaluate(roomy, batches.take(1));
@@ -245,8 +246,8 @@ bool check_every_task(const std::function<train::Trainer()>& trainer, const data
 
   // The plan for the smallest budget, run beside weights that have room.
   train::Trainer checked = trainer();
-  const auto tight = checked.plan({.batch = batch, .validation_batch = batch},
-                                  Device::open("cpu:0", {.limit = least}));
+  const auto tight =
+      checked.plan({.batch = batch, .validation_batch = batch}, test::own_cpu({.limit = least}));
   EXPECT_LE(tight.range, roomy.range);
   checked.materialize(roomy);
   data::Pipeline pipeline(batches, ample);
@@ -263,7 +264,7 @@ bool check_every_task(const std::function<train::Trainer()>& trainer, const data
 void check_budgets(const std::function<train::Trainer()>& trainer, const data::Dataset& data,
                    std::int64_t batch, std::int64_t steps, int budgets) {
   const train::PlanRequest request{.batch = batch};
-  const Device ample = Device::open("cpu:0", {.limit = GiB(4)});
+  const Device ample = test::own_cpu({.limit = GiB(4)});
   const Bytes most = trainer().plan(request, ample).total();
   const Bytes least = smallest_budget(trainer(), batch);
   std::vector<float> expected;
@@ -273,7 +274,7 @@ void check_budgets(const std::function<train::Trainer()>& trainer, const data::D
         i + 1 == budgets
             ? least
             : least + static_cast<Bytes>((1 - share) * static_cast<double>(most - least));
-    const Device device = Device::open("cpu:0", {.limit = limit});
+    const Device device = test::own_cpu({.limit = limit});
     train::Trainer t = trainer();
     const auto plan = t.plan(request, device);
     EXPECT_EQ(plan.parts(), 1);

@@ -1,4 +1,5 @@
 #include "support/text_memory.h"
+#include "support/own_device.h"
 
 #include <vector>
 
@@ -33,7 +34,7 @@ std::string_view page_of_text() {
 
 double memorise(nn::Model& model, std::string_view text, std::int64_t context, int steps,
                 double rate) {
-  const Device device = Device::open("cpu:0", {.limit = GiB(1)});
+  const Device device = test::own_cpu({.limit = GiB(1)});
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> next;
   const auto length = static_cast<std::int64_t>(text.size()) - 1;

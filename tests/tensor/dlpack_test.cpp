@@ -13,6 +13,7 @@
 
 #include "device/device_state.h"
 #include "device/fake_backend.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -66,7 +67,7 @@ struct Foreign {
 
 class DLPackTest : public testing::Test {
  protected:
-  Device cpu_ = Device::open("cpu:0", {.limit = MiB(16)});
+  Device cpu_ = test::own_cpu({.limit = MiB(16)});
   Foreign<DLManagedTensorVersioned> foreign_;
   dlpack::DLTensor& dl_ = foreign_.managed.dl_tensor;
 

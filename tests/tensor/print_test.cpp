@@ -10,6 +10,7 @@
 
 #include "device/device_state.h"
 #include "device/fake_backend.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -26,7 +27,7 @@ class PrintTest : public testing::Test {
     return Tensor::from_values<std::int32_t>(values, shape, cpu_);
   }
 
-  Device cpu_ = Device::open("cpu:0", {.limit = MiB(16)});
+  Device cpu_ = test::own_cpu({.limit = MiB(16)});
 };
 
 TEST_F(PrintTest, FloatsLineUpAtThePoint) {

@@ -7,6 +7,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/tensor/tensor.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll {
 namespace {
 
@@ -22,7 +24,7 @@ std::vector<std::string> strings(const Tensor& tensor) {
 
 class StringTensorTest : public testing::Test {
  protected:
-  Device cpu_ = Device::open("cpu:0", {.limit = MiB(16)});
+  Device cpu_ = test::own_cpu({.limit = MiB(16)});
 };
 
 TEST_F(StringTensorTest, HoldsStringsOfAnyLengthInOneBlock) {
@@ -51,7 +53,7 @@ TEST_F(StringTensorTest, HasViews) {
 
 TEST_F(StringTensorTest, CopiesToOtherHostDevices) {
   const Tensor tensor = Tensor::from_strings({"a", "bb", "ccc"}, {3}, cpu_);
-  const Device other = Device::open("cpu", {.limit = MiB(1)});
+  const Device other = test::own_cpu({.limit = MiB(1)});
   const Tensor copy = tensor.slice(0, 1).to(other);
   EXPECT_EQ(copy.device(), other);
   EXPECT_THAT(strings(copy), ElementsAre("bb", "ccc"));

@@ -17,6 +17,7 @@
 
 #include "device/device_state.h"
 #include "device/fake_backend.h"
+#include "support/own_device.h"
 
 namespace plimsoll {
 namespace {
@@ -30,7 +31,7 @@ using testing::ThrowsMessage;
 
 class TensorTest : public testing::Test {
  protected:
-  Device cpu_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device cpu_ = test::own_cpu({.limit = MiB(64)});
 };
 
 TEST_F(TensorTest, EmptyIsChargedToItsTagAndLabel) {
@@ -65,7 +66,7 @@ TEST_F(TensorTest, MemoryGoesWithTheLastView) {
 TEST_F(TensorTest, KeepsItsDeviceOpen) {
   Tensor tensor;
   {
-    const Device device = Device::open("cpu", {.limit = MiB(1)});
+    const Device device = test::own_cpu({.limit = MiB(1)});
     tensor = Tensor::from_values<float>({1, 2, 3}, {3}, device);
   }
   EXPECT_THAT(tensor.to_vector<float>(), ElementsAre(1, 2, 3));
@@ -112,7 +113,7 @@ TEST_F(TensorTest, ScalarsAndEmptyTensorsAreOrdinary) {
   EXPECT_EQ(none.raw_data(), nullptr);
   EXPECT_THAT(none.to_vector<float>(), IsEmpty());
   EXPECT_EQ(none.transpose(0, 2).contiguous().shape(), (Shape{2, 0, 4}));
-  EXPECT_EQ(none.to(Device::open("cpu", {.limit = MiB(1)})).elements(), 0);
+  EXPECT_EQ(none.to(test::own_cpu({.limit = MiB(1)})).elements(), 0);
   EXPECT_THROW(none.item<float>(), InvalidArgument);
   EXPECT_NO_THROW(Tensor::zeros({0}, DType::f32, cpu_));
   EXPECT_EQ(cpu_.budget().ledger().live(), scalar.storage()->block().size());
@@ -179,7 +180,7 @@ TEST_F(TensorTest, OutOfMemoryLeavesEverythingAsItWas) {
 }
 
 TEST_F(TensorTest, MovesBetweenDevices) {
-  const Device other = Device::open("cpu", {.limit = MiB(1)});
+  const Device other = test::own_cpu({.limit = MiB(1)});
   const Tensor tensor = Tensor::from_values<float>({1, 2, 3, 4}, {2, 2}, cpu_, {.label = "x"});
   const Tensor moved = tensor.transpose(0, 1).to(other);
   EXPECT_EQ(moved.device(), other);

@@ -9,6 +9,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/tensor/tensor.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll {
 namespace {
 
@@ -29,7 +31,7 @@ class ViewTest : public testing::Test {
     return tensor.to_vector<std::int32_t>();
   }
 
-  Device cpu_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device cpu_ = test::own_cpu({.limit = MiB(64)});
 };
 
 TEST_F(ViewTest, SlicesTakePartsOfADimension) {
@@ -221,7 +223,7 @@ TEST_F(ViewTest, RandomChainsAgreeWithIndexArithmetic) {
 }
 
 TEST(TensorViews, WithoutElementsCanBeSlicedWhateverTheirExtents) {
-  const Device cpu = Device::open("cpu:0", {.limit = MiB(1)});
+  const Device cpu = test::own_cpu({.limit = MiB(1)});
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   const Tensor none = Tensor::zeros(Shape{4, 0, kHuge}, DType::f64, cpu);
   EXPECT_EQ(none.slice(0, 1, 4, 2).shape(), (Shape{2, 0, kHuge}));

@@ -14,6 +14,8 @@
 #include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/step.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -58,7 +60,7 @@ class Checkpoint : public ::testing::Test {
     return "nothing was thrown";
   }
 
-  Device device_ = Device::open("cpu:0", {.limit = GiB(1)});
+  Device device_ = test::own_cpu({.limit = GiB(1)});
   fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("checkpoint-{}-{}", ::getpid(),
                                  ::testing::UnitTest::GetInstance()->current_test_info()->name());

@@ -9,6 +9,7 @@
 #include <plimsoll/device/backend.h>
 
 #include "support/driver_peak.h"
+#include "support/own_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 
@@ -20,13 +21,13 @@ namespace {
 constexpr Bytes kBeside = MiB(40);
 
 void run_within(const test::RandomTraining& config, Bytes limit) {
-  const Device device = Device::open("cuda:0", {.limit = limit});
+  const Device device = test::own_device("cuda:0", {.limit = limit});
   train::Trainer trainer = config.trainer();
   const auto plan = trainer.plan({.batch = config.batch, .validation_batch = config.batch}, device);
   EXPECT_LE(plan.total(), limit) << config.text;
   const data::Dataset data = config.data(config.batch * 2).batch(config.batch);
   test::DriverPeak driver(device, std::chrono::milliseconds(1));
-  const auto result = trainer.fit(plan, data, data, {.epochs = 1, .host = Device::open("cpu:0")});
+  const auto result = trainer.fit(plan, data, data, {.epochs = 1, .host = test::own_cpu()});
   const Bytes driver_peak = driver.stop();
   if (device.process_used()) {
     EXPECT_LE(driver_peak, limit) << config.text;
@@ -41,7 +42,7 @@ class RandomConfigurationsOnGpu : public testing::TestWithParam<std::uint64_t> {
 TEST_P(RandomConfigurationsOnGpu, RunWithinTheirBudgetOrAreRefused) {
   std::string why;
   if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
-  const Device kept = Device::open("cuda:0");
+  const Device kept = test::own_device("cuda:0");
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 20; ++seed) {
     const test::RandomTraining config(seed);
     SCOPED_TRACE(config.text);

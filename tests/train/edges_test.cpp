@@ -4,6 +4,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 
@@ -18,7 +19,7 @@ std::unique_ptr<nn::Model> model() {
 
 train::FitResult fit(train::Trainer trainer, std::int64_t batch, std::int64_t count,
                      Bytes limit = MiB(8)) {
-  const Device device = Device::open("cpu:0", {.limit = limit});
+  const Device device = test::own_cpu({.limit = limit});
   const auto plan = trainer.plan({.batch = batch}, device);
   return trainer.fit(plan, toy_data(count).batch(batch), {.epochs = 2});
 }
@@ -42,7 +43,7 @@ TEST(TrainingEdges, MorePartsThanElements) {
 TEST(TrainingEdges, AllComputedAgainAndAllKeptGiveTheSameLosses) {
   const auto expected = fit(train::Trainer(model(), optim::adam()), 32, 128);
   std::vector<std::string> scopes;
-  const Device device = Device::open("cpu:0", {.limit = MiB(8)});
+  const Device device = test::own_cpu({.limit = MiB(8)});
   const auto plan = train::Trainer(model(), optim::adam()).plan({.batch = 32}, device);
   for (const graph::Node& node : plan.phases.front().steps.front()->graph->nodes()) {
     const std::string scope = node.scope.substr(0, node.scope.find('/'));
@@ -65,7 +66,7 @@ TEST(TrainingEdges, FrozenParametersStayAndTakeNoState) {
   }
   train::Trainer trainer(std::move(part), optim::adam());
   train::Trainer whole(model(), optim::adam());
-  const Device device = Device::open("cpu:0", {.limit = MiB(8)});
+  const Device device = test::own_cpu({.limit = MiB(8)});
   const auto plan = trainer.plan({.batch = 32}, device);
   EXPECT_LT(plan.planned_peak(), whole.plan({.batch = 32}, device).planned_peak());
   trainer.materialize(plan);

@@ -28,6 +28,7 @@
 #include <plimsoll/train/trainer.h>
 
 #include "support/missing_device.h"
+#include "support/own_device.h"
 #include "support/random_training.h"
 
 namespace plimsoll::test {
@@ -56,9 +57,9 @@ class EndToEnd : public ::testing::TestWithParam<EndToEndCase> {
 
   void SetUp() override {
     if (const auto why = why_missing(GetParam().device); !why.empty()) GTEST_SKIP() << why;
-    device_.emplace(Device::open(GetParam().device, {.limit = GiB(2)}));
-    cpu_.emplace(Device::open("cpu:0", {.limit = GiB(1)}));
-    input_.emplace(Device::open("cpu:0", {.limit = MiB(256)}));
+    device_.emplace(test::own_device(GetParam().device, {.limit = GiB(2)}));
+    cpu_.emplace(test::own_cpu({.limit = GiB(1)}));
+    input_.emplace(test::own_cpu({.limit = MiB(256)}));
     folder_ = std::filesystem::path(::testing::TempDir()) /
               fmt::format("end-to-end-{}-{}", ::getpid(), GetParam().name);
     std::filesystem::remove_all(folder_);

@@ -10,6 +10,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/toy_training.h"
 
 namespace plimsoll {
@@ -35,13 +36,13 @@ class Fit : public testing::Test {
     return "nothing was thrown";
   }
 
-  Device device_ = Device::open("cpu:0", {.limit = MiB(8)});
+  Device device_ = test::own_cpu({.limit = MiB(8)});
 };
 
 TEST_F(Fit, ValidationEveryEpochDoesNotRaiseThePeak) {
   std::vector<train::FitResult> results;
   for (const bool validates : {false, true}) {
-    const Device device = Device::open("cpu:0", {.limit = MiB(8)});
+    const Device device = test::own_cpu({.limit = MiB(8)});
     train::Trainer t = trainer();
     const auto plan = t.plan({.batch = 64, .validation_batch = validates ? 64 : 0}, device);
     std::optional<data::Dataset> validation;

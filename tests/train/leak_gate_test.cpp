@@ -4,6 +4,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/toy_training.h"
 
 namespace plimsoll {
@@ -25,7 +26,7 @@ class LeakGate : public testing::Test {
     leaked_.push_back(Tensor::zeros({64}, DType::f32, device_, {.label = label}));
   }
 
-  Device device_ = Device::open("cpu:0", {.limit = MiB(8)});
+  Device device_ = test::own_cpu({.limit = MiB(8)});
   std::vector<Tensor> leaked_;
 };
 

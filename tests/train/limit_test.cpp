@@ -14,6 +14,7 @@
 #include <plimsoll/train/control.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/toy_training.h"
 
 namespace plimsoll {
@@ -41,7 +42,7 @@ class MovingLimit : public testing::Test {
   /// The smallest budget for that training.
   static Bytes least() {
     train::Trainer trainer = make();
-    const Device tiny = Device::open("cpu:0", {.limit = MiB(1)});
+    const Device tiny = test::own_cpu({.limit = MiB(1)});
     try {
       trainer.plan({.batch = 512, .validation_batch = 64}, tiny);
     } catch (const BudgetTooSmall& error) {
@@ -52,9 +53,9 @@ class MovingLimit : public testing::Test {
 };
 
 TEST_F(MovingLimit, LoweredByACallbackHoldsAndChangesNoNumber) {
-  const auto expected = fit(Device::open("cpu:0", {.limit = kAmple}));
+  const auto expected = fit(test::own_cpu({.limit = kAmple}));
   ASSERT_EQ(expected.replans, 0);
-  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Device device = test::own_cpu({.limit = kAmple});
   const Bytes lower = least() + MiB(1) / 4;
   ASSERT_LT(lower, expected.charged_peak);
   Bytes most = 0;
@@ -70,8 +71,8 @@ TEST_F(MovingLimit, LoweredByACallbackHoldsAndChangesNoNumber) {
 }
 
 TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectAtTheNextStep) {
-  const auto expected = fit(Device::open("cpu:0", {.limit = kAmple}));
-  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const auto expected = fit(test::own_cpu({.limit = kAmple}));
+  const Device device = test::own_cpu({.limit = kAmple});
   const Bytes lower = least() + MiB(1) / 4;
   std::thread other;
   std::atomic<bool> lowered{false};
@@ -99,8 +100,8 @@ TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectWithinAValidation) {
     return trainer.fit(plan, toy_data(512 * 2).batch(512), validation, {.epochs = 1});
   };
   const auto data = toy_data(64 * 40).batch(64);
-  const auto expected = run(Device::open("cpu:0", {.limit = kAmple}), data);
-  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const auto expected = run(test::own_cpu({.limit = kAmple}), data);
+  const Device device = test::own_cpu({.limit = kAmple});
   const Bytes lower = least() + MiB(1) / 4;
   std::thread other;
   int seen = 0;
@@ -134,7 +135,7 @@ TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectWithinAValidation) {
 }
 
 TEST_F(MovingLimit, TooLowAOneIsRefusedAndTheOldOneStays) {
-  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Device device = test::own_cpu({.limit = kAmple});
   const auto result = fit(device, {.on_step = [&](train::Run& run) {
                             if (run.step() != 2) return;
                             try {
@@ -149,8 +150,8 @@ TEST_F(MovingLimit, TooLowAOneIsRefusedAndTheOldOneStays) {
 }
 
 TEST_F(MovingLimit, RaisedAllowsAFasterPlanWithTheSameNumbers) {
-  const auto expected = fit(Device::open("cpu:0", {.limit = kAmple}));
-  const Device device = Device::open("cpu:0", {.limit = least()});
+  const auto expected = fit(test::own_cpu({.limit = kAmple}));
+  const Device device = test::own_cpu({.limit = least()});
   const auto result = fit(device, {.on_step = [&](train::Run& run) {
                             if (run.step() == 2) run.device().budget().set_limit(kAmple);
                           }});
@@ -160,7 +161,7 @@ TEST_F(MovingLimit, RaisedAllowsAFasterPlanWithTheSameNumbers) {
 
 TEST_F(MovingLimit, WhatComesAfterATrainingUsesTheMemoryThatIsThere) {
   for (const Bytes less : {KiB(128), KiB(384)}) {
-    const Device device = Device::open("cpu:0", {.limit = kAmple, .page_size = KiB(4)});
+    const Device device = test::own_cpu({.limit = kAmple, .page_size = KiB(4)});
     train::Trainer trainer = make();
     const auto plan =
         trainer.plan({.batch = 512, .validation_batch = 64, .input = KiB(512)}, device);
@@ -184,7 +185,7 @@ TEST_F(MovingLimit, WhatComesAfterATrainingUsesTheMemoryThatIsThere) {
 }
 
 TEST_F(MovingLimit, LoweredAndRaisedAgainGivesThePipelinesTheirShareBack) {
-  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Device device = test::own_cpu({.limit = kAmple});
   const auto input = [&] {
     for (const Budget& child : device.budget().children()) {
       if (child.name() == "input") return child.limit();
@@ -202,7 +203,7 @@ TEST_F(MovingLimit, LoweredAndRaisedAgainGivesThePipelinesTheirShareBack) {
 }
 
 TEST_F(MovingLimit, MovesOverASocketThatOnlyItsOwnerCanOpen) {
-  const Device device = Device::open("cpu:0", {.limit = kAmple});
+  const Device device = test::own_cpu({.limit = kAmple});
   const train::ControlServer server(device);
   ASSERT_FALSE(server.path().empty());
   struct stat is = {};
@@ -223,7 +224,7 @@ TEST_F(MovingLimit, MovesOverASocketThatOnlyItsOwnerCanOpen) {
 }
 
 TEST(ShortPipeline, IsRefusedAtOnceWhileTheTrainingWaitsForIt) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(48)});
+  const Device device = test::own_cpu({.limit = MiB(48)});
   data::MapFunction large;
   large.name = "large";
   large.run = [](const data::Element& element, data::MapContext& context) {

@@ -15,6 +15,8 @@
 #include <plimsoll/train/precision.h>
 #include <plimsoll/train/step.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -24,7 +26,7 @@ class LossScaleTest : public ::testing::Test {
     return {Tensor::from_values({1.0F, value}, {2}, device_), Tensor(),
             Tensor::from_values({4.0F}, {}, device_)};
   }
-  Device device_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device device_ = test::own_cpu({.limit = MiB(64)});
 };
 
 TEST_F(LossScaleTest, TheScaleGrowsAfterGoodStepsAndFallsAfterBadOnes) {

@@ -11,6 +11,7 @@
 #include <plimsoll/plan/op_times.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 #include "train/trainer_impl.h"
@@ -76,7 +77,7 @@ TEST_P(MeasuringFit, ChangesNoNumberAndTakesNoMemory) {
   };
   const Bytes least = test::smallest_budget(trainer(), 512, 64);
   const auto fit = [&](std::int64_t measure_after, RunLog* log) {
-    const Device device = Device::open("cpu:0", {.limit = least + KiB(128)});
+    const Device device = test::own_cpu({.limit = least + KiB(128)});
     train::Trainer t = trainer();
     const auto plan = t.plan({.batch = 512, .validation_batch = 64}, device);
     return t.fit(plan, toy_data(512 * 6).batch(512), toy_data(64).batch(64),

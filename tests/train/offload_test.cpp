@@ -8,6 +8,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/toy_training.h"
 
 namespace plimsoll {
@@ -45,7 +46,7 @@ class OffloadedTraining : public testing::Test {
   }
 
   std::vector<Device> split_ =
-      Device::open("cpu:0", {.limit = MiB(128)}).split({MiB(32), MiB(32), MiB(32)});
+      test::own_cpu({.limit = MiB(128)}).split({MiB(32), MiB(32), MiB(32)});
   Device device_ = split_[0];
   Device host_ = split_[1];
   Device input_ = split_[2];

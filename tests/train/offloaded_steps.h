@@ -21,6 +21,7 @@
 #include <plimsoll/train/trainer.h>
 
 #include "support/missing_device.h"
+#include "support/own_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 
@@ -49,12 +50,12 @@ class OffloadedSteps : public ::testing::TestWithParam<OffloadCase> {
   void SetUp() override {
     if (const auto why = why_missing(GetParam().device); !why.empty()) GTEST_SKIP() << why;
     // Kept open, so that what a context takes is there before anything is measured.
-    kept_.emplace(Device::open(GetParam().device, {.limit = GiB(4)}));
-    pinned_.emplace(Device::open("cpu:0", {.limit = GetParam().offload}));
-    input_.emplace(Device::open("cpu:0", {.limit = MiB(256)}));
+    kept_.emplace(test::own_device(GetParam().device, {.limit = GiB(4)}));
+    pinned_.emplace(test::own_cpu({.limit = GetParam().offload}));
+    input_.emplace(test::own_cpu({.limit = MiB(256)}));
   }
 
-  static Device open(Bytes limit) { return Device::open(GetParam().device, {.limit = limit}); }
+  static Device open(Bytes limit) { return test::own_device(GetParam().device, {.limit = limit}); }
 
   static train::Trainer trainer() {
     const OffloadCase& c = GetParam();

@@ -10,6 +10,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/random_training.h"
 
 namespace plimsoll {
@@ -20,7 +21,7 @@ class OverlapOnGpu : public testing::Test {
   void SetUp() override {
     std::string why;
     if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
-    gpu_.emplace(Device::open("cuda:0"));
+    gpu_.emplace(test::own_device("cuda:0"));
   }
 
   static std::unique_ptr<nn::Model> model() {
@@ -39,7 +40,7 @@ class OverlapOnGpu : public testing::Test {
     auto data = test::any_data(trainer.model(), 512, 16 * steps).batch(16);
     if (how.prefetch) data = data.prefetch_to(*gpu_, 2);
     train::FitOptions options{.epochs = 2};
-    options.host = Device::open("cpu:0");
+    options.host = test::own_cpu();
     options.overlap = how.overlap;
     std::optional<data::Dataset> validation;
     if (how.validates) validation = test::any_data(trainer.model(), 512, 40).batch(16);

@@ -18,6 +18,7 @@
 
 #include "device/device_state.h"
 #include "support/lazy_backend.h"
+#include "support/own_device.h"
 #include "support/toy_training.h"
 #include "train/late_numbers.h"
 
@@ -46,7 +47,7 @@ class Overlap : public testing::Test {
            std::int64_t accumulate = 1, bool validates = true,
            const std::function<void(train::Run&)>& on_step = nullptr) {
     Seen seen;
-    const Device device = Device::open("cpu:0", {.limit = MiB(32)});
+    const Device device = test::own_cpu({.limit = MiB(32)});
     train::Trainer trainer(nn::mlp({.in = 16, .hidden = {32}, .classes = 4}),
                            optim::adam({.lr = optim::Schedule::cosine(0.01, 30)}),
                            {.accumulate = accumulate});
@@ -244,7 +245,7 @@ TEST_F(Overlap, NumbersOfAStepThatFailedAreNotMadeUp) {
   };
   const auto backend = std::make_shared<Failing>(MiB(64));
   const Device device = Device::State::open(backend, {.limit = MiB(1)});
-  const Device host = Device::open("cpu:0", {.limit = MiB(8)});
+  const Device host = test::own_cpu({.limit = MiB(8)});
   const StreamId stream = device.make_stream();
   train::NumberSheets sheets(device, host.budget());
   const float loss = 0.25F;

@@ -11,6 +11,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/toy_training.h"
 
 namespace plimsoll {
@@ -28,7 +29,7 @@ class Resume : public testing::Test {
 
   train::FitResult run(const std::string& name, train::FitOptions options,
                        train::TrainerOptions how = {}) {
-    const Device device = Device::open("cpu:0", {.limit = MiB(4)});
+    const Device device = test::own_cpu({.limit = MiB(4)});
     how.precision = f16;
     how.moving_average = 0.9;
     train::Trainer trainer(nn::vit({.classes = 4,
@@ -126,7 +127,7 @@ TEST_F(Resume, RemainsOfAWriteThatWasKilledDoNoHarm) {
 }
 
 TEST_F(Resume, ADamagedModelLeavesTheMovingAverageAsItWas) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(4)});
+  const Device device = test::own_cpu({.limit = MiB(4)});
   const auto make = [] {
     return train::Trainer(nn::mlp({.in = 16, .hidden = {16}, .classes = 4}),
                           optim::sgd({.lr = 0.1}), {.moving_average = 0.5});

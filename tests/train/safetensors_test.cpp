@@ -15,6 +15,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "support/own_device.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -53,7 +55,7 @@ class Safetensors : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  Device device_ = Device::open("cpu:0", {.limit = MiB(64)});
+  Device device_ = test::own_cpu({.limit = MiB(64)});
   fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("safetensors-{}-{}", ::getpid(),
                                  ::testing::UnitTest::GetInstance()->current_test_info()->name());

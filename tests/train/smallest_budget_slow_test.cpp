@@ -2,6 +2,7 @@
 
 #include <plimsoll/nn/model.h>
 
+#include "support/own_device.h"
 #include "support/random_training.h"
 
 namespace plimsoll {
@@ -45,7 +46,7 @@ class SmallestBudgetRuns : public testing::TestWithParam<Case> {};
 TEST_P(SmallestBudgetRuns, AndStaysWithinIt) {
   const Case& c = GetParam();
   const Bytes least = test::smallest_budget(trainer_of(c), c.batch);
-  const Device device = Device::open("cpu:0", {.limit = least});
+  const Device device = test::own_cpu({.limit = least});
   train::Trainer trainer = trainer_of(c);
   const auto plan = trainer.plan({.batch = c.batch}, device);
   EXPECT_LE(share_of(plan), kShare) << plan.explain();

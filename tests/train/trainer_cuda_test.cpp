@@ -17,6 +17,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 
@@ -29,12 +30,12 @@ class TrainingOnGpu : public testing::Test {
     std::string why;
     if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
     // Kept open, so that what the context takes is there before anything is measured.
-    keep_.emplace(Device::open("cuda:0"));
+    keep_.emplace(test::own_device("cuda:0"));
   }
 
   Bytes runtime() const { return keep_->runtime(); }
   Device open(Bytes above_runtime) const {
-    return Device::open("cuda:0", {.limit = runtime() + above_runtime});
+    return test::own_device("cuda:0", {.limit = runtime() + above_runtime});
   }
 
   std::optional<Device> keep_;
@@ -107,7 +108,7 @@ train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, st
   EXPECT_LE(plan.total(), device.budget().limit());
   const data::Dataset data = test::any_data(trainer.model(), c.classes, batch * steps).batch(batch);
   train::FitOptions options{.steps = steps};
-  if (device.kind() != DeviceKind::cpu) options.host = Device::open("cpu:0");
+  if (device.kind() != DeviceKind::cpu) options.host = test::own_cpu();
   const auto result = trainer.fit(plan, data, options);
   EXPECT_EQ(result.planned_peak, result.measured_peak);
   EXPECT_LE(result.charged_peak, device.budget().limit());
@@ -116,7 +117,7 @@ train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, st
 
 TEST_P(OnGpuAndCpu, LossesAgreeOverTwentySteps) {
   const Case& c = GetParam();
-  const auto expected = fit(c, Device::open("cpu:0"), 16, 20).losses;
+  const auto expected = fit(c, test::own_cpu(), 16, 20).losses;
   const auto actual = fit(c, open(GiB(2)), 16, 20).losses;
   ASSERT_EQ(actual.size(), expected.size());
   for (std::size_t i = 0; i < actual.size(); ++i) {
@@ -189,10 +190,10 @@ TEST_F(TrainingOnGpu, RecordedStepsOfManySizesStayWithinTheLimitAsTheDriverSeesI
   };
   const Bytes enough = make().plan({.batch = 32}, open(GiB(2))).total();
   for (const Bytes more : {Bytes{0}, MiB(16), GiB(1)}) {
-    const Device device = Device::open("cuda:0", {.limit = enough + more});
+    const Device device = test::own_device("cuda:0", {.limit = enough + more});
     train::Trainer trainer = make();
     const train::TrainingPlan plan = trainer.plan({.batch = 32}, device);
-    const Device host = Device::open("cpu:0", {.limit = GiB(1)});
+    const Device host = test::own_cpu({.limit = GiB(1)});
     for (const std::int64_t batch : {32, 28, 24, 20, 16, 12, 8, 4}) {
       const TensorType x = trainer.model().input_type(batch);
       const TensorType y = trainer.model().target_type(batch);
@@ -219,7 +220,7 @@ TEST_F(TrainingOnGpu, ASessionClosesWhileItsStepsRun) {
     const auto plan = trainer.plan({.batch = 512}, session.device());
     for (int step = 0; step < 4 * i; ++step) trainer.step(plan, x, y);
     session.close();
-    EXPECT_EQ(x.clone(Device::open("cpu:0"), {}).data<float>()[0], 0) << "the device has failed";
+    EXPECT_EQ(x.clone(test::own_cpu(), {}).data<float>()[0], 0) << "the device has failed";
   }
 }
 
@@ -231,7 +232,7 @@ TEST_F(TrainingOnGpu, TwoLogicalDevicesTrainTwoModelsAtOnce) {
                            optim::adamw(), {.seed = seed});
     const auto plan = trainer.plan({.batch = 128}, on);
     const data::Dataset data = test::any_data(trainer.model(), 10, 128 * 50).batch(128);
-    return trainer.fit(plan, data, {.steps = 50, .host = Device::open("cpu:0")}).losses;
+    return trainer.fit(plan, data, {.steps = 50, .host = test::own_cpu()}).losses;
   };
   const auto alone0 = losses(parts[0], 1);
   const auto alone1 = losses(parts[1], 2);
@@ -261,7 +262,7 @@ TEST_F(TrainingOnGpu, ALimitIsLoweredWhileItRuns) {
                            optim::adamw(), {.allow_split = false});
     const auto plan = trainer.plan({.batch = 64}, device);
     const data::Dataset data = test::any_data(trainer.model(), 5, 64 * 12).batch(64);
-    train::FitOptions options{.steps = 12, .host = Device::open("cpu:0")};
+    train::FitOptions options{.steps = 12, .host = test::own_cpu()};
     train::Callback callback;
     callback.on_step = [&](train::Run& run) {
       if (lowered && run.step() == 5) {
@@ -344,7 +345,7 @@ TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackToTheDriver) {
                            {.precision = DType::bf16});
     const auto plan = trainer.plan({.batch = 32}, device);
     const data::Dataset data = test::any_data(trainer.model(), 10, 32 * 3).batch(32);
-    trainer.fit(plan, data, {.steps = 3, .host = Device::open("cpu:0")});
+    trainer.fit(plan, data, {.steps = 3, .host = test::own_cpu()});
   };
   train();  // loads what libraries load when they are first used
   const Bytes before = device.info().free.value();

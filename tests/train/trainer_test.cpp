@@ -4,6 +4,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/train/trainer.h>
 
+#include "support/own_device.h"
 #include "support/random_training.h"
 #include "support/toy_training.h"
 
@@ -18,7 +19,7 @@ train::Trainer mlp_trainer(const train::TrainerOptions& options = {}) {
 }
 
 TEST(Trainer, MeasuresThePeakItPlanned) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(4)});
+  const Device device = test::own_cpu({.limit = MiB(4)});
   train::Trainer trainer = mlp_trainer();
   const auto plan = trainer.plan({.batch = 32, .validation_batch = 16}, device);
   EXPECT_EQ(device.budget().used(), 0U) << "planning took memory";
@@ -38,7 +39,7 @@ TEST(Trainer, MeasuresThePeakItPlanned) {
 }
 
 TEST(Trainer, RefusalNamesABudgetAndABatchThatWork) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(1)});
+  const Device device = test::own_cpu({.limit = MiB(1)});
   train::Trainer trainer = mlp_trainer({.allow_split = false});
   std::string message;
   try {
@@ -49,7 +50,7 @@ TEST(Trainer, RefusalNamesABudgetAndABatchThatWork) {
   const test::Refusal refusal = test::parse_refusal(message);
   ASSERT_GT(refusal.budget, MiB(1)) << message;
   ASSERT_GT(refusal.batch, 0) << message;
-  const Device larger = Device::open("cpu:0", {.limit = refusal.budget});
+  const Device larger = test::own_cpu({.limit = refusal.budget});
   EXPECT_NO_THROW(trainer.plan({.batch = 1024}, larger)) << message;
   EXPECT_NO_THROW(trainer.plan({.batch = refusal.batch}, device)) << message;
   EXPECT_THROW(trainer.plan({.batch = refusal.batch + 1}, device), BudgetTooSmall) << message;
@@ -87,7 +88,7 @@ TEST(Trainer, LossesWithDropoutAndClippingDoNotDependOnTheBudget) {
 }
 
 TEST(Trainer, SplittingGivesTheSameUpToRounding) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(16)});
+  const Device device = test::own_cpu({.limit = MiB(16)});
   std::vector<std::vector<float>> losses;
   for (const std::int64_t parts : {1, 2, 4}) {
     train::Trainer trainer = mlp_trainer({.accumulate = parts});

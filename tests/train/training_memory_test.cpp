@@ -1,6 +1,7 @@
 // A training's memory when its range moves.
 
 #include "train/training_memory.h"
+#include "support/own_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ class MovingRange : public testing::Test {
     return plan;
   }
 
-  Device device_ = Device::open("cpu:0", {.limit = MiB(32)});
+  Device device_ = test::own_cpu({.limit = MiB(32)});
 };
 
 TEST_F(MovingRange, ARefusedPlanLeavesTheOldRangeThoughSomebodyRunsInIt) {
@@ -126,7 +127,7 @@ TEST_F(FullDevice, StepsOfACallbackDoNotKeepTheOldRange) {
   train::Trainer trainer = make();
   const auto plan = trainer.plan({.batch = 2048}, device_);
   const auto type = trainer.model().input_type(2048);
-  const Device data = Device::open("cpu:0", {.limit = MiB(4)});
+  const Device data = test::own_cpu({.limit = MiB(4)});
   const Tensor x = Tensor::zeros(type.shape, type.dtype, data);
   const Tensor y = Tensor::zeros({2048}, DType::i64, data);
   const auto result = fit(trainer, plan, MiB(1), [&](train::Run& run) {

@@ -21,6 +21,11 @@ struct HostMemory {
 
 HostMemory host_memory(const std::string& root = {});
 
+/// What a process should leave to itself when it takes all memory it may have: the code and
+/// libraries it has mapped, whose pages count as available and are still needed, 32 MiB for its
+/// heap, stacks and what the kernel keeps for it, and 1/128 of what is available for page tables.
+Bytes process_reserve(const std::string& root = {});
+
 /// CPUs' worth of time that control groups allow, say 1.5: the smallest quota of all ancestors.
 /// nullopt where there is none.
 std::optional<double> cpu_quota(const std::string& root = {});

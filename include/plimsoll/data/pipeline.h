@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
+#include <plimsoll/base/owned.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/element.h>
 #include <plimsoll/device/device.h>
@@ -110,7 +111,7 @@ class Pipeline {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_{"Pipeline"};
 };
 
 }  // namespace plimsoll::data

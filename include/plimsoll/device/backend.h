@@ -41,6 +41,8 @@ class DeviceBackend {
   /// What opening the device took (context, modules, handles), and room for what comes later.
   virtual Bytes runtime() const = 0;
   virtual std::optional<Bytes> process_used() const = 0;
+  /// What a limit that nobody stated must leave to the process itself.
+  virtual Bytes process_reserve() const { return 0; }
   /// See Device::use. Unless it is overridden, unknown where process_used() is nullopt.
   virtual MemoryUse use() const;
 

@@ -42,7 +42,8 @@ class Limit {
 
 struct DeviceOptions {
   /// Everything the process may take on the device, `runtime` included. Without one: what is free
-  /// when the device is opened (on the CPU within the limits of its control groups).
+  /// when the device is opened (on the CPU within the limits of its control groups, less
+  /// process_reserve() for the process itself).
   Limit limit = {};
   /// Take the whole limit at once instead of growing.
   bool preallocate = false;
@@ -103,12 +104,17 @@ class StreamTimer {
 
 /// A device, or a logical one: pages, an arena, a budget.
 ///
-/// A Device is a handle; copies are the same device. It closes with its last handle. Thread-safe.
+/// A Device is a handle; copies are the same device. It closes with its last handle. Using a handle
+/// that was moved from throws InvalidArgument. Thread-safe.
 class Device {
  public:
-  /// Opens "cpu:0" (or "cpu") or "cuda:N" (or "cuda"). On a GPU this makes the context and charges
-  /// it to the budget as `runtime`. Throws InvalidArgument for a name that is none or a limit that
-  /// cannot be, DeviceError if the driver fails, BudgetTooSmall if `runtime` does not fit.
+  /// A handle on "cpu:0" (or "cpu") or "cuda:N" (or "cuda"). A process has one budget for each
+  /// physical device: the first call opens it, later ones give another handle on it until the last
+  /// handle is gone. What later options leave out is as it is; a limit, page size or trace that
+  /// differs, or preallocation that was not asked for at first, is an InvalidArgument: move the
+  /// limit with budget().set_limit(), or divide it with split(). On a GPU opening makes the context
+  /// and charges it to the budget as `runtime`. Throws InvalidArgument for an unknown name or an
+  /// impossible limit, DeviceError if the driver fails, BudgetTooSmall if `runtime` does not fit.
   static Device open(std::string_view name, const DeviceOptions& options = {});
 
   /// "cpu:0"; "cpu:0/1" for a logical device, "cpu:0/validation" for a session.
@@ -125,12 +131,16 @@ class Device {
   Budget budget() const;
   Arena& arena() const;
 
+  /// Granularity of the pages of a scope with this limit.
+  Bytes page_size(Bytes limit) const;
+
   /// A block of `bytes` for `label`. Throws OutOfMemory.
   Block allocate(Bytes bytes, Tag tag, std::string_view label, StreamId stream = kHostStream) const;
 
-  /// Logical devices with limits of their own; together they must fit into what is available
-  /// here and has not been promised to other logical devices, else BudgetTooSmall. Named
-  /// "cuda:0/0", "cuda:0/1".
+  /// Logical devices with limits of their own, which are guaranteed: what a logical device has not
+  /// used yet can be taken neither by its siblings nor here. Together they must fit into what is
+  /// available here, else BudgetTooSmall. Named "cuda:0/0", "cuda:0/1". Moving the limit of a
+  /// logical device moves what it is guaranteed.
   std::vector<Device> split(const std::vector<Bytes>& limits) const;
 
   /// A scope with a budget and pages of its own, which go back when it closes. Its name is one of
@@ -203,6 +213,8 @@ class Device {
   friend class DeviceScope;
   friend class ProfilerRange;
   explicit Device(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  /// Throws InvalidArgument naming the function `who` if this handle was moved from.
+  State& state(const char* who) const;
   std::shared_ptr<State> state_;
 };
 
@@ -250,6 +262,8 @@ class Session {
  private:
   friend class Device;
   explicit Session(Device device);
+  /// Throws InvalidArgument naming the function `who` if this session was moved from.
+  const Device& held(const char* who) const;
   std::unique_ptr<Device> device_;
 };
 

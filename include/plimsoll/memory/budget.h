@@ -19,7 +19,9 @@ class ArenaState;
 struct LedgerEntry;
 class Reservation;
 class Charge;
+class Guarantee;
 class ReliefHandle;
+class RemedyHandle;
 
 /// A line in the ledger that memory is charged to: a budget, a tag and a label. Made once by
 /// Budget::account and passed to every allocation. Copies are cheap and mean the same line.
@@ -32,6 +34,7 @@ class Account {
   friend class Budget;
   friend class ArenaState;
   friend class Charge;
+  friend class RemedyHandle;
   std::shared_ptr<BudgetHandle> budget_;
   LedgerEntry* entry_ = nullptr;
 };
@@ -55,12 +58,13 @@ using ReliefFunction = std::function<Bytes(Bytes wanted)>;
 /// live blocks.
 ///
 /// A Budget is a handle: copies are the same node. The node goes away with its last handle, child
-/// and byte. Thread-safe.
+/// and byte. Using a handle that was moved from throws InvalidArgument. Thread-safe.
 class Budget {
  public:
   /// A new tree. A name has at least one character, no slash and no control character; else
-  /// InvalidArgument.
-  static Budget root(std::string_view name, Bytes limit = kUnlimited);
+  /// InvalidArgument. `capacity` is what there is in all: the root's limit cannot be raised above
+  /// it.
+  static Budget root(std::string_view name, Bytes limit = kUnlimited, Bytes capacity = kUnlimited);
 
   /// A new node under this one. A sibling of the same name makes it "name#2".
   Budget child(std::string_view name, Bytes limit = kUnlimited) const;
@@ -72,13 +76,22 @@ class Budget {
   /// Bytes charged now, and the most there has ever been.
   Bytes used() const;
   Bytes peak() const;
-  /// What could still be charged here, given every limit up to the root.
+  /// What was guaranteed to budgets below and is not used by them yet: nobody else can have it.
+  Bytes promised() const;
+  /// What could still be charged here, given every limit and every guarantee up to the root.
   Bytes available() const;
 
-  /// Moves the limit. If less is used, it holds from now on. Otherwise free pages are returned,
-  /// then holders are asked for relief in ReliefOrder; if that is not enough the limit stays as it
-  /// was and InvalidArgument says who holds what.
+  /// Moves the limit. If less is used and guaranteed, it holds from now on. Otherwise free pages
+  /// are returned, then holders are asked for relief in ReliefOrder; if that is not enough the
+  /// limit stays as it was and InvalidArgument says who holds what. The limit of a budget with a
+  /// Guarantee is raised only as far as those above it have room for.
   void set_limit(Bytes limit) const;
+
+  /// Sets the whole limit aside in the budgets above, so that nothing else there, neither
+  /// siblings nor the parent itself, can take what is not used here yet. The guarantee moves with
+  /// set_limit. The budget must have a limit, a parent and an arena of its own, and no guarantee
+  /// yet; else InvalidArgument. Throws OutOfMemory if a budget above has no room.
+  [[nodiscard]] Guarantee guarantee() const;
 
   /// The line for `tag` and `label` in this budget; the same arguments give the same line.
   Account account(Tag tag, std::string_view label) const;
@@ -94,6 +107,14 @@ class Budget {
   [[nodiscard]] ReliefHandle on_relief(ReliefOrder order, std::string_view name,
                                        ReliefFunction relief) const;
 
+  /// Says what could be done about memory that is held here, and how many bytes that would free.
+  /// Reports of OutOfMemory by this budget or one above it list it while the handle lives: offer
+  /// what applies to this very holder. Same texts are added up.
+  [[nodiscard]] RemedyHandle remedy(std::string_view text, Bytes frees) const;
+  /// The same for a `share` of whatever the line `of` holds when the report is made.
+  [[nodiscard]] static RemedyHandle remedy(std::string_view text, const Account& of,
+                                           double share = 1);
+
   /// Budgets directly under this one.
   std::vector<Budget> children() const;
 
@@ -106,6 +127,8 @@ class Budget {
   friend class Arena;
   friend class ArenaState;
   explicit Budget(std::shared_ptr<BudgetHandle> handle) : handle_(std::move(handle)) {}
+  /// Throws InvalidArgument naming the function `who` if this handle was moved from.
+  const std::shared_ptr<BudgetHandle>& handle(const char* who) const;
   std::shared_ptr<BudgetHandle> handle_;
 };
 
@@ -146,6 +169,39 @@ class Charge {
   friend class Budget;
   Account account_;
   Bytes bytes_ = 0;
+};
+
+/// Keeps a budget's limit set aside for it; ends when it is destroyed. Movable.
+class Guarantee {
+ public:
+  Guarantee() = default;
+  Guarantee(Guarantee&& other) noexcept = default;
+  Guarantee& operator=(Guarantee&& other) noexcept;
+  ~Guarantee();
+  void release() noexcept;
+
+ private:
+  friend class Budget;
+  std::shared_ptr<BudgetHandle> budget_;
+};
+
+/// Keeps a remedy on offer. Movable.
+class RemedyHandle {
+ public:
+  RemedyHandle() = default;
+  RemedyHandle(RemedyHandle&& other) noexcept = default;
+  RemedyHandle& operator=(RemedyHandle&& other) noexcept;
+  ~RemedyHandle();
+  /// From now on it frees so many bytes; 0: it is not listed.
+  void set(Bytes frees);
+  void release() noexcept;
+
+  struct Entry;  ///< internal
+
+ private:
+  friend class Budget;
+  std::shared_ptr<BudgetHandle> budget_;
+  std::shared_ptr<Entry> entry_;
 };
 
 /// Keeps a relief function registered. Its destruction waits for a call in progress, except from

@@ -49,6 +49,9 @@ std::string_view event_name(LedgerEvent::Kind kind);
 class Ledger {
  public:
   explicit Ledger(std::shared_ptr<MemoryTree> tree);
+  // Moving copies the view: there are no empty ledgers.
+  Ledger(const Ledger&) = default;
+  Ledger& operator=(const Ledger&) = default;
 
   /// Bytes held now, all holders together, and the most there has ever been.
   Bytes live() const;

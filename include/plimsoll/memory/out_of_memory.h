@@ -10,7 +10,8 @@
 
 namespace plimsoll {
 
-/// Something the user can do, and the bytes it would free (0 where that cannot be known).
+/// Something the user can do, and the bytes it would free (0 for a limit that can be raised). Those
+/// that free memory come from its holders, see Budget::remedy.
 struct Remedy {
   std::string text;
   Bytes bytes = 0;
@@ -24,6 +25,7 @@ struct OutOfMemoryReport {
   std::string budget;           ///< path of the budget that refused; empty: the system did
   Bytes limit = 0;              ///< its limit
   Bytes used = 0;               ///< charged to it at that moment
+  Bytes promised = 0;           ///< guaranteed to logical devices in it, and not used by them
   std::string system_error;     ///< what the system said, if it was the one to refuse
   Bytes free_mapped = 0;        ///< mapped but free in the arena asked
   Bytes largest_free = 0;       ///< largest free block there

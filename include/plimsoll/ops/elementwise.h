@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plimsoll/ops/operators.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::ops {
@@ -74,10 +75,5 @@ Tensor cast(const Tensor& x, DType dtype);
 
 /// The same values, through which no gradient flows.
 Tensor stop_gradient(const Tensor& x);
-
-inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
-inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 
 }  // namespace plimsoll::ops

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
+#include <plimsoll/base/owned.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/module.h>
 #include <plimsoll/optim/schedule.h>
@@ -122,7 +123,7 @@ class Optimizer {
   void check(std::span<const Tensor> gradients) const;
   const Group* group_of(const nn::Parameter& parameter) const;
 
-  std::unique_ptr<const Rule> rule_;
+  Owned<const Rule> rule_;
   Schedule schedule_;
   std::vector<Group> groups_;
   std::vector<const nn::Parameter*> parameters_;

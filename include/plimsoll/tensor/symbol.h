@@ -14,18 +14,34 @@ class Symbol {
   virtual std::string describe() const = 0;
 };
 
-/// Told of every view made by this thread, while it is set. A gradient tape uses it to refuse views
-/// of tensors it follows, whose gradient would silently be lost.
+class Tensor;
+
+/// Told of every view and copy made by this thread, while it is set. A gradient tape uses it to
+/// refuse views of tensors it follows, whose gradient would silently be lost, and to record copies.
 class ViewListener {
  public:
   virtual ~ViewListener() = default;
   /// Before a view of the tensor `id` is made by Tensor::`function`. May throw.
   virtual void on_view(std::uint64_t id, const char* function) = 0;
+  /// After `to` was made with the elements of `from`, on any device.
+  virtual void on_copy(const Tensor& from, const Tensor& to) = 0;
 
   /// The one of this thread; null if there is none.
   static ViewListener* current();
   /// Sets it and returns the one before.
   static ViewListener* set_current(ViewListener* listener);
+};
+
+/// While it lives, no listener of this thread is told anything.
+class NoViewListener {
+ public:
+  NoViewListener() : before_(ViewListener::set_current(nullptr)) {}
+  NoViewListener(const NoViewListener&) = delete;
+  NoViewListener& operator=(const NoViewListener&) = delete;
+  ~NoViewListener() { ViewListener::set_current(before_); }
+
+ private:
+  ViewListener* before_;
 };
 
 }  // namespace plimsoll

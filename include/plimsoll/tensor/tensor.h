@@ -52,14 +52,16 @@ class Tensor {
   Tensor() = default;
   bool defined() const { return rep_ != nullptr; }
 
-  // Making one. Throws OutOfMemory.
+  // Making one. Throws OutOfMemory. Contents are written on TensorOptions::stream, after what was
+  // submitted to it before, so that memory which that work still uses is not written early.
 
   /// Contents are unspecified. DType::bytes has from_strings instead.
   static Tensor empty(const Shape& shape, DType dtype, const Device& device,
                       const TensorOptions& options = {});
   static Tensor zeros(const Shape& shape, DType dtype, const Device& device,
                       const TensorOptions& options = {});
-  /// A copy of `values`, in row-major order; there must be as many as `shape` has elements.
+  /// A copy of `values`, in row-major order; there must be as many as `shape` has elements. They
+  /// have been read on return.
   template <typename T>
   static Tensor from_values(std::span<const T> values, const Shape& shape, const Device& device,
                             const TensorOptions& options = {}) {
@@ -185,15 +187,18 @@ class Tensor {
 
   static constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 
-  // Copies. Throws OutOfMemory.
+  // Copies, finished on return. Gradients flow through them. Throws OutOfMemory.
 
-  /// Itself if it is contiguous, else a copy on the same device with the same tag and label.
+  /// Itself if it is contiguous or has no data, else a copy on the same device with the same tag
+  /// and label.
   Tensor contiguous() const;
-  /// Itself if it is on `device` already, else a contiguous copy there, finished on return.
+  /// Itself if it is on `device` already, else a contiguous copy there.
   Tensor to(const Device& device) const;
   Tensor to(const Device& device, const TensorOptions& options) const;
-  /// A contiguous copy on `device` in any case.
+  /// A contiguous copy on `device` in any case; without arguments on the same device with the same
+  /// tag and label.
   Tensor clone(const Device& device, const TensorOptions& options) const;
+  Tensor clone() const;
 
   /// The values as NumPy writes them, then dtype, shape and device: "f32 [2,3] on cpu:0". Does not
   /// throw for an undefined tensor or one whose session was closed, but says so.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <plimsoll/base/owned.h>
 #include <plimsoll/base/run_log.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/pipeline.h>
@@ -209,7 +210,7 @@ class Trainer {
   class Impl;
 
  private:
-  std::unique_ptr<Impl> impl_;
+  Owned<Impl> impl_;
 };
 
 }  // namespace plimsoll::train
