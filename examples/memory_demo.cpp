@@ -77,6 +77,7 @@ void demo() {
                                        {pm::Tag::optimizer, "adam"}));
   RUN(auto hidden = pm::Tensor::zeros({256, 64, 1024}, pm::DType::f32, training.device(),
                                       {pm::Tag::activations, "blocks"}));
+  RUN(auto advice = cpu.budget().remedy("keep fewer decoded pictures", MiB(64)));
   std::vector<pm::Block> pictures;
   for (int i = 0; i < 16; ++i) {
     pictures.push_back(cpu.allocate(MiB(8), pm::Tag::cache, "decoded pictures"));

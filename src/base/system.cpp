@@ -1,6 +1,7 @@
 #include <plimsoll/base/system.h>
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,6 +89,16 @@ HostMemory host_memory(const std::string& root) {
   }
   result.available = std::min(result.available, result.total);
   return result;
+}
+
+Bytes address_space_left() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnlimited;
+  std::istringstream text(cgroup::read_file("/proc/self/statm").value_or(""));
+  Bytes mapped = 0;
+  text >> mapped;
+  mapped *= static_cast<Bytes>(sysconf(_SC_PAGESIZE));
+  return limit.rlim_cur - std::min<Bytes>(limit.rlim_cur, mapped);
 }
 
 Bytes process_reserve(const std::string& root) {

@@ -82,7 +82,9 @@ ArenaState::~ArenaState() = default;
 
 Bytes ArenaState::reserve_addresses(Bytes wanted) {
   Bytes zone = align_up(std::max(wanted / kZones, page_), page_);
-  const Bytes least = options_.address_space != 0 ? zone : align_up(std::max(GiB(1), page_), page_);
+  // At the least, either zone can have all that the limits allow now.
+  const Bytes room = align_up(std::clamp(budget.available(), page_, GiB(1)), page_);
+  const Bytes least = options_.address_space != 0 ? zone : std::min(zone, room);
   // Where addresses are limited (ulimit -v), half of what can be had is left to others.
   for (bool short_of = false;;) {
     try {

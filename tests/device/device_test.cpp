@@ -30,18 +30,6 @@ Device open_cpu(Bytes limit) { return test::own_cpu({.limit = limit}); }
 
 Bytes used_by(const Device& device) { return device.budget().used(); }
 
-TEST(OpenDevice, TheCpuGoesByTwoNames) {
-  for (const char* name : {"cpu", "cpu:0"}) {
-    const Device device = Device::open(name, {.limit = MiB(16)});
-    EXPECT_EQ(device.name(), "cpu:0");
-    EXPECT_EQ(device.kind(), DeviceKind::cpu);
-    EXPECT_EQ(device.ordinal(), 0);
-    EXPECT_EQ(device.budget().name(), "cpu:0");
-    EXPECT_EQ(device.budget().limit(), MiB(16));
-    EXPECT_EQ(device.runtime(), 0U);
-  }
-}
-
 TEST(OpenDevice, UnknownNamesAreRefusedWithWhatThereIs) {
   for (const char* name : {"", "gpu:0", "cpu:1", "cpu:", "cpu:00", "cpu:-0", "cpu:0 ", " cpu",
                            "CPU", "cpu0", "cpu:0/0", "cuda:x", "cuda:-1", "cuda:01",
@@ -98,7 +86,7 @@ TEST(OpenDevice, PagesSuitTheLimit) {
   EXPECT_EQ(open_cpu(MiB(16)).arena().source()->page_size(), KiB(64));
   const Device large = open_cpu(MiB(512));
   EXPECT_EQ(large.arena().source()->page_size(), huge_pages_available() ? MiB(2) : KiB(64));
-  const Device chosen = Device::open("cpu", {.limit = MiB(16), .page_size = MiB(2)});
+  const Device chosen = test::own_cpu({.limit = MiB(16), .page_size = MiB(2)});
   EXPECT_EQ(chosen.arena().source()->page_size(), MiB(2));
   // A small scope of a large device has small pages.
   EXPECT_EQ(large.session("s", MiB(8)).arena().source()->page_size(), KiB(64));

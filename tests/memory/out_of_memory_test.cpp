@@ -20,7 +20,10 @@ OutOfMemoryReport provoke(const std::string& label) {
     blocks.push_back(arena.allocate(
         MiB(3), training.account(Tag::activations, "encoder/block" + std::to_string(i))));
   }
-  blocks.push_back(arena.allocate(MiB(8), training.account(Tag::cache, "thumbnails")));
+  const Account thumbnails = training.account(Tag::cache, "thumbnails");
+  blocks.push_back(arena.allocate(MiB(8), thumbnails));
+  const RemedyHandle fewer = Budget::remedy("keep fewer thumbnails", thumbnails, 0.5);
+  const RemedyHandle none = root.remedy("something that would free nothing", 0);
   blocks.erase(blocks.begin() + 4);
   try {
     (void)arena.allocate(MiB(20), training.account(Tag::gradients, label));
@@ -43,11 +46,13 @@ TEST(OutOfMemory, SaysWhatWasAskedByWhomAndWhoHoldsWhat) {
   EXPECT_GE(r.largest_free, MiB(3));
   EXPECT_EQ(r.holders.at(0).label, "thumbnails");
   EXPECT_EQ(r.holders.size(), 12U);
-  ASSERT_GE(r.remedies.size(), 3U);
-  EXPECT_NE(r.remedies[0].text.find("raise the limit"), std::string::npos);
+  ASSERT_EQ(r.remedies.size(), 2U);
+  EXPECT_EQ(r.remedies[0].text, "raise the limit of 'cuda:0/training' to 61 MiB");
+  EXPECT_EQ(r.remedies[1].text, "keep fewer thumbnails");
+  EXPECT_EQ(r.remedies[1].bytes, MiB(4));
   const std::string text = r.to_string();
   for (const char* part : {"20 MiB", "gradients 'conv1'", "cuda:0/training", "48 MiB", "41 MiB",
-                           "thumbnails", "cache to disk"}) {
+                           "thumbnails", "keep fewer thumbnails"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -97,6 +102,64 @@ TEST(OutOfMemory, TheLimitItAdvisesIsEnough) {
     EXPECT_NO_THROW(kept.push_back(arena.allocate(bytes, account))) << bytes;
     root.set_limit(root.used());
   }
+}
+
+/// The texts of the remedies for `bytes` more in `budget`.
+std::vector<std::string> remedies_for(const Budget& budget, Bytes bytes) {
+  try {
+    const Charge charge = budget.charge(Tag::user, "x", bytes);
+    ADD_FAILURE() << "nothing was refused";
+  } catch (const OutOfMemory& e) {
+    std::vector<std::string> texts;
+    for (const Remedy& r : e.report().remedies) texts.push_back(r.text);
+    return texts;
+  }
+  return {};
+}
+
+TEST(Remedies, AreListedWhileTheirHolderOffersThem) {
+  const Budget root = Budget::root("cpu:0", MiB(64));
+  const Budget cache = root.child("cache");
+  const Charge held = cache.charge(Tag::cache, "pictures", MiB(40));
+  EXPECT_EQ(remedies_for(root, MiB(30)).size(), 1U) << "nothing is suggested by tag alone";
+  {
+    RemedyHandle first = cache.remedy("keep fewer pictures", MiB(20));
+    const RemedyHandle second = cache.remedy("keep fewer pictures", MiB(10));
+    try {
+      const Charge charge = root.charge(Tag::user, "x", MiB(30));
+    } catch (const OutOfMemory& e) {
+      ASSERT_EQ(e.report().remedies.size(), 2U);
+      EXPECT_EQ(e.report().remedies[1].bytes, MiB(30));
+    }
+    first.set(0);
+    EXPECT_EQ(remedies_for(root, MiB(30)).size(), 2U);
+  }
+  EXPECT_EQ(remedies_for(root, MiB(30)).size(), 1U);
+}
+
+TEST(Remedies, OfOtherBudgetsAreNotListed) {
+  const Budget root = Budget::root("cpu:0", MiB(64));
+  const Budget small = root.child("small", MiB(8));
+  const RemedyHandle elsewhere = root.child("cache").remedy("keep fewer pictures", MiB(20));
+  EXPECT_EQ(remedies_for(small, MiB(9)),
+            (std::vector<std::string>{"raise the limit of 'cpu:0/small' to 9 MiB"}));
+}
+
+TEST(Remedies, NameEveryLimitThatStandsInTheWay) {
+  const Budget root = Budget::root("cpu:0", MiB(64));
+  const Budget small = root.child("small", MiB(8));
+  EXPECT_EQ(remedies_for(small, MiB(65)),
+            (std::vector<std::string>{"raise the limit of 'cpu:0/small' to 65 MiB",
+                                      "raise the limit of 'cpu:0' to 65 MiB"}));
+}
+
+TEST(Remedies, DoNotRaiseALimitAboveWhatTheDeviceHas) {
+  const Budget root = Budget::root("cpu:0", MiB(64), MiB(100));
+  EXPECT_EQ(remedies_for(root, MiB(99)),
+            (std::vector<std::string>{"raise the limit of 'cpu:0' to 99 MiB"}));
+  EXPECT_TRUE(remedies_for(root, MiB(101)).empty());
+  const Budget child = root.child("child", MiB(1));
+  EXPECT_TRUE(remedies_for(child, MiB(101)).empty());
 }
 
 }  // namespace

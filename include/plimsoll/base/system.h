@@ -21,6 +21,9 @@ struct HostMemory {
 
 HostMemory host_memory(const std::string& root = {});
 
+/// Address space that this process may still map (`ulimit -v`); kUnlimited where that is not limited.
+Bytes address_space_left();
+
 /// What a process should leave to itself when it takes all memory it may have: the code and
 /// libraries it has mapped, whose pages count as available and are still needed, 32 MiB for its
 /// heap, stacks and what the kernel keeps for it, and 1/128 of what is available for page tables.
