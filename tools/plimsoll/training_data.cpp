@@ -138,7 +138,7 @@ data::MapFunction digit(const nn::Model& model, std::shared_ptr<const DigitBytes
 }
 
 TrainingData digits(const nn::Model& model) {
-  const Device device = Device::open("cpu:0", {.limit = MiB(4)});
+  const Device device = Device::open("cpu:0");
   const data::Digits loaded = data::load_digits(device);
   auto bytes = std::make_shared<DigitBytes>();
   bytes->images = loaded.images.to_vector<std::uint8_t>();
