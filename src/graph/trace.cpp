@@ -17,6 +17,7 @@ Tensor dense(const Tensor& tensor) {
   if (tensor.is_symbolic()) return tensor;
   const auto at = reinterpret_cast<std::uintptr_t>(tensor.raw_data());
   if (tensor.is_contiguous() && at % kAlignment == 0) return tensor;
+  const NoViewListener quiet;  // the graph's own copy; tapes follow the tensor
   return tensor.clone(tensor.device(),
                       {.tag = tensor.storage()->tag(), .label = tensor.storage()->label()});
 }

@@ -6,6 +6,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
@@ -87,6 +88,16 @@ TEST_F(Copies, AfterStopTheyAreNotFollowed) {
   tape.stop();
   const Tensor copy = x_.clone();
   EXPECT_FALSE(tape.gradient(y, copy).defined());
+}
+
+TEST_F(Copies, AViewThatATapeFollowsCanBeAConstantOfATrace) {
+  const Tensor matrix = Tensor::from_values<float>({1, 2, 3, 4}, {2, 2}, cpu_);
+  const Tensor column = matrix.select(1, 1);
+  graph::Tracer tracer;
+  const DispatchScope scope(tracer);
+  GradientTape tape;
+  tape.watch(column);
+  EXPECT_TRUE(tape.gradient(sum(square(column)), column).defined());
 }
 
 TEST_F(Copies, WithinATraceAreTheTensorItselfOrRefused) {
