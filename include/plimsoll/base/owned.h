@@ -13,11 +13,13 @@ namespace plimsoll {
 template <typename T>
 class Owned {
  public:
-  explicit Owned(const char* type, std::unique_ptr<T> inside = nullptr)
-      : type_(type), inside_(std::move(inside)) {}
+  explicit Owned(const char* type) noexcept : type_(type) {}
+  Owned(const char* type, std::unique_ptr<T> inside) noexcept : Owned(type) {
+    *this = std::move(inside);
+  }
 
   Owned& operator=(std::unique_ptr<T> inside) noexcept {
-    inside_ = std::move(inside);
+    inside_ = {inside.release(), [](T* last) { std::default_delete<T>()(last); }};
     return *this;
   }
   explicit operator bool() const { return inside_ != nullptr; }
@@ -29,7 +31,8 @@ class Owned {
 
  private:
   const char* type_;
-  std::unique_ptr<T> inside_;
+  // The deleter is known from where T is complete, so that headers need not have it.
+  std::unique_ptr<T, void (*)(T*)> inside_{nullptr, nullptr};
 };
 
 }  // namespace plimsoll
