@@ -11,6 +11,7 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/device/device.h>
 
 #include "commands.h"
@@ -107,16 +108,8 @@ Json to_json(const DeviceRow& row) {
           {"note", or_null(row.note)}};
 }
 
-/// Prints `text` in lines of at most 80 columns; all but the first are indented by `indent`.
-void print_wrapped(std::string text, std::size_t indent) {
-  constexpr std::size_t kWidth = 80;
-  while (text.size() > kWidth) {
-    const std::size_t blank = text.rfind(' ', kWidth);
-    if (blank == std::string::npos || blank < kWidth / 2) break;
-    fmt::print("{}\n", text.substr(0, blank));
-    text = std::string(indent, ' ') + text.substr(blank + 1);
-  }
-  fmt::print("{}\n", text);
+void print_wrapped(const std::string& text, std::size_t indent) {
+  fmt::print("{}\n", wrapped(text, indent));
 }
 
 void print(const DeviceRow& row) {

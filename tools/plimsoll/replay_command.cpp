@@ -13,6 +13,7 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/memory/dry_pages.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/memory/trace.h>
@@ -75,17 +76,6 @@ int read_passes(const std::string& text) {
   return passes;
 }
 
-/// 1234567 as 1,234,567.
-std::string grouped(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 /// Four digits, so that a peak and one a percent above it look different: "1.411 GiB".
 std::string precise(Bytes bytes) {
   constexpr std::array kNames = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -96,8 +86,12 @@ std::string precise(Bytes bytes) {
   return fmt::format("{:.{}f} {}", value, digits, kNames[unit]);
 }
 
+std::string grouped(std::uint64_t number) {
+  return format_count(static_cast<std::int64_t>(number));
+}
+
 std::string count_of(std::uint64_t number, const char* one, const char* many) {
-  return fmt::format("{} {}", grouped(number), number == 1 ? one : many);
+  return counted(static_cast<std::int64_t>(number), one, many);
 }
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
@@ -161,11 +155,12 @@ void print_text(const ReplayOptions& options, Bytes pages, Bytes limit,
   fmt::print("  mapped peak  {:>10}   {:.1f}% ({}) over the live peak\n",
              precise(stats.mapped_peak), 100 * summary.overhead,
              format_bytes(stats.mapped_peak - std::min(stats.mapped_peak, result.live_peak)));
-  fmt::print("  speed        {:>7.0f} ns   per operation, {:.1f} million a second\n",
-             summary.ns_per_operation, summary.operations_per_second / 1e6);
-  fmt::print("  page calls   {:>7.1f} ms   {}, {}, {} (not in the speed)\n",
-             static_cast<double>(stats.page_ns) / 1e6, count_of(stats.maps, "map", "maps"),
-             count_of(stats.unmaps, "unmap", "unmaps"), count_of(stats.moves, "move", "moves"));
+  fmt::print("  speed        {:>10}   per operation, {:.1f} million per second\n",
+             format_duration(summary.ns_per_operation / 1e9), summary.operations_per_second / 1e6);
+  fmt::print("  page calls   {:>10}   {}, {}, {} (not included in the speed)\n",
+             format_duration(static_cast<double>(stats.page_ns) / 1e9),
+             count_of(stats.maps, "map", "maps"), count_of(stats.unmaps, "unmap", "unmaps"),
+             count_of(stats.moves, "move", "moves"));
   fmt::print("\n  {:>7} {:>12} {:>10} {:>10} {:>7} {:>7} {:>7} {:>10}\n", "pass", "operations",
              "allocated", "remapped", "share", "maps", "unmaps", "mapped");
   const std::size_t count = result.passes.size();
