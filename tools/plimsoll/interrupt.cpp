@@ -41,14 +41,10 @@ Interrupt::Interrupt() {
     if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
     sigaction(kSignals[i], &action, nullptr);
   }
-  struct sigaction ignore = {};
-  ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, &pipe_);
 }
 
 Interrupt::~Interrupt() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
-  sigaction(SIGPIPE, &pipe_, nullptr);
 }
 
 const std::atomic<bool>& Interrupt::asked() { return g_asked; }

@@ -7,8 +7,7 @@
 namespace plimsoll::tools {
 
 /// While one is there, Ctrl-C, SIGTERM and SIGHUP ask the run to stop; a second one ends the
-/// process at once. On a terminal the first says so. A reader that closes its end of a pipe does
-/// not end the process. One at a time.
+/// process at once. On a terminal the first says so. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -24,7 +23,6 @@ class Interrupt {
  private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
   std::array<struct sigaction, 3> before_ = {};
-  struct sigaction pipe_ = {};
 };
 
 }  // namespace plimsoll::tools

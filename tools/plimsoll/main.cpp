@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -22,9 +23,9 @@ constexpr int kUserError = 2;
 constexpr const char* kDescription =
     "Trains machine-learning models within a memory budget that you state.\n"
     "\n"
-    "Start with `plimsoll train`: it learns handwritten digits in seconds. `plimsoll\n"
-    "plan` says beforehand what training would take. In a program the budget is that of\n"
-    "the device: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
+    "Start with `plimsoll train`: it learns handwritten digits in seconds.\n"
+    "`plimsoll plan` says beforehand what training would take. In a program the\n"
+    "budget is the device's limit: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
 
 /// Descriptions are wrapped to what is left of 80 columns beside the names.
 class HelpFormatter : public CLI::Formatter {
@@ -84,6 +85,8 @@ void occupy_standard_files() {
 
 int main(int argc, char** argv) {
   occupy_standard_files();
+  // A limit on the size of files is an error of the write that meets it.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = run(argc, argv);
     // What did not reach its place (a full disk) was not done.

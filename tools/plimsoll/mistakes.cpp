@@ -84,8 +84,9 @@ std::string describe_conversion(const CLI::App& app, const std::string& message)
   const std::string name = message.substr(colon + 2, equals - colon - 2);
   const CLI::Option* const option = app.get_option_no_throw(name);
   const std::string type = option == nullptr ? "" : option->get_type_name();
-  return fmt::format("{}: '{}' is not a {}number", name, message.substr(equals + 3),
-                     type == "FLOAT" ? "" : "whole ");
+  const std::string value = message.substr(equals + 3);
+  if (is_count_or_zero(value).empty()) return fmt::format("{}: {} is too large", name, value);
+  return fmt::format("{}: '{}' is not a {}number", name, value, type == "FLOAT" ? "" : "whole ");
 }
 
 }  // namespace
@@ -163,11 +164,6 @@ std::string read_count(const std::string& text, std::int64_t least) {
 
 }  // namespace
 
-std::string is_finite(const std::string& text) {
-  double value = 0;
-  return read_number(text, value);
-}
-
 std::string is_positive(const std::string& text) {
   double value = 0;
   const std::string wrong = read_number(text, value);
@@ -178,6 +174,14 @@ std::string is_not_negative(const std::string& text) {
   double value = 0;
   const std::string wrong = read_number(text, value);
   return !wrong.empty() || value >= 0 ? wrong : fmt::format("{} is negative", text);
+}
+
+std::string is_decay(const std::string& text) {
+  double value = 0;
+  const std::string wrong = read_number(text, value);
+  return !wrong.empty() || (value >= 0 && value < 1)
+             ? wrong
+             : fmt::format("{} is not a number from 0 to below 1", text);
 }
 
 std::string is_count(const std::string& text) { return read_count(text, 1); }

@@ -33,9 +33,9 @@ struct OneOf {
 
 /// Checks for numbers. What is no number at all is found here, too: a variable of a shell that is
 /// empty, "nan", "1e3" where a whole number is wanted.
-std::string is_finite(const std::string& text);
 std::string is_positive(const std::string& text);
 std::string is_not_negative(const std::string& text);
+std::string is_decay(const std::string& text);          ///< from 0 to below 1
 std::string is_count(const std::string& text);          ///< a whole number from 1 on
 std::string is_count_or_zero(const std::string& text);  ///< from 0 on
 

@@ -23,9 +23,9 @@ constexpr const char* kFooter =
     "  plimsoll plan --model resnet18 --size 64 --batch 32 --budget 300MiB\n"
     "  plimsoll plan --model gpt2_tiny --batch 8 --device h200 --curve\n"
     "\n"
-    "--device also takes a GPU that this machine does not have (h200, a100, l4, ...) or\n"
-    "a JSON file that describes one. If training does not fit, the exit code is 3 and\n"
-    "the message names a budget and a batch size that do.";
+    "--device also takes a GPU that this machine does not have (h200, a100, l4, ...)\n"
+    "or a JSON file that describes one. If training does not fit, the exit code is 3\n"
+    "and the message names a budget and a batch size that do.";
 
 struct PlanCommand : TrainOptions {
   bool curve = false;

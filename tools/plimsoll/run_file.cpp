@@ -80,9 +80,9 @@ void save_run(const CLI::App& command, const std::string& folder) {
   fail(path, error);
 }
 
-void restore_run(CLI::App& command, const std::string& folder) {
+bool restore_run(CLI::App& command, const std::string& folder) {
   std::ifstream file(fs::path(folder) / kRunFile);
-  if (!file) return;
+  if (!file) return false;
   try {
     const Json json = Json::parse(file);
     for (const auto& [name, values] : json.items()) {
@@ -94,6 +94,7 @@ void restore_run(CLI::App& command, const std::string& folder) {
       for (const Json& value : values) option->add_result(value.get<std::string>());
       option->run_callback();
     }
+    return true;
   } catch (const nlohmann::json::exception& error) {
     throw DataError(fmt::format("--resume: {}/{} is damaged: {}", folder, kRunFile, error.what()));
   }

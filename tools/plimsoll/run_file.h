@@ -16,7 +16,7 @@ namespace plimsoll::tools {
 void save_run(const CLI::App& command, const std::string& folder);
 
 /// Gives `command` the options of the run in `folder` that were not given now. Does nothing if it
-/// has none; DataError if the file is damaged.
-void restore_run(CLI::App& command, const std::string& folder);
+/// has none, and returns false; DataError if the file is damaged.
+bool restore_run(CLI::App& command, const std::string& folder);
 
 }  // namespace plimsoll::tools

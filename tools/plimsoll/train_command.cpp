@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -36,8 +37,8 @@ constexpr const char* kFooter =
     "  plimsoll train --resume run\n"
     "\n"
     "Ctrl-C finishes the step, writes a checkpoint, prints how to resume, and exits\n"
-    "130; SIGTERM and SIGHUP do the same and exit 143 and 129. A second Ctrl-C stops at\n"
-    "once. `plimsoll ctl PID --budget 2GiB` moves the limit while it runs.";
+    "130; SIGTERM and SIGHUP do the same and exit 143 and 129. A second Ctrl-C stops\n"
+    "at once. `plimsoll ctl PID --budget 2GiB` moves the limit while it runs.";
 
 /// Threads of the input pipeline for each CPU, and in all on small machines: more only wait, and
 /// each takes memory.
@@ -163,12 +164,18 @@ void print_result(const train::FitResult& result, const Device& device) {
 }
 
 void train_now(CLI::App& command, RunOptions& o) {
+  // A run does not end because the reader of its output does.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   if (!o.resume.empty()) {
     if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
       throw InvalidArgument(
           "--resume and --checkpoints name different folders; --resume FOLDER is enough");
     }
-    restore_run(command, o.resume);
+    if (!restore_run(command, o.resume) && !o.quiet) {
+      fmt::print(stderr,
+                 "--resume {}: there is no run to resume; this one starts from the beginning\n",
+                 o.resume);
+    }
     o.checkpoints = o.resume;
   }
   complete(o);
@@ -224,7 +231,9 @@ void train_now(CLI::App& command, RunOptions& o) {
   } else {
     print_result(result, device);
     if (!log.path().empty()) fmt::print("run log: {}\n", log.path());
-    if (!result.stopped.empty()) fmt::print("stopped: {}\n", result.stopped);
+    if (!result.stopped.empty() && result.stopped != "interrupted") {
+      fmt::print("stopped early: {}\n", result.stopped);
+    }
   }
   if (result.stopped == "interrupted") {
     std::fflush(stdout);

@@ -100,6 +100,7 @@ void add_options(CLI::App& command, TrainOptions& o) {
       ->type_name("N");
   command.add_option("--steps", o.steps, "Stop after N steps")->check(is_count)->type_name("N");
   command.add_option("--seed", o.seed, "Seed of weights, shuffling and dropout")
+      ->check(is_count_or_zero)
       ->capture_default_str();
   command.add_option("--device", o.device, "Device: cpu:0, cuda:0")->capture_default_str();
   command.add_option("--size", o.size, "Height and width of images, or tokens of a sequence")
@@ -113,13 +114,13 @@ void add_options(CLI::App& command, TrainOptions& o) {
       ->check(is_count)
       ->capture_default_str();
   command.add_option("--clip-norm", o.clip_norm, "Clip gradients to this global norm")
-      ->check(is_finite);
+      ->check(is_not_negative);
   command.add_option("--clip-value", o.clip_value, "Clip each gradient to this magnitude")
-      ->check(is_finite);
+      ->check(is_not_negative);
   command
       .add_option("--average", o.average,
                   "Decay of a moving average of the weights, used for validation: 0.999")
-      ->check(is_finite);
+      ->check(is_decay);
   command.add_option("--keep", o.keep, "Modules whose activations are kept: layer1/0")
       ->type_name("NAME");
   command
