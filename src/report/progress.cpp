@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kBar = 24;
 constexpr const char* kClear = "\r\x1b[K";
-constexpr std::size_t kEpochIndent = 11;  ///< of what does not fit in an epoch's line
 
 /// What the speed counts.
 struct Unit {
@@ -72,11 +71,12 @@ class Progress {
   void epoch(const train::Run& run) {
     const std::size_t width = bar_ ? columns_of(out_) : std::string::npos;
     std::string text = fmt::format("epoch {:>3}", run.epoch());
+    const std::size_t indent = width < 40 ? 1 : text.size();  // of what its line has no room for
     std::size_t column = text.size();
     const auto add = [&](const std::string& part) {
-      if (column + 2 + part.size() > width && column > kEpochIndent) {
-        text += "\n" + std::string(kEpochIndent - 2, ' ');
-        column = kEpochIndent - 2;
+      if (column + 2 + part.size() > width && column > indent) {
+        text += "\n" + std::string(indent, ' ');
+        column = indent;
       }
       text += "  " + part;
       column += 2 + part.size();

@@ -34,5 +34,5 @@ wait_for() {
 
 # stepped FILE [COUNT]: the run log has at least so many steps.
 stepped() {
-  (($(grep -c '"event":"step"' "$1" 2>/dev/null || true) >= ${2:-1}))
+  [[ -e $1 ]] && (($(grep -c '"event":"step"' "$1" || true) >= ${2:-1}))
 }

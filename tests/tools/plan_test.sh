@@ -8,7 +8,7 @@ text=$("$PLIMSOLL" plan --budget 8MiB)
   fail "not a plan: $text"
 
 # Lines fit a terminal; times and sizes are as people write them.
-for arguments in "" "--batch 512" "--model resnet18 --size 32 --batch 512 --budget 256MiB" \
+for arguments in "" "--batch 512" "--model resnet18 --size 32 --classes 10 --batch 512 --budget 256MiB" \
   "--model gpt2 --batch 16 --precision bf16 --device h200 --budget 8GiB --offload 16GiB"; do
   # shellcheck disable=SC2086
   text=$("$PLIMSOLL" plan $arguments) || fail "plan $arguments exits $?"

@@ -24,8 +24,8 @@ constexpr const char* kFooter =
     "  plimsoll ctl 4711 --budget 50%       to half of what the device has\n"
     "\n"
     "The run takes a new limit at the end of its step, plans again if it must, and\n"
-    "goes on with the same numbers; ctl waits for its answer. If nothing fits, the old\n"
-    "limit stays, the reason is printed, and the exit code is 3.";
+    "goes on with the same numbers; ctl waits for its answer. If nothing fits, the\n"
+    "old limit stays, the reason is printed, and the exit code is 3.";
 
 struct Options {
   int pid = 0;

@@ -157,7 +157,7 @@ void print_text(const ReplayOptions& options, Bytes pages, Bytes limit,
              format_bytes(stats.mapped_peak - std::min(stats.mapped_peak, result.live_peak)));
   fmt::print("  speed        {:>10}   per operation, {:.1f} million per second\n",
              format_duration(summary.ns_per_operation / 1e9), summary.operations_per_second / 1e6);
-  fmt::print("  page calls   {:>10}   {}, {}, {} (not included in the speed)\n",
+  fmt::print("  page calls   {:>10}   {}, {}, {} (not in the speed)\n",
              format_duration(static_cast<double>(stats.page_ns) / 1e9),
              count_of(stats.maps, "map", "maps"), count_of(stats.unmaps, "unmap", "unmaps"),
              count_of(stats.moves, "move", "moves"));
