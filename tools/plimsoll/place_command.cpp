@@ -23,15 +23,15 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kFooter =
-    "BUFFERS.csv has a line for each buffer (id,lower,upper,size): it needs size bytes\n"
-    "and is live in [lower, upper). SOLUTION.csv has the same and each one's offset;\n"
-    "buffers that are live together share no byte.\n"
+    "BUFFERS.csv has one line per buffer: id,lower,upper,size. The buffer takes size\n"
+    "bytes and is live in [lower, upper). SOLUTION.csv has the same columns and each\n"
+    "buffer's offset. Buffers that are live at the same time do not overlap.\n"
     "\n"
     "What the numbers mean:\n"
-    "  height       the bytes that hold all buffers at their offsets\n"
-    "  lower bound  no placement is lower: the most that is live at one time, or more\n"
-    "               if the search has proven it\n"
-    "  ratio        of the two\n"
+    "  height       bytes that hold all buffers at their offsets\n"
+    "  lower bound  no placement can be lower: the most that is live at one time, or\n"
+    "               more if the search has proved it\n"
+    "  ratio        height / lower bound\n"
     "\n"
     "Examples:\n"
     "  plimsoll place step.csv --out offsets.csv\n"
@@ -62,7 +62,7 @@ void run(const PlaceOptions& options) {
   if (how.capacity && placement.height > *how.capacity) {
     throw BudgetTooSmall(fmt::format(
         "[place] {} does not fit in --capacity {} bytes{}: the best height found is {} bytes, the "
-        "lower bound is {}; use --capacity {}{}",
+        "lower bound is {} bytes; use --capacity {}{}",
         options.buffers, *how.capacity,
         placement.lower_bound > *how.capacity ? ", and cannot" : " in " + format_duration(seconds),
         placement.height, placement.lower_bound, placement.height,
@@ -104,21 +104,23 @@ void run(const PlaceOptions& options) {
 
 void add_place(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("place", "Give buffers with known lifetimes fixed offsets");
+      app.add_subcommand("place", "Find fixed offsets for buffers with known lifetimes");
   command->footer(kFooter);
   const auto options = std::make_shared<PlaceOptions>();
   command->add_option("BUFFERS.csv", options->buffers, "The buffers")->required()->type_name("");
   command
       ->add_option("--capacity", options->capacity,
-                   "Height that is enough; exit code 3 if it cannot be met")
+                   "Stop at this height; exit code 3 if it is not reached")
       ->type_name("SIZE");
   command
       ->add_option("--time", options->time,
-                   "Longest time to search, after twelve quick attempts; else 10s")
+                   "Search for at most this long after twelve quick attempts; default: 10s")
       ->type_name("TIME");
-  command->add_option("--alignment", options->alignment, "Of every offset, a power of two; else 1")
+  command
+      ->add_option("--alignment", options->alignment,
+                   "Alignment of every offset, a power of two; default: 1")
       ->type_name("SIZE");
-  command->add_option("--out", options->out, "Where to write the offsets")
+  command->add_option("--out", options->out, "Write the offsets to this file")
       ->type_name("SOLUTION.csv");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { run(*options); });

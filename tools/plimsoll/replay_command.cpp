@@ -26,17 +26,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFooter =
-    "TRACE.csv is a log of RAPIDS RMM (Thread,Time,Action,Pointer,Size,Stream), as\n"
-    "Device::open(\"cuda:0\", {.trace = \"run.csv\"}) records it, too; or a list of\n"
-    "buffers (id,lower,upper,size), each live in [lower, upper). No memory is taken:\n"
-    "an 80 GiB trace replays on a laptop.\n"
+    "TRACE.csv is a log of RAPIDS RMM (Thread,Time,Action,Pointer,Size,Stream), which\n"
+    "Device::open(\"cuda:0\", {.trace = \"run.csv\"}) also writes, or a list of buffers\n"
+    "(id,lower,upper,size), each live in [lower, upper). No memory is taken: an\n"
+    "80 GiB trace replays on a laptop.\n"
     "\n"
     "What the numbers mean:\n"
-    "  live peak    the most that was allocated at one time: the least to get by with\n"
+    "  live peak    the most that was allocated at one time; no allocator needs less\n"
     "  mapped peak  the most that was taken from the device: what nvidia-smi shows\n"
-    "  speed        of allocations and releases; calls to the driver are apart\n"
-    "  remapped     bytes moved from one address to another to serve a request: next\n"
-    "               to nothing from the second pass on, if the trace is a loop's\n"
+    "  speed        time per allocation or release, without calls to the driver\n"
+    "  remapped     bytes of pages that were moved to another address to serve a\n"
+    "               request; close to 0 from the second pass on if the trace is one\n"
+    "               step of a loop\n"
     "\n"
     "Examples:\n"
     "  plimsoll replay run.csv\n"
@@ -208,16 +209,16 @@ void run(const ReplayOptions& options) {
 
 void add_replay(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("replay", "Run an allocation trace, show the memory it takes");
+      app.add_subcommand("replay", "Replay an allocation trace, show the memory it takes");
   command->footer(kFooter);
   const auto options = std::make_shared<ReplayOptions>();
   command->add_option("TRACE.csv", options->trace, "The trace")->required()->type_name("");
   command
-      ->add_option("--limit", options->limit, "Budget to stay within; exit code 3 if it does not")
+      ->add_option("--limit", options->limit, "Memory limit; exit code 3 if the trace does not fit")
       ->type_name("SIZE");
-  command->add_option("--pages", options->pages, "Size of a page, a power of two; else 2MiB")
+  command->add_option("--pages", options->pages, "Page size, a power of two; default: 2MiB")
       ->type_name("SIZE");
-  command->add_option("--passes", options->passes, "How many times to run the trace over; else 1")
+  command->add_option("--passes", options->passes, "Replay the trace N times; default: 1")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { run(*options); });

@@ -179,7 +179,7 @@ void train_now(CLI::App& command, RunOptions& o) {
     o.checkpoints = o.resume;
   }
   complete(o);
-  Prepared prepared = prepare(o);
+  Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
   const std::optional<Device> host = host_of(o);
   prepared.request.host = host;

@@ -1,6 +1,7 @@
 #include "train_options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <plimsoll/nn/models.h>
 #include <plimsoll/plan/device_description.h>
 
+#include "check_images.h"
 #include "mistakes.h"
 
 namespace plimsoll::tools {
@@ -182,12 +184,18 @@ void complete(TrainOptions& o) {
   if (o.elements == 0) o.elements = kSyntheticBatches * o.batch;
 }
 
-Prepared prepare(const TrainOptions& o) {
+Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
   const nn::ModelOptions given = {
       .classes = o.classes, .size = o.size, .channels_last = !o.device.starts_with("cpu")};
   auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
   Prepared all;
   all.data = training_data(o.data, *model, o.elements, o.seed, !o.no_validation);
+  if (o.data != "digits" && o.data != "synthetic") {
+    const std::string inner = o.data + "/train";
+    std::error_code none;
+    check_images(std::filesystem::is_directory(inner, none) ? inner : o.data, skip_errors,
+                 "--data");
+  }
   const std::int64_t count = all.data.train_count;
   if (count < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));
   const std::int64_t batches = (count + o.batch - 1) / o.batch;
