@@ -7,6 +7,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/run_log.h>
 #include <plimsoll/base/shape.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/base/version.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/digits.h>

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <plimsoll/base/text.h>
 #include <plimsoll/plan/plan.h>
 
 namespace plimsoll::plan {
@@ -13,25 +14,32 @@ std::string Plan::explain() const {
   std::string text = budget == kUnlimited ? fmt::format("takes {}\n", format_bytes(total()))
                                           : fmt::format("fits: {} of {}\n", format_bytes(total()),
                                                         format_bytes(budget));
-  text += " ";
+  const auto add = [&](const std::string& line, std::size_t indent) {
+    text += wrapped(line, indent) + "\n";
+  };
+  std::string held;
   for (const auto& [tag, bytes] : at_peak) {
-    if (bytes != 0) text += fmt::format(" {} {}", tag_name(tag), format_bytes(bytes));
+    if (bytes == 0) continue;
+    held += fmt::format("{}{} {}", held.empty() ? "  " : ", ", tag_name(tag), format_bytes(bytes));
   }
-  text += "\n";
+  add(held, 2);
   for (const Measure& measure : measures) {
-    text +=
-        fmt::format("  {} (saves {}, +{:.1f}% time)\n", measure.what, format_bytes(measure.saved),
-                    kept_seconds > 0 ? measure.seconds / kept_seconds * 100 : 0.0);
+    add(fmt::format("  {} (saves {}, +{:.1f}% time)", measure.what, format_bytes(measure.saved),
+                    kept_seconds > 0 ? measure.seconds / kept_seconds * 100 : 0.0),
+        4);
   }
   const double gap =
       lower_bound == 0 ? 0 : (static_cast<double>(range) / static_cast<double>(lower_bound) - 1);
-  text += fmt::format("  {} tasks, {:.3f} ms predicted; placed {:.2f}% above the lower bound\n",
-                      tasks.size(), seconds * 1e3, gap * 100);
+  add(fmt::format("  {}, {} predicted; placed {:.2f}% above the lower bound",
+                  counted(static_cast<std::int64_t>(tasks.size()), "task"),
+                  format_duration(seconds), gap * 100),
+      4);
   if (unconstrained_peak != 0) {
-    text += fmt::format("  {} without any of this: everything gradients need, kept at once\n",
-                        format_bytes(unconstrained_peak));
+    add(fmt::format("  without recomputation or reuse of memory the peak would be {}",
+                    format_bytes(unconstrained_peak)),
+        4);
   }
-  if (const std::string note = runtime_note(device); !note.empty()) text += "  " + note + "\n";
+  if (const std::string note = runtime_note(device); !note.empty()) add("  note: " + note, 4);
   return text;
 }
 

@@ -1,24 +1,40 @@
 #include <plimsoll/report/progress.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include <plimsoll/base/text.h>
+#include <plimsoll/train/trainer.h>
+
+#include "report/terminal.h"
 
 namespace plimsoll::report {
 namespace {
 
-constexpr int kBar = 24;
+constexpr std::size_t kBar = 24;
+constexpr const char* kClear = "\r\x1b[K";
 
-std::string duration(double seconds) {
-  const auto s = std::llround(seconds);
-  if (s >= 3600) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
-  return s >= 60 ? fmt::format("{}m{:02}s", s / 60, s % 60) : fmt::format("{}s", s);
+/// What the speed counts.
+struct Unit {
+  std::string name;
+  std::int64_t per_element = 1;
+};
+
+Unit unit_of(const nn::Model& model) {
+  const TensorType input = model.input_type(1);
+  if (input.shape.rank() == 2 && !is_floating(input.dtype)) return {"tokens", input.shape.dim(1)};
+  return {input.shape.rank() == 4 ? "images" : "examples", 1};
+}
+
+std::string time_left(double seconds) {
+  return seconds < 59.5 ? fmt::format("{:.0f} s left", seconds)
+                        : format_duration(seconds) + " left";
 }
 
 /// Nobody's training ends because what it says cannot be written.
@@ -32,60 +48,104 @@ class Progress {
   explicit Progress(const ProgressOptions& options)
       : out_(options.out),
         bar_(options.style == ProgressOptions::Style::bar ||
-             (options.style == ProgressOptions::Style::automatic &&
-              ::isatty(::fileno(options.out)) != 0)) {}
+             (options.style == ProgressOptions::Style::automatic && can_redraw(options.out))),
+        unit_{options.unit, 1} {}
 
-  void begin(const train::Run& run) { first_ = run.step(); }
+  void begin(train::Run& run) {
+    first_ = run.step();
+    if (unit_.name.empty()) unit_ = unit_of(run.trainer().model());
+    if (bar_) draw(run);
+  }
 
   void step(const train::Run& run) {
     const double now = run.seconds();
     if (now - last_ < (bar_ ? 0.1 : 10.0)) return;
     last_ = now;
     if (bar_) {
-      const std::string text = line(run);
-      say(out_, fmt::format("\r{} {}\x1b[K", filled(run), text));
+      draw(run);
     } else {
-      say(out_, line(run) + "\n");
+      say(out_, joined(parts(run)) + "\n");
     }
   }
 
   void epoch(const train::Run& run) {
+    const std::size_t width = bar_ ? columns_of(out_) : std::string::npos;
     std::string text = fmt::format("epoch {:>3}", run.epoch());
-    for (const auto& [name, value] : run.metrics()) text += fmt::format("  {} {:.4f}", name, value);
-    text += "  " + speed_and_memory(run);
-    say(out_, fmt::format("{}{}\n", bar_ ? "\r\x1b[K" : "", text));
+    const std::size_t indent = width < 40 ? 1 : text.size();  // of what its line has no room for
+    std::size_t column = text.size();
+    const auto add = [&](const std::string& part) {
+      if (column + 2 + part.size() > width && column > indent) {
+        text += "\n" + std::string(indent, ' ');
+        column = indent;
+      }
+      text += "  " + part;
+      column += 2 + part.size();
+    };
+    for (const auto& [name, value] : run.metrics()) add(fmt::format("{} {:.4f}", name, value));
+    add(speed(run));
+    add(memory(run));
+    say(out_, fmt::format("{}{}\n", bar_ ? kClear : "", text));
   }
 
-  void end() { say(out_, bar_ ? "\r\x1b[K" : ""); }
+  void end() { say(out_, bar_ ? kClear : ""); }
 
  private:
-  static std::string speed_and_memory(const train::Run& run) {
-    const Budget budget = run.device().budget();
-    return fmt::format("{:.0f} images/s  {} of {}",
-                       static_cast<double>(run.elements()) / std::max(run.seconds(), 1e-9),
-                       format_bytes(budget.used()), format_bytes(budget.limit()));
+  /// The most important first: what a narrow terminal has no room for is left out from the end.
+  std::vector<std::string> parts(const train::Run& run) const {
+    const std::int64_t total = run.total_steps();
+    std::vector<std::string> all;
+    all.push_back(total > 0
+                      ? fmt::format("step {}/{}", format_count(run.step()), format_count(total))
+                      : fmt::format("step {}", format_count(run.step())));
+    if (run.step() == first_) return all;
+    all.push_back(fmt::format("loss {:.4f}", static_cast<double>(run.loss())));
+    if (total > 0) {
+      const double each = run.seconds() / static_cast<double>(run.step() - first_);
+      all.push_back(
+          time_left(each * static_cast<double>(std::max<std::int64_t>(total - run.step(), 0))));
+    }
+    all.push_back(speed(run));
+    all.push_back(memory(run));
+    return all;
   }
 
-  std::string line(const train::Run& run) const {
-    std::string text = fmt::format("step {}", run.step());
-    if (run.total_steps() > 0) text += fmt::format("/{}", run.total_steps());
-    text +=
-        fmt::format("  loss {:.4f}  {}", static_cast<double>(run.loss()), speed_and_memory(run));
-    if (run.total_steps() > 0 && run.step() > first_) {
-      const double each = run.seconds() / static_cast<double>(run.step() - first_);
-      text += "  " + duration(each * static_cast<double>(run.total_steps() - run.step())) + " left";
-    }
+  static std::string joined(const std::vector<std::string>& parts) {
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : "  ") + part;
     return text;
   }
 
-  static std::string filled(const train::Run& run) {
-    if (run.total_steps() <= 0) return "";
-    const auto n = static_cast<std::size_t>(kBar * run.step() / run.total_steps());
-    return fmt::format("[{:<{}}]", std::string(std::min<std::size_t>(n, kBar), '#'), kBar);
+  /// The last column stays free: a terminal may begin the next line when it is written to.
+  void draw(const train::Run& run) const {
+    const std::size_t width = columns_of(out_) - 1;
+    std::string text;
+    for (const std::string& part : parts(run)) {
+      const std::size_t column = text.empty() ? 0 : text.size() + 2;
+      if (column + part.size() > width) break;
+      text += (text.empty() ? "" : "  ") + part;
+    }
+    constexpr std::size_t kAround = 3;  // brackets and a space
+    if (run.total_steps() > 0 && !text.empty() && text.size() + kAround + kBar <= width) {
+      const std::size_t filled = std::min(kBar, kBar * static_cast<std::size_t>(run.step()) /
+                                                    static_cast<std::size_t>(run.total_steps()));
+      text = fmt::format("[{:<{}}] {}", std::string(filled, '#'), kBar, text);
+    }
+    say(out_, fmt::format("\r{}\x1b[K", text));
+  }
+
+  std::string speed(const train::Run& run) const {
+    const std::int64_t count = run.elements() * unit_.per_element;
+    return format_rate(static_cast<double>(count) / std::max(run.seconds(), 1e-9), unit_.name);
+  }
+
+  static std::string memory(const train::Run& run) {
+    const Budget budget = run.device().budget();
+    return fmt::format("{} of {}", format_bytes(budget.used()), format_bytes(budget.limit()));
   }
 
   std::FILE* out_;
   bool bar_;
+  Unit unit_;
   double last_ = 0;
   std::int64_t first_ = 0;
 };

@@ -4,12 +4,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -20,39 +19,15 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 
+#include "train/control_socket.h"
+
 namespace plimsoll::train {
 namespace {
 
 using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kLongest = 64 << 10;  ///< of a message
-constexpr int kPatience = 5000;             ///< ms for a client to say what it wants
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-std::string folder() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");  // NOLINT: read, not kept
-  if (runtime != nullptr && *runtime == '/') return fmt::format("{}/plimsoll", runtime);
-  return fmt::format("/tmp/plimsoll-{}", ::getuid());
-}
-
-std::string socket_path(int pid) { return fmt::format("{}/{}.sock", folder(), pid); }
+constexpr std::chrono::seconds kPatience(5);  ///< for a client to say what it wants
 
 /// A folder that nobody else can have put there or look into.
 void require_own_folder(const std::string& path) {
@@ -62,16 +37,8 @@ void require_own_folder(const std::string& path) {
   struct stat is = {};
   if (::lstat(path.c_str(), &is) != 0 || !S_ISDIR(is.st_mode) || is.st_uid != ::getuid() ||
       (is.st_mode & 077U) != 0) {
-    throw Error(fmt::format("{} is not a folder of this user's alone", path));
+    throw Error(fmt::format("{} must be a folder that only this user can open", path));
   }
-}
-
-sockaddr_un address_of(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) throw Error(fmt::format("{} is too long", path));
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  return address;
 }
 
 bool same_user(int connection) {
@@ -81,80 +48,66 @@ bool same_user(int connection) {
          (peer.uid == ::getuid() || peer.uid == 0);
 }
 
-/// A line, without its end; nothing if none comes. `patience` in ms, -1: for ever.
-std::string read_line(int connection, int patience) {
-  std::string line;
-  std::array<char, 4096> chunk{};
-  while (line.size() < kLongest) {
-    pollfd waiting{connection, POLLIN, 0};
-    if (::poll(&waiting, 1, patience) <= 0) return {};
-    const ssize_t count = ::recv(connection, chunk.data(), chunk.size(), 0);
-    if (count <= 0) return {};
-    line.append(chunk.data(), static_cast<std::size_t>(count));
-    const std::size_t end = line.find('\n');
-    if (end != std::string::npos) return line.substr(0, end);
-  }
-  return {};
+Json status_of(const Device& device) {
+  const Budget budget = device.budget();
+  return {{"device", device.name()},
+          {"used", budget.used()},
+          {"limit", budget.limit()},
+          {"total", device.info().total}};
 }
 
-void write_line(int connection, const Json& json) {
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::size_t sent = 0;
-  while (sent < line.size()) {
-    const ssize_t count = ::send(connection, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-    if (count <= 0) return;
-    sent += static_cast<std::size_t>(count);
-  }
+Json answer_to(const LimitRequests::Verdict& verdict, const Device& device) {
+  if (!verdict.refusal.empty()) return {{"error", verdict.refusal}};
+  Json json = status_of(device);
+  json["before"] = verdict.before;
+  json["step"] = verdict.step;
+  json["replanned"] = verdict.replanned;
+  return json;
 }
 
-Json answer(const Device& device, const std::string& line) {
-  try {
-    const Json request = Json::parse(line);
-    const Budget budget = device.budget();
-    if (request.contains("budget")) budget.set_limit(request.at("budget").get<Bytes>());
-    return {{"device", device.name()}, {"used", budget.used()}, {"limit", budget.limit()}};
-  } catch (const std::exception& error) {
-    return {{"error", error.what()}};
+/// The limit that a request asks for. InvalidArgument for what no device could have.
+Bytes limit_in(const Json& request, const Device& device) {
+  const Json& value = request.at("budget");
+  if (!value.is_number_unsigned() || value.get<Bytes>() == 0) {
+    throw InvalidArgument(
+        fmt::format("[ctl] a limit is a positive whole number of bytes, not {}", value.dump()));
   }
-}
-
-ControlStatus ask(int pid, const Json& request) {
-  const std::string path = socket_path(pid);
-  const Descriptor connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_un address = address_of(path);
-  if (!connection || ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address),
-                               sizeof(address)) != 0) {
-    throw InvalidArgument(fmt::format("[ctl] no training of process {} answers at {}: {}", pid,
-                                      path, std::strerror(errno)));
+  const auto limit = value.get<Bytes>();
+  const Bytes total = device.info().total;
+  if (limit > total) {
+    throw InvalidArgument(fmt::format("[ctl] a limit of {} is more than {} has: {}",
+                                      format_bytes(limit), device.name(), format_bytes(total)));
   }
-  write_line(connection.get(), request);
-  const std::string line = read_line(connection.get(), -1);
-  if (line.empty()) {
-    throw InvalidArgument(fmt::format("[ctl] process {} ended before it answered", pid));
-  }
-  const Json json = Json::parse(line);
-  if (json.contains("error")) throw BudgetTooSmall(json.at("error").get<std::string>());
-  return {json.at("device").get<std::string>(), json.at("used").get<Bytes>(),
-          json.at("limit").get<Bytes>()};
+  return limit;
 }
 
 }  // namespace
 
 struct ControlServer::State {
-  explicit State(const Device& d) : device(d) {}
+  State(const Device& d, LimitRequests* r) : device(d), requests(r) {}
 
+  /// The socket gets its name when it listens already: one that refuses connections is abandoned.
   void open() {
-    require_own_folder(folder());
-    path = socket_path(::getpid());
-    const sockaddr_un address = address_of(path);
-    ::unlink(path.c_str());  // of a process that had this number before
+    require_own_folder(control_folder());
+    (void)sweep_control_folder();
+    const std::string name = control_path(::getpid());
+    const std::string unnamed = name + ".new";
+    const sockaddr_un address = address_of(unnamed);
+    if (::access(name.c_str(), F_OK) == 0) {
+      throw Error(fmt::format("{} belongs to another run that is still there", name));
+    }
+    ::unlink(unnamed.c_str());
     Descriptor made(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     // Before it is bound: the mode counts from the first moment.
     if (!made || ::fchmod(made.get(), 0600) != 0 ||
         ::bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-        ::chmod(path.c_str(), 0600) != 0 || ::listen(made.get(), 4) != 0) {
-      throw Error(fmt::format("{}: {}", path, std::strerror(errno)));
+        ::chmod(unnamed.c_str(), 0600) != 0 || ::listen(made.get(), 16) != 0 ||
+        std::rename(unnamed.c_str(), name.c_str()) != 0) {
+      const int error = errno;
+      ::unlink(unnamed.c_str());
+      throw Error(fmt::format("{}: {}", name, std::strerror(error)));
     }
+    path = name;
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Error(std::strerror(errno));
     wake_read = Descriptor(ends[0]);
@@ -170,14 +123,59 @@ struct ControlServer::State {
       if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
       if (waiting[1].revents != 0) return;
       if ((waiting[0].revents & POLLIN) == 0) continue;
-      const Descriptor connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!connection || !same_user(connection.get())) continue;
-      const std::string line = read_line(connection.get(), kPatience);
-      if (!line.empty()) write_line(connection.get(), answer(device, line));
+      auto connection =
+          std::make_shared<Descriptor>(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!*connection || !same_user(connection->get())) continue;
+      const auto line = read_line(connection->get(), Clock::now() + kPatience);
+      if (!line || hung_up(connection->get())) continue;
+      try {
+        answer(std::move(connection), *line);
+      } catch (const std::exception& error) {
+        log_warning(fmt::format("[ControlServer] {}", error.what()));
+      }
     }
   }
 
+  void answer(std::shared_ptr<Descriptor> connection, const std::string& line) const {
+    const int to = connection->get();
+    try {
+      const Json request = Json::parse(line, nullptr, false);
+      if (!request.is_object()) throw InvalidArgument("[ctl] a request is one JSON object");
+      if (!request.contains("budget")) {
+        write_line(to, status_of(device));
+      } else if (requests == nullptr) {
+        write_line(to, answer_to(set_limit(limit_in(request, device)), device));
+      } else {
+        post(std::move(connection), limit_in(request, device));
+      }
+    } catch (const InvalidArgument& error) {
+      write_line(to, {{"error", error.what()}, {"mistake", true}});
+    }
+  }
+
+  LimitRequests::Verdict set_limit(Bytes limit) const {
+    const Budget budget = device.budget();
+    LimitRequests::Verdict verdict{.refusal = {}, .before = budget.limit()};
+    try {
+      budget.set_limit(limit);
+    } catch (const Error& error) {
+      verdict.refusal = error.what();
+    }
+    return verdict;
+  }
+
+  void post(std::shared_ptr<Descriptor> connection, Bytes limit) const {
+    const auto to = std::move(connection);
+    const bool posted = requests->post(
+        {.limit = limit,
+         .wanted = [to] { return !hung_up(to->get()); },
+         .answer = [to, on = device](
+                       const auto& verdict) { write_line(to->get(), answer_to(verdict, on)); }});
+    if (!posted) throw InvalidArgument("[ctl] too many requests wait for this run; try again");
+  }
+
   Device device;
+  LimitRequests* requests;
   std::string path;
   Descriptor listener;
   Descriptor wake_read;
@@ -185,12 +183,15 @@ struct ControlServer::State {
   std::thread thread;
 };
 
-ControlServer::ControlServer(const Device& device) : state_(std::make_unique<State>(device)) {
+ControlServer::ControlServer(const Device& device, LimitRequests* requests)
+    : state_(std::make_unique<State>(device, requests)) {
   try {
     state_->open();
   } catch (const std::exception& error) {
+    if (!state_->path.empty()) ::unlink(state_->path.c_str());
     state_->path.clear();
-    log_warning(fmt::format("[ControlServer] this run cannot be controlled: {}", error.what()));
+    log_warning(
+        fmt::format("[ControlServer] `plimsoll ctl` cannot reach this run: {}", error.what()));
   }
 }
 
@@ -200,11 +201,10 @@ ControlServer::~ControlServer() {
   [[maybe_unused]] const ssize_t sent = ::write(state_->wake_write.get(), &byte, 1);
   state_->thread.join();
   ::unlink(state_->path.c_str());
+  // Whoever still waits: what is dropped here closes their connection.
+  if (state_->requests != nullptr) state_->requests->clear();
 }
 
 const std::string& ControlServer::path() const { return state_->path; }
-
-ControlStatus control_status(int pid) { return ask(pid, Json::object()); }
-ControlStatus control_set_limit(int pid, Bytes limit) { return ask(pid, {{"budget", limit}}); }
 
 }  // namespace plimsoll::train

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/base/log.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "train/fit_loop.h"
@@ -77,23 +76,68 @@ Bytes FitLoop::give(Bytes wanted) {
   return before - std::min(before, all.used());
 }
 
-void FitLoop::look_at_limit() {
+std::string FitLoop::look_at_limit() {
   const Budget all = device().budget();
   const Bytes limit = all.limit();
   const Bytes old = std::exchange(limit_, limit);
-  if (limit == old) return;
+  if (limit == old) return {};
+  // What exceeds the old one was taken after it was raised.
+  note_peak(device().budget().peak() > old ? limit : old);
   log().write("limit", {{"budget", limit}, {"step", state_.step}});
   if (limit > old) {
     use_more();
-  } else if (!keep_within(limit)) {
-    // It was taken because the pipelines happened to hold little; with their least nothing fits.
-    log_warning(fmt::format(
-        "[fit] a limit of {} leaves too little for the input pipelines, and no smaller plan fits; "
-        "it stays {}",
-        format_bytes(limit), format_bytes(old)));
-    all.set_limit(old);
-    limit_ = old;
+    return {};
   }
+  if (keep_within(limit)) return {};
+  // It was taken because the pipelines happened to hold little; with their least nothing fits.
+  const TrainingPlan& plan = memory_.plan();
+  const Bytes training = memory_.device().budget().used();
+  const Bytes used = all.used();
+  const Bytes input = plan.input == 0 ? 0 : plan.input_least;
+  const Bytes held = plan.input == 0 ? 0 : input_.budget().used();
+  const Bytes others = used - std::min(used, training + held);
+  all.set_limit(old);
+  limit_ = old;
+  log().write("limit", {{"budget", old}, {"refused", limit}, {"step", state_.step}});
+  return fmt::format(
+      "[fit] a limit of {} is too small for this run: training holds {}, the input pipelines need "
+      "at "
+      "least {}{}, and no smaller plan fits; the limit stays {}",
+      format_bytes(limit), format_bytes(training), format_bytes(input),
+      others == 0 ? "" : fmt::format(", others hold {}", format_bytes(others)), format_bytes(old));
+}
+
+void FitLoop::note_peak(Bytes limit) {
+  const Bytes peak = device().budget().peak();
+  if (peak <= peak_) return;
+  peak_ = peak;
+  peak_limit_ = limit;
+}
+
+bool FitLoop::limit_wanted() const {
+  return options_.limit_requests != nullptr && options_.limit_requests->waiting();
+}
+
+void FitLoop::serve_limit_requests() {
+  if (limit_wanted()) {
+    options_.limit_requests->serve([this](Bytes limit) { return take_limit(limit); });
+  }
+}
+
+LimitRequests::Verdict FitLoop::take_limit(Bytes limit) {
+  const Budget all = device().budget();
+  const std::int64_t plans = replans_;
+  LimitRequests::Verdict verdict{.refusal = {}, .before = all.limit(), .step = state_.step};
+  try {
+    const LimitRelief::Between between(*relief_);
+    all.set_limit(limit);
+  } catch (const Error& error) {
+    verdict.refusal = error.what();
+    return verdict;
+  }
+  verdict.refusal = look_at_limit();
+  verdict.replanned = replans_ != plans;
+  return verdict;
 }
 
 void FitLoop::use_more() {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 namespace plimsoll::train {
@@ -180,7 +181,8 @@ void FitLoop::train_all() {
       continue;
     }
     relief_->serve();
-    look_at_limit();
+    serve_limit_requests();
+    if (const std::string why = look_at_limit(); !why.empty()) log_warning(why);
     measure();
     const std::optional<data::Element> element = train_.next();
     if (element) {
@@ -230,7 +232,9 @@ FitResult FitLoop::run() {
   result.seconds = seconds();
   result.planned_peak = std::max(planned_peak_, memory_.plan().planned_peak());
   result.measured_peak = memory_.stats().live_peak;
-  result.charged_peak = device().budget().peak();
+  note_peak(device().budget().limit());
+  result.charged_peak = peak_;
+  result.peak_limit = peak_limit_;
   result.replans = replans_;
   result.corrections = corrections_;
   result.predicted_step_seconds = predicted_;
@@ -288,7 +292,7 @@ bool FitLoop::must_settle() {
   return (options_.steps > 0 && step >= options_.steps) || state_.in_epoch + 1 == batches_ ||
          (checkpoints_ && options_.checkpoint_steps > 0 && step % options_.checkpoint_steps == 0) ||
          (options_.stop != nullptr && options_.stop->load()) || relief_->wanted() ||
-         device().budget().limit() != limit_ ||
+         limit_wanted() || device().budget().limit() != limit_ ||
          (options_.measure_after > 0 && steps_here_ == options_.measure_after && corrected_ == 0);
 }
 
@@ -354,9 +358,10 @@ Metrics FitLoop::validate() {
   Metrics sums;
   std::int64_t count = 0;
   const auto next = [&] {
-    if (relief_->wanted()) {
+    if (relief_->wanted() || limit_wanted()) {
       runner_.end_evaluation(sums);  // a new plan has other executors
       relief_->serve();
+      serve_limit_requests();
     }
     return validation_->next();
   };

@@ -71,8 +71,14 @@ class FitLoop final : private Run {
   Bytes give(Bytes wanted);
   /// Sees to it that training and pipelines stay within `limit` from now on; false if they cannot.
   bool keep_within(Bytes limit);
-  /// Between steps: a limit that was moved.
-  void look_at_limit();
+  /// Between steps: a limit that was moved. Why it was moved back, or nothing.
+  std::string look_at_limit();
+  /// Between steps: limits that others ask for.
+  bool limit_wanted() const;
+  void serve_limit_requests();
+  LimitRequests::Verdict take_limit(Bytes limit);
+  /// Notes the limit at the budget's peak; called before another one holds.
+  void note_peak(Bytes limit);
   /// A limit that was raised may allow a faster plan.
   void use_more();
   void adopt(const TrainingPlan& plan, const char* why);
@@ -118,6 +124,8 @@ class FitLoop final : private Run {
   std::string written_;
   Clock::time_point began_;
   Bytes limit_ = 0;  ///< of the device's budget when it was last looked at
+  Bytes peak_ = 0;   ///< of the device's budget, when it was last looked at
+  Bytes peak_limit_ = 0;
   std::optional<LimitRelief> relief_;
 };
 

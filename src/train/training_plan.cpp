@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <plimsoll/base/text.h>
+
 namespace plimsoll::train {
 namespace {
 
@@ -75,36 +77,44 @@ std::string TrainingPlan::explain() const {
   std::string text = budget == kUnlimited ? fmt::format("takes {}\n", format_bytes(total()))
                                           : fmt::format("fits: {} of {}\n", format_bytes(total()),
                                                         format_bytes(budget));
-  text += " ";
-  for (const auto& [tag, bytes] : at_peak()) {
-    text += fmt::format(" {} {}", tag_name(tag), format_bytes(bytes));
-  }
-  if (input != 0) text += fmt::format(" pipeline {}", format_bytes(input));
-  if (others != 0) text += fmt::format(" others {}", format_bytes(others));
-  text += "\n";
+  const auto add = [&](const std::string& line, std::size_t indent) {
+    text += wrapped(line, indent) + "\n";
+  };
+  std::string held;
+  const auto hold = [&](std::string_view what, Bytes bytes) {
+    held += fmt::format("{}{} {}", held.empty() ? "  " : ", ", what, format_bytes(bytes));
+  };
+  for (const auto& [tag, bytes] : at_peak()) hold(tag_name(tag), bytes);
+  if (input != 0) hold("input pipelines", input);
+  if (others != 0) hold("others", others);
+  add(held, 2);
   for (const Phase& phase : phases) {
     const plan::Plan& step = largest(phase);
-    text += fmt::format("  {} with {}: {} beside what persists, {:.3g} ms predicted{}\n",
-                        kind_name(phase.kind), phase.batch, format_bytes(phase.range()),
-                        phase.seconds() * 1e3,
-                        phase.parts == 1 ? ""
-                                         : fmt::format("; split into {} x {}, equal up to rounding",
-                                                       phase.parts, phase.batch / phase.parts));
+    add(fmt::format("  {} with {}: {} for a step, {} predicted{}", kind_name(phase.kind),
+                    phase.batch, format_bytes(phase.range()), format_duration(phase.seconds()),
+                    phase.parts == 1 ? ""
+                                     : fmt::format("; split into {} x {}, equal up to rounding",
+                                                   phase.parts, phase.batch / phase.parts)),
+        4);
     for (const plan::Measure& measure : step.measures) {
-      text += fmt::format("    {} (saves {}, +{:.1f}% time)\n", measure.what,
-                          format_bytes(measure.saved),
-                          step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0);
+      add(fmt::format("    {} (saves {}, +{:.1f}% time)", measure.what, format_bytes(measure.saved),
+                      step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0),
+          6);
     }
   }
   if (pinned() != 0) {
-    text += fmt::format("  in the host's memory: {} of state, {} of activations\n",
-                        format_bytes(away.bytes), format_bytes(host));
+    add(fmt::format("  in pinned host memory: {} of optimizer state, {} of activations",
+                    format_bytes(away.bytes), format_bytes(host)),
+        4);
   }
-  text += fmt::format("  planned peak {} bytes in the arena, {} in pages of {}\n", planned_peak(),
-                      format_bytes(charged), format_bytes(page_size));
-  text += fmt::format("  keeping everything that gradients need would take {} there\n",
-                      format_bytes(unconstrained_peak));
-  if (const std::string note = runtime_note(device); !note.empty()) text += "  " + note + "\n";
+  add(fmt::format("  planned peak {} ({}); {} in pages of {}", format_bytes(planned_peak()),
+                  counted(static_cast<std::int64_t>(planned_peak()), "byte"), format_bytes(charged),
+                  format_bytes(page_size)),
+      4);
+  add(fmt::format("  without recomputation or reuse of memory the peak would be {}",
+                  format_bytes(unconstrained_peak)),
+      4);
+  if (const std::string note = runtime_note(device); !note.empty()) add("  note: " + note, 4);
   return text;
 }
 

@@ -7,9 +7,35 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 "$PLIMSOLL" --help | grep -q "Exit codes" || fail "--help does not list the exit codes"
 [[ $("$PLIMSOLL") == "$("$PLIMSOLL" --help)" ]] || fail "no arguments does not show the help"
 
-while IFS= read -r line; do
-  ((${#line} <= 80)) || fail "longer than 80 columns: $line"
-done < <("$PLIMSOLL" --help)
+commands=(train plan ctl devices replay place data "data inspect")
+for command in "" "${commands[@]}"; do
+  # shellcheck disable=SC2086
+  help=$("$PLIMSOLL" $command --help) || fail "'$command --help' exits $?"
+  while IFS= read -r line; do
+    ((${#line} <= 80)) || [[ $command == data* ]] || fail "'$command --help': more than 80 columns: $line"
+  done <<<"$help"
+done
+
+# says WORDS ARGUMENT...: exits 2 and says WORDS.
+says() {
+  local words=$1 status=0 message
+  shift
+  message=$("$PLIMSOLL" "$@" 2>&1) || status=$?
+  [[ $status == 2 ]] || fail "'$*' exits $status, expected 2: $message"
+  [[ $message == *"$words"* ]] || fail "'$*': no \"$words\" in: $message"
+}
+says "plimsoll train: unknown option '--modle'; did you mean '--model'? See" train --modle lenet
+says "unknown option '--modle'; did you mean '--model'?" train x --modle
+says "unknown option '--modle'; did you mean '--model'?" train --modle=lenet
+says "unknown option '-budget'; did you mean '--budget'?" train -budget 4GiB
+says "unknown option '--checkpoint'; did you mean '--checkpoints'?" train --checkpoint run
+says "unknown option '--xyzzy'; see" train --xyzzy
+says "unexpected argument 'lenet'" train lenet
+says "there is no command 'trian'; did you mean 'train'?" trian
+says "'sdg' is not one of sgd, adam, adamw, rmsprop; did you mean 'sgd'?" train --optimizer sdg
+says "'lenat' is not one of" train --model lenat
+says "--batch needs a value" train --batch
+says "--seed: 'x' is not a whole number" train --seed x
 
 for arguments in "--no-such-option" "no-such-command"; do
   status=0

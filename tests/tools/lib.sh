@@ -21,3 +21,18 @@ refuses_command() {
   grep -qF -- "$word" err || fail "'$command $*' does not name '$word': $(cat err)"
   [[ ! -s out ]] || fail "'$command $*' prints on stdout: $(cat out)"
 }
+
+# wait_for SECONDS COMMAND...: until the command succeeds; fails if it does not in time.
+wait_for() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do
+    ((SECONDS < end)) || fail "in vain: $*"
+    sleep 0.02
+  done
+}
+
+# stepped FILE [COUNT]: the run log has at least so many steps.
+stepped() {
+  [[ -e $1 ]] && (($(grep -c '"event":"step"' "$1" || true) >= ${2:-1}))
+}

@@ -18,7 +18,7 @@ c c,4,9,2500000
 END
 
 text=$("$PLIMSOLL" place list.csv --out solution.csv) || fail "place exits $?"
-for word in "height       4000000 bytes" "lower bound  4000000 bytes" "ratio        1.00000"; do
+for word in "height       3.8 MiB (4,000,000 bytes)" "lower bound  3.8 MiB (4,000,000 bytes)" "ratio        1.00000"; do
   [[ $text == *"$word"* ]] || fail "'$word' is not in: $text"
 done
 while IFS= read -r line; do

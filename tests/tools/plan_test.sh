@@ -7,6 +7,17 @@ text=$("$PLIMSOLL" plan --budget 8MiB)
 [[ $text == "fits: "*"parameters "*"optimizer "*"training with 32"*"validation with 32"* ]] ||
   fail "not a plan: $text"
 
+# Lines fit a terminal; times and sizes are as people write them.
+for arguments in "" "--batch 512" "--model resnet18 --size 32 --classes 10 --batch 512 --budget 256MiB" \
+  "--model gpt2 --batch 16 --precision bf16 --device h200 --budget 8GiB --offload 16GiB"; do
+  # shellcheck disable=SC2086
+  text=$("$PLIMSOLL" plan $arguments) || fail "plan $arguments exits $?"
+  while IFS= read -r line; do
+    ((${#line} <= 80)) || fail "plan $arguments: more than 80 columns: $line"
+  done <<<"$text"
+  ! grep -E '[0-9]e[+-][0-9]|[0-9]{5,}' <<<"$text" || fail "plan $arguments: not what people write: $text"
+done
+
 # What a plan says is what a run takes.
 planned=$("$PLIMSOLL" plan --budget 8MiB --json | sed -E 's/.*"planned_peak":([0-9]+).*/\1/')
 measured=$("$PLIMSOLL" train --budget 8MiB --steps 2 --json --quiet |

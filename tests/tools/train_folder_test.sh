@@ -73,6 +73,16 @@ train wrong --steps 1 --skip-errors 1 >/dev/null || fail "--skip-errors 1 exits 
 cp -r flat none && : >none/colour/0.jpg
 refuses 2 "none/colour/0.jpg" --data none
 
+# What is refused is refused beforehand, by `plan` as well.
+for folder in wrong none; do
+  refuses_command plan 2 "$folder/" --model lenet --size 32 --batch 8 --data "$folder"
+  refuses 2 "$folder/" --data "$folder" --log begun.jsonl
+  ! grep -q '"event":"step"' begun.jsonl 2>/dev/null || fail "$folder is refused after training"
+done
+for folder in empty hollow one more; do
+  refuses_command plan 2 "$folder" --model lenet --size 32 --batch 8 --data "$folder"
+done
+
 # Models that do not take pictures, and more classes than the model has.
 refuses_command train 2 "no picture" --model gpt2_tiny --data flat --steps 1 --quiet
 refuses 2 "2 classes, the model 1" --data flat --classes 1

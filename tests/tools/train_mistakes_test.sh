@@ -14,12 +14,40 @@ for option in --budget --host-budget; do
   refuses_command train 2 "$option" "$option" ""
   refuses_command train 2 "few MiB" "$option" 0
 done
-refuses_command train 2 "nan is not above 0" --lr nan
-refuses_command train 2 "no finite number" --lr inf
+refuses_command train 2 "nan is not a finite number" --lr nan
+refuses_command train 2 "inf is not a finite number" --lr inf
+refuses_command train 2 "'' is not a number" --lr ""
+refuses_command train 2 "'fast' is not a number" --lr fast
 refuses_command train 2 "not above 0" --lr 0
 refuses_command train 2 "weight-decay" --weight-decay -7
 refuses_command train 2 "too large" --batch 9223372036854775807
 refuses_command train 2 "patience" --patience -1
+
+# None is not "as many as usual".
+for option in --epochs --steps --batch --validation-batch --elements --size --classes --accumulate --threads; do
+  for value in 0 -1 1.5 1e3 "" many; do
+    refuses_command train 2 "$option: " "$option" "$value"
+  done
+  refuses_command train 2 "too large" "$option" 99999999999999999999
+done
+
+# More threads than could ever be busy are refused, and what the machine has is named.
+for threads in 1000 1000000000; do
+  refuses_command train 2 "this machine has $(nproc) CPU" --threads "$threads"
+done
+
+# What only shows at the end of an epoch is refused before the first.
+refuses_before_training() {
+  refuses_command train 2 "$@" --quiet --epochs 1 --log begun.jsonl
+  ! grep -q '"event":"step"' begun.jsonl 2>/dev/null || fail "'$*' is refused after training"
+}
+refuses_before_training "did you mean 'validation_accuracy'?" --best validation_acuracy --checkpoints best
+refuses_before_training "no validation data" --best validation_loss --checkpoints best --no-validation
+refuses_before_training "--checkpoints" --best validation_accuracy
+refuses_before_training "no validation data" --patience 2 --no-validation
+refuses_before_training "no validation data" --patience 2 --data synthetic
+[[ ! -e best ]] || fail "a refused run left a folder"
+
 status=0
 "$PLIMSOLL" train plan --steps 1 >out 2>err || status=$?
 [[ $status == 2 ]] || fail "two commands exit $status: $(cat err)"

@@ -57,7 +57,7 @@ until grep -q '"event":"step"' "$work/int.log" 2>/dev/null; do :; done
 kill -INT "$pid"
 wait "$pid" || status=$?
 [[ $status == 130 ]] || fail "Ctrl-C exits $status, expected 130"
-grep -q "go on with: plimsoll train --resume $work/int" "$work/int.err" || fail "$(cat "$work/int.err")"
+grep -q "resume with: plimsoll train --resume $work/int" "$work/int.err" || fail "$(cat "$work/int.err")"
 "$PLIMSOLL" train --resume "$work/int" --epochs 1 --quiet --json | grep -q '"steps":' ||
   fail "it does not go on"
 
@@ -68,7 +68,7 @@ pid=$!
 until grep -q '"event":"step"' "$work/int2.log" 2>/dev/null; do :; done
 kill -INT "$pid"
 wait "$pid" || true
-resume=$(sed -n 's/.*go on with: plimsoll train //p' "$work/int2.err")
+resume=$(sed -n 's/.*resume with: plimsoll train //p' "$work/int2.err")
 [[ $resume == "--resume plimsoll-run-"* ]] || fail "$(cat "$work/int2.err")"
 # shellcheck disable=SC2086
 "$PLIMSOLL" train $resume --epochs 1 --quiet --json | grep -q '"steps":90' ||
@@ -82,7 +82,7 @@ mistake() {
   [[ $status == 2 ]] || fail "'$*' exits $status, expected 2: $message"
   [[ $message == *"$words"* ]] || fail "'$words' is not in: $message"
 }
-mistake "no model 'lenat'" --model lenat
+mistake "did you mean 'lenet'?" --model lenat
 mistake "batch" --batch 0
 mistake "precision" --precision f8
 mistake "--budget" --budget 4XB

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,6 +63,11 @@ std::vector<nlohmann::json> log_of(const Device& device) {
 
 const std::string kNote(usage_note(UsageSource::free_memory));
 
+/// A text without its line breaks: lines are wrapped.
+std::string in_one_line(const std::string& text) {
+  return std::regex_replace(text, std::regex("\\n +"), " ");
+}
+
 TEST(Usage, OnlyWhatOthersShowInHasANote) {
   EXPECT_THAT(kNote, HasSubstr("hides"));
   EXPECT_EQ(usage_note(UsageSource::process), "");
@@ -80,7 +86,7 @@ TEST(Usage, ADeviceTellsItsFiguresAndWhereTheyAreFrom) {
 
 TEST(Usage, APlanSaysThatTheDriverHides) {
   const auto plan = make_trainer().plan({.batch = 8}, open(UsageSource::free_memory));
-  EXPECT_THAT(plan.explain(), HasSubstr(kNote));
+  EXPECT_THAT(in_one_line(plan.explain()), HasSubstr(kNote));
   const auto json = nlohmann::json::parse(plan.to_json());
   EXPECT_EQ(json["usage"], "free memory");
   EXPECT_EQ(json["note"], kNote);
@@ -88,7 +94,7 @@ TEST(Usage, APlanSaysThatTheDriverHides) {
 
 TEST(Usage, APlanSaysNothingWhereTheDriverTells) {
   const auto plan = make_trainer().plan({.batch = 8}, open(UsageSource::process));
-  EXPECT_THAT(plan.explain(), Not(HasSubstr(kNote)));
+  EXPECT_THAT(in_one_line(plan.explain()), Not(HasSubstr(kNote)));
   const auto json = nlohmann::json::parse(plan.to_json());
   EXPECT_EQ(json["usage"], "process");
   EXPECT_TRUE(json["note"].is_null());
@@ -96,12 +102,13 @@ TEST(Usage, APlanSaysNothingWhereTheDriverTells) {
 
 TEST(Usage, TheRuntimeOfADeviceThatIsNotHereIsAnAssumption) {
   const auto plan = make_trainer().plan({.batch = 8}, plan::describe_device("h200"));
-  EXPECT_THAT(plan.explain(),
+  EXPECT_THAT(in_one_line(plan.explain()),
               HasSubstr("runtime 640 MiB is an assumed margin: h200 was not opened"));
   EXPECT_EQ(nlohmann::json::parse(plan.to_json())["usage"], "unknown");
   // The CPU has none to assume.
-  EXPECT_THAT(make_trainer().plan({.batch = 8}, plan::describe_device("cpu")).explain(),
-              Not(HasSubstr("assumed")));
+  EXPECT_THAT(
+      in_one_line(make_trainer().plan({.batch = 8}, plan::describe_device("cpu")).explain()),
+      Not(HasSubstr("assumed")));
 }
 
 TEST(Usage, TheRunLogSaysSoOnceAndOnlyThen) {

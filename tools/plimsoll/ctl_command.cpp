@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -6,43 +7,98 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/train/control.h>
 
 #include "commands.h"
+#include "mistakes.h"
 
 namespace plimsoll::tools {
 namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  plimsoll ctl 4711\n"
-    "  plimsoll ctl 4711 --budget 2GiB\n"
+    "  plimsoll ctl                         list the runs of this user\n"
+    "  plimsoll ctl 4711                    memory used and limit of one\n"
+    "  plimsoll ctl 4711 --budget 2GiB      move its limit\n"
+    "  plimsoll ctl 4711 --budget 50%       to half of what the device has\n"
     "\n"
-    "A lower limit holds from the next step on; the run goes on with the same numbers.\n"
-    "If nothing fits it, the old one stays, the reason is printed, and the exit code is 3.\n";
+    "The run takes a new limit at the end of its step, plans again if it must, and\n"
+    "goes on with the same numbers; ctl waits for its answer. If nothing fits, the\n"
+    "old limit stays, the reason is printed, and the exit code is 3.";
 
 struct Options {
   int pid = 0;
   std::string budget;
+  std::string timeout = "30s";
 };
 
-void control(const Options& o) {
-  const train::ControlStatus status =
-      o.budget.empty() ? train::control_status(o.pid)
-                       : train::control_set_limit(o.pid, parse_bytes(o.budget, "--budget"));
-  fmt::print("{}: {} of {} used\n", status.device, format_bytes(status.used),
-             format_bytes(status.limit));
+std::string use_of(const train::ControlStatus& status) {
+  return fmt::format("{}: {} of {} used", status.device, format_bytes(status.used),
+                     format_bytes(status.limit));
+}
+
+void list_runs(std::chrono::milliseconds timeout) {
+  const std::vector<int> processes = train::control_processes();
+  if (processes.empty()) fmt::print("no training run of this user can be reached\n");
+  for (const int pid : processes) {
+    try {
+      fmt::print("{:>8}  {}\n", pid, use_of(train::control_status(pid, timeout)));
+    } catch (const Error& error) {
+      fmt::print("{:>8}  {}\n", pid, error.what());
+    }
+  }
+}
+
+Bytes limit_for(const Options& o, std::chrono::milliseconds timeout) {
+  const Limit limit = Limit::parse(o.budget, "--budget");
+  // Bytes need no question; a share is one of the device that the run is on.
+  std::optional<Bytes> bytes = limit.resolve(0);
+  if (o.budget.ends_with('%')) bytes = limit.resolve(train::control_status(o.pid, timeout).total);
+  if (bytes.value_or(0) == 0) {
+    throw InvalidArgument(
+        fmt::format("--budget {}: give a size above 0, such as 512MiB", o.budget));
+  }
+  return *bytes;
+}
+
+void control(const Options& o, bool moves) {
+  const std::chrono::milliseconds timeout = read_time(o.timeout, "--timeout");
+  if (o.pid == 0) {
+    if (moves)
+      throw InvalidArgument("--budget: name the run by its process id; `plimsoll ctl` lists them");
+    list_runs(timeout);
+    return;
+  }
+  if (!moves) {
+    fmt::print("{}\n", use_of(train::control_status(o.pid, timeout)));
+    return;
+  }
+  const train::ControlVerdict verdict =
+      train::control_set_limit(o.pid, limit_for(o, timeout), timeout);
+  fmt::print(
+      "the limit was {} and is now {}{}{}\n", format_bytes(verdict.before),
+      format_bytes(verdict.limit),
+      verdict.step > 0 ? fmt::format(", from step {} on", format_count(verdict.step + 1)) : "",
+      verdict.replanned ? ", with a new plan" : "");
+  fmt::print("{}\n", use_of(verdict));
 }
 
 }  // namespace
 
 void add_ctl(CLI::App& app) {
   CLI::App* const ctl =
-      app.add_subcommand("ctl", "Look at a running training, or move its limit")->footer(kFooter);
+      app.add_subcommand("ctl", "List training runs, look at one, or move its limit")
+          ->footer(kFooter);
   const auto options = std::make_shared<Options>();
-  ctl->add_option("PID", options->pid, "Process that trains")->required();
-  ctl->add_option("--budget", options->budget, "Its new limit");
-  ctl->callback([options] { control(*options); });
+  ctl->add_option("PID", options->pid, "Process id of the run")->check(is_count);
+  const CLI::Option* const budget =
+      ctl->add_option("--budget", options->budget, "New limit: 2GiB, or 50% of the device")
+          ->type_name("SIZE");
+  ctl->add_option("--timeout", options->timeout, "How long to wait for an answer")
+      ->type_name("TIME")
+      ->capture_default_str();
+  ctl->callback([options, budget] { control(*options, budget->count() > 0); });
 }
 
 }  // namespace plimsoll::tools

@@ -11,6 +11,7 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/device/device.h>
 
 #include "commands.h"
@@ -22,14 +23,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFooter =
     "What the lines mean:\n"
-    "  total  what the device has; on the CPU at most what its control groups allow\n"
+    "  total  memory of the device; on the CPU at most what its control groups allow\n"
     "  free   what could be taken now\n"
-    "  limit  the budget of a program that asks for none: what is free, on the CPU less\n"
-    "         what the process itself needs. To state one,\n"
+    "  limit  the budget of a program that does not state one: what is free, on the CPU\n"
+    "         less what the process itself needs. To state one,\n"
     "         Device::open(\"cuda:0\", {.limit = GiB(8)})\n"
-    "  held   who has the rest. Listing a GPU opens nothing and takes no memory;\n"
-    "         --open does, to see what the driver's context takes and how it is told\n"
-    "  with   the libraries that a GPU's heavy ops use\n"
+    "  held   who has the rest. Listing a GPU does not open it and takes no memory on\n"
+    "         it; --open does, and shows what the driver's context takes\n"
+    "  with   libraries that the GPU's ops use\n"
     "\n"
     "Examples:\n"
     "  plimsoll devices\n"
@@ -108,16 +109,8 @@ Json to_json(const DeviceRow& row) {
           {"note", or_null(row.note)}};
 }
 
-/// Prints `text` in lines of at most 80 columns; all but the first are indented by `indent`.
-void print_wrapped(std::string text, std::size_t indent) {
-  constexpr std::size_t kWidth = 80;
-  while (text.size() > kWidth) {
-    const std::size_t blank = text.rfind(' ', kWidth);
-    if (blank == std::string::npos || blank < kWidth / 2) break;
-    fmt::print("{}\n", text.substr(0, blank));
-    text = std::string(indent, ' ') + text.substr(blank + 1);
-  }
-  fmt::print("{}\n", text);
+void print_wrapped(const std::string& text, std::size_t indent) {
+  fmt::print("{}\n", wrapped(text, indent));
 }
 
 void print(const DeviceRow& row) {
@@ -127,9 +120,10 @@ void print(const DeviceRow& row) {
     return bytes ? format_bytes(*bytes) : "unknown";
   };
   fmt::print("        free  {:>10}{}\n", shown(row.info.free),
-             row.info.free ? "" : "   nothing tells before the device is opened (--open)");
+             row.info.free ? "" : "   not known until the device is opened (--open)");
   fmt::print("        limit {:>10}   {}\n", shown(row.limit),
-             row.limit ? "unless a program asks for less" : "what is free then, or less if asked");
+             row.limit ? "unless a program asks for less"
+                       : "what is free then, unless a program asks for less");
   const char* heading = "held";
   for (const Holder& holder : row.holders) {
     fmt::print("        {:<5} {:>10}   {}{}\n", heading, format_bytes(holder.bytes),
@@ -165,7 +159,7 @@ void add_devices(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
   const auto open = std::make_shared<bool>(false);
-  command->add_flag("--open", *open, "Open GPUs as well, which takes memory on them");
+  command->add_flag("--open", *open, "Open GPUs, too, which takes memory on them");
   command->callback([json, open] { run(*json, *open); });
 }
 

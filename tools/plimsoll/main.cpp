@@ -3,44 +3,43 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/base/version.h>
 #include "commands.h"
+#include "mistakes.h"
 
 namespace {
 
 constexpr int kUserError = 2;
 
 constexpr const char* kDescription =
-    "Keeps training inside a stated memory budget.\n"
+    "Trains machine-learning models within a memory budget that you state.\n"
     "\n"
-    "`plimsoll train` trains within a budget, `plimsoll plan` says beforehand what\n"
-    "that takes. The other commands look at memory from outside. Programs state\n"
-    "their budget through the library: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
+    "Start with `plimsoll train`: it learns handwritten digits in seconds.\n"
+    "`plimsoll plan` says beforehand what training would take. In a program the\n"
+    "budget is the device's limit: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
+
+/// Descriptions are wrapped to what is left of 80 columns beside the names.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return plimsoll::wrapped(CLI::Formatter::make_option_desc(option), 0, 80 - get_column_width());
+  }
+};
 
 constexpr const char* kFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"
-    "Exit codes: 0 done, 2 a mistake in the request, 3 out of memory, 1 our fault.\n"
+    "Exit codes: 0 done, 2 a mistake in the request or the data, 3 out of memory, 1\n"
+    "anything else that went wrong.\n"
     "`plimsoll COMMAND --help` explains a command and shows examples.";
-
-/// What is wrong with the command line, and where to read how it should be.
-std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
-  const auto chosen = app->get_subcommands();
-  const std::string name = "plimsoll" + (chosen.empty() ? "" : " " + chosen.front()->get_name());
-  std::string message = error.what();
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    const std::string surplus = message.substr(message.rfind(": ") + 2);
-    message =
-        chosen.empty() && !surplus.starts_with('-') ? "there is no command '" : "unexpected '";
-    message += surplus + "'";
-  }
-  return name + ": " + message + "; see `" + name + " --help`\n";
-}
 
 void add_commands(CLI::App& app) {
   plimsoll::tools::add_train(app);
@@ -55,7 +54,8 @@ void add_commands(CLI::App& app) {
 int run(int argc, char** argv) {
   CLI::App app{kDescription, "plimsoll"};
   app.footer(kFooter);
-  app.failure_message(describe_mistake);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.failure_message(plimsoll::tools::describe_mistake);
   app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
                        "Print the version and exit");
   add_commands(app);
@@ -85,6 +85,8 @@ void occupy_standard_files() {
 
 int main(int argc, char** argv) {
   occupy_standard_files();
+  // A limit on the size of files is an error of the write that meets it.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int status = run(argc, argv);
     // What did not reach its place (a full disk) was not done.

@@ -1,10 +1,8 @@
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -12,9 +10,11 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/plan/placement.h>
 
 #include "commands.h"
+#include "mistakes.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -23,15 +23,15 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kFooter =
-    "BUFFERS.csv has a line for each buffer (id,lower,upper,size): it needs size bytes\n"
-    "and is live in [lower, upper). SOLUTION.csv has the same and each one's offset;\n"
-    "buffers that are live together share no byte.\n"
+    "BUFFERS.csv has one line per buffer: id,lower,upper,size. The buffer takes size\n"
+    "bytes and is live in [lower, upper). SOLUTION.csv has the same columns and each\n"
+    "buffer's offset. Buffers that are live at the same time do not overlap.\n"
     "\n"
     "What the numbers mean:\n"
-    "  height       the bytes that hold all buffers at their offsets\n"
-    "  lower bound  no placement is lower: the most that is live at one time, or more\n"
-    "               if the search has proven it\n"
-    "  ratio        of the two\n"
+    "  height       bytes that hold all buffers at their offsets\n"
+    "  lower bound  no placement can be lower: the most that is live at one time, or\n"
+    "               more if the search has proved it\n"
+    "  ratio        height / lower bound\n"
     "\n"
     "Examples:\n"
     "  plimsoll place step.csv --out offsets.csv\n"
@@ -47,29 +47,10 @@ struct PlaceOptions {
   bool json = false;
 };
 
-/// "10s", "500ms", "2m"; a bare number is seconds.
-std::chrono::milliseconds read_time(const std::string& text) {
-  constexpr double kMaxSeconds = 1e6;
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
-  const double scale = unit == "ms"                  ? 1e-3
-                       : unit == "s" || unit.empty() ? 1
-                       : unit == "m"                 ? 60
-                                                     : -1;
-  const double seconds = value * scale;
-  if (error != std::errc() || !(seconds >= 0 && seconds <= kMaxSeconds) || scale < 0) {
-    throw InvalidArgument(
-        fmt::format("--time: '{}' is not a time from 0 to 1000000s; use 10s, 500ms or 2m", text));
-  }
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
-}
-
 void run(const PlaceOptions& options) {
   plan::PlacementOptions how;
   if (options.capacity) how.capacity = parse_bytes(*options.capacity, "--capacity");
-  how.time_limit = read_time(options.time);
+  how.time_limit = read_time(options.time, "--time");
   how.alignment = parse_bytes(options.alignment, "--alignment");
   const plan::BufferList list = plan::read_buffer_list(options.buffers);
 
@@ -81,10 +62,9 @@ void run(const PlaceOptions& options) {
   if (how.capacity && placement.height > *how.capacity) {
     throw BudgetTooSmall(fmt::format(
         "[place] {} does not fit in --capacity {} bytes{}: the best height found is {} bytes, the "
-        "lower bound is {}; use --capacity {}{}",
+        "lower bound is {} bytes; use --capacity {}{}",
         options.buffers, *how.capacity,
-        placement.lower_bound > *how.capacity ? ", and cannot"
-                                              : fmt::format(" in {:.1f}s", seconds),
+        placement.lower_bound > *how.capacity ? ", and cannot" : " in " + format_duration(seconds),
         placement.height, placement.lower_bound, placement.height,
         placement.lower_bound > *how.capacity ? "" : ", or a longer --time"));
   }
@@ -105,13 +85,17 @@ void run(const PlaceOptions& options) {
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
-  fmt::print("{}\n{} buffer{} placed in {:.2f}s\n\n", options.buffers, list.buffers.size(),
-             list.buffers.size() == 1 ? "" : "s", seconds);
-  fmt::print("  height       {} bytes ({})\n", placement.height, format_bytes(placement.height));
-  fmt::print("  lower bound  {} bytes ({})\n", placement.lower_bound,
-             format_bytes(placement.lower_bound));
+  const auto exact = [](Bytes bytes) {
+    return fmt::format("{} ({})", format_bytes(bytes),
+                       counted(static_cast<std::int64_t>(bytes), "byte"));
+  };
+  fmt::print("{}\n{} placed in {}\n\n", options.buffers,
+             counted(static_cast<std::int64_t>(list.buffers.size()), "buffer"),
+             format_duration(seconds));
+  fmt::print("  height       {}\n", exact(placement.height));
+  fmt::print("  lower bound  {}\n", exact(placement.lower_bound));
   fmt::print("  ratio        {:.5f}, {}\n", ratio,
-             placement.proven_optimal ? "the least there is"
+             placement.proven_optimal ? "proven optimal"
              : how.capacity           ? "within the capacity"
                                       : "the best found");
 }
@@ -120,21 +104,23 @@ void run(const PlaceOptions& options) {
 
 void add_place(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("place", "Give buffers with known lifetimes fixed offsets");
+      app.add_subcommand("place", "Find fixed offsets for buffers with known lifetimes");
   command->footer(kFooter);
   const auto options = std::make_shared<PlaceOptions>();
   command->add_option("BUFFERS.csv", options->buffers, "The buffers")->required()->type_name("");
   command
       ->add_option("--capacity", options->capacity,
-                   "Height that is enough; exit code 3 if it cannot be met")
+                   "Stop at this height; exit code 3 if it is not reached")
       ->type_name("SIZE");
   command
       ->add_option("--time", options->time,
-                   "Longest time to search, after twelve quick attempts; else 10s")
+                   "Search for at most this long after twelve quick attempts; default: 10s")
       ->type_name("TIME");
-  command->add_option("--alignment", options->alignment, "Of every offset, a power of two; else 1")
+  command
+      ->add_option("--alignment", options->alignment,
+                   "Alignment of every offset, a power of two; default: 1")
       ->type_name("SIZE");
-  command->add_option("--out", options->out, "Where to write the offsets")
+  command->add_option("--out", options->out, "Write the offsets to this file")
       ->type_name("SOLUTION.csv");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { run(*options); });

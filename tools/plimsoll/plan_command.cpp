@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/plan/device_description.h>
 
 #include "commands.h"
@@ -22,8 +23,9 @@ constexpr const char* kFooter =
     "  plimsoll plan --model resnet18 --size 64 --batch 32 --budget 300MiB\n"
     "  plimsoll plan --model gpt2_tiny --batch 8 --device h200 --curve\n"
     "\n"
-    "--device also takes the name of hardware that is not here, or a JSON file.\n"
-    "A plan that does not fit exits 3 and names a budget and a batch that do.\n";
+    "--device also takes a GPU that this machine does not have (h200, a100, l4, ...)\n"
+    "or a JSON file that describes one. If training does not fit, the exit code is 3\n"
+    "and the message names a budget and a batch size that do.";
 
 struct PlanCommand : TrainOptions {
   bool curve = false;
@@ -56,11 +58,11 @@ void plan_now(PlanCommand& o) {
     fmt::print("{}\n", Json{{"curve", list}}.dump());
     return;
   }
-  fmt::print("{:>12}  {:>12}  {}\n", "budget", "predicted", "time");
+  fmt::print("{:>12}  {:>12}  {}\n", "budget", "step time", "slowdown");
   const double fastest = curve.front().seconds;
   for (const plan::CurvePoint& point : curve) {
-    fmt::print("{:>12}  {:>9.3f} ms  {:.2f}x\n", format_bytes(point.budget), point.seconds * 1e3,
-               fastest > 0 ? point.seconds / fastest : 1.0);
+    fmt::print("{:>12}  {:>12}  {:.2f}x\n", format_bytes(point.budget),
+               format_duration(point.seconds), fastest > 0 ? point.seconds / fastest : 1.0);
   }
 }
 
@@ -68,10 +70,11 @@ void plan_now(PlanCommand& o) {
 
 void add_plan(CLI::App& app) {
   CLI::App* const plan =
-      app.add_subcommand("plan", "Say what training takes, without taking it")->footer(kFooter);
+      app.add_subcommand("plan", "Say what training would take, without taking it")
+          ->footer(kFooter);
   const auto options = std::make_shared<PlanCommand>();
   add_options(*plan, *options);
-  plan->add_flag("--curve", options->curve, "Time against budget");
+  plan->add_flag("--curve", options->curve, "Print how the step time grows as the budget shrinks");
   plan->callback([options] { plan_now(*options); });
 }
 

@@ -13,6 +13,7 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/memory/dry_pages.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/memory/trace.h>
@@ -25,17 +26,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFooter =
-    "TRACE.csv is a log of RAPIDS RMM (Thread,Time,Action,Pointer,Size,Stream), as\n"
-    "Device::open(\"cuda:0\", {.trace = \"run.csv\"}) records it, too; or a list of\n"
-    "buffers (id,lower,upper,size), each live in [lower, upper). No memory is taken:\n"
-    "an 80 GiB trace replays on a laptop.\n"
+    "TRACE.csv is a log of RAPIDS RMM (Thread,Time,Action,Pointer,Size,Stream), which\n"
+    "Device::open(\"cuda:0\", {.trace = \"run.csv\"}) also writes, or a list of buffers\n"
+    "(id,lower,upper,size), each live in [lower, upper). No memory is taken: an\n"
+    "80 GiB trace replays on a laptop.\n"
     "\n"
     "What the numbers mean:\n"
-    "  live peak    the most that was allocated at one time: the least to get by with\n"
+    "  live peak    the most that was allocated at one time; no allocator needs less\n"
     "  mapped peak  the most that was taken from the device: what nvidia-smi shows\n"
-    "  speed        of allocations and releases; calls to the driver are apart\n"
-    "  remapped     bytes moved from one address to another to serve a request: next\n"
-    "               to nothing from the second pass on, if the trace is a loop's\n"
+    "  speed        time per allocation or release, without calls to the driver\n"
+    "  remapped     bytes of pages that were moved to another address to serve a\n"
+    "               request; close to 0 from the second pass on if the trace is one\n"
+    "               step of a loop\n"
     "\n"
     "Examples:\n"
     "  plimsoll replay run.csv\n"
@@ -75,17 +77,6 @@ int read_passes(const std::string& text) {
   return passes;
 }
 
-/// 1234567 as 1,234,567.
-std::string grouped(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-
 /// Four digits, so that a peak and one a percent above it look different: "1.411 GiB".
 std::string precise(Bytes bytes) {
   constexpr std::array kNames = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -96,8 +87,12 @@ std::string precise(Bytes bytes) {
   return fmt::format("{:.{}f} {}", value, digits, kNames[unit]);
 }
 
+std::string grouped(std::uint64_t number) {
+  return format_count(static_cast<std::int64_t>(number));
+}
+
 std::string count_of(std::uint64_t number, const char* one, const char* many) {
-  return fmt::format("{} {}", grouped(number), number == 1 ? one : many);
+  return counted(static_cast<std::int64_t>(number), one, many);
 }
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
@@ -161,11 +156,12 @@ void print_text(const ReplayOptions& options, Bytes pages, Bytes limit,
   fmt::print("  mapped peak  {:>10}   {:.1f}% ({}) over the live peak\n",
              precise(stats.mapped_peak), 100 * summary.overhead,
              format_bytes(stats.mapped_peak - std::min(stats.mapped_peak, result.live_peak)));
-  fmt::print("  speed        {:>7.0f} ns   per operation, {:.1f} million a second\n",
-             summary.ns_per_operation, summary.operations_per_second / 1e6);
-  fmt::print("  page calls   {:>7.1f} ms   {}, {}, {} (not in the speed)\n",
-             static_cast<double>(stats.page_ns) / 1e6, count_of(stats.maps, "map", "maps"),
-             count_of(stats.unmaps, "unmap", "unmaps"), count_of(stats.moves, "move", "moves"));
+  fmt::print("  speed        {:>10}   per operation, {:.1f} million per second\n",
+             format_duration(summary.ns_per_operation / 1e9), summary.operations_per_second / 1e6);
+  fmt::print("  page calls   {:>10}   {}, {}, {} (not in the speed)\n",
+             format_duration(static_cast<double>(stats.page_ns) / 1e9),
+             count_of(stats.maps, "map", "maps"), count_of(stats.unmaps, "unmap", "unmaps"),
+             count_of(stats.moves, "move", "moves"));
   fmt::print("\n  {:>7} {:>12} {:>10} {:>10} {:>7} {:>7} {:>7} {:>10}\n", "pass", "operations",
              "allocated", "remapped", "share", "maps", "unmaps", "mapped");
   const std::size_t count = result.passes.size();
@@ -213,16 +209,16 @@ void run(const ReplayOptions& options) {
 
 void add_replay(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("replay", "Run an allocation trace, show the memory it takes");
+      app.add_subcommand("replay", "Replay an allocation trace, show the memory it takes");
   command->footer(kFooter);
   const auto options = std::make_shared<ReplayOptions>();
   command->add_option("TRACE.csv", options->trace, "The trace")->required()->type_name("");
   command
-      ->add_option("--limit", options->limit, "Budget to stay within; exit code 3 if it does not")
+      ->add_option("--limit", options->limit, "Memory limit; exit code 3 if the trace does not fit")
       ->type_name("SIZE");
-  command->add_option("--pages", options->pages, "Size of a page, a power of two; else 2MiB")
+  command->add_option("--pages", options->pages, "Page size, a power of two; default: 2MiB")
       ->type_name("SIZE");
-  command->add_option("--passes", options->passes, "How many times to run the trace over; else 1")
+  command->add_option("--passes", options->passes, "Replay the trace N times; default: 1")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { run(*options); });

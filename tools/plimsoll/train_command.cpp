@@ -1,13 +1,9 @@
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
-#include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,17 +13,21 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/system.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/report/progress.h>
 #include <plimsoll/train/control.h>
 
 #include "commands.h"
+#include "interrupt.h"
+#include "mistakes.h"
+#include "run_file.h"
 #include "train_options.h"
 
 namespace plimsoll::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
 constexpr const char* kFooter =
     "Examples:\n"
@@ -36,44 +36,17 @@ constexpr const char* kFooter =
     "  plimsoll train --data photos --model resnet50 --budget 4GiB --checkpoints run\n"
     "  plimsoll train --resume run\n"
     "\n"
-    "Ctrl-C finishes the step, writes a checkpoint, says how to go on and exits 130;\n"
-    "SIGTERM and SIGHUP do the same and exit 143 and 129.\n"
-    "`plimsoll ctl PID --budget 2GiB` moves the limit while it runs.\n";
+    "Ctrl-C finishes the step, writes a checkpoint, prints how to resume, and exits\n"
+    "130; SIGTERM and SIGHUP do the same and exit 143 and 129. A second Ctrl-C stops\n"
+    "at once. `plimsoll ctl PID --budget 2GiB` moves the limit while it runs.";
 
-constexpr const char* kRunFile = "run.json";
+/// Threads of the input pipeline for each CPU, and in all on small machines: more only wait, and
+/// each takes memory.
+constexpr int kThreadsPerCpu = 4;
+constexpr int kThreadsAlways = 16;
 
-// What a signal handler can reach.
-std::atomic<bool> g_interrupted{false};  // NOLINT: see above
-std::atomic<int> g_signal{0};            // NOLINT: see above
-static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
-
-/// Ctrl-C asks for the end, and so do those who stop processes; a second time ends at once.
-class Interrupt {
- public:
-  Interrupt() {
-    struct sigaction action = {};
-    action.sa_handler = [](int signal) {
-      g_signal.store(signal);
-      g_interrupted.store(true);
-    };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      sigaction(kSignals[i], nullptr, &before_[i]);
-      // nohup stays so. A shell's background jobs ignore Ctrl-C, but not who sends it to them.
-      if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
-      sigaction(kSignals[i], &action, nullptr);
-    }
-  }
-  Interrupt(const Interrupt&) = delete;
-  Interrupt& operator=(const Interrupt&) = delete;
-  ~Interrupt() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
-  }
-
- private:
-  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
-  std::array<struct sigaction, 3> before_ = {};
-};
+/// What a run measures, by name.
+const std::vector<std::string> kMetrics = {"loss", "validation_loss", "validation_accuracy"};
 
 struct RunOptions : TrainOptions {
   std::string checkpoints;
@@ -87,72 +60,6 @@ struct RunOptions : TrainOptions {
   std::int64_t skip_errors = 0;
   bool quiet = false;
 };
-
-/// Options of this call alone; all others say what the run is, and with --resume those not given
-/// are taken from it.
-bool of_the_run(const CLI::Option& option) {
-  for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--quiet"}) {
-    if (option.check_name(name)) return false;
-  }
-  return true;
-}
-
-/// A run's options are read again to the byte, so that there is no replacement for them.
-std::string text_of(const Json& json) {
-  try {
-    return json.dump(1);
-  } catch (const nlohmann::json::type_error&) {
-    throw InvalidArgument(fmt::format(
-        "an option of a run that has checkpoints is no UTF-8: {}; rename the file or folder",
-        json.dump(-1, ' ', true, Json::error_handler_t::replace)));
-  }
-}
-
-void save_run(const CLI::App& command, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw DataError(fmt::format("--checkpoints {}: {}", folder, error.message()));
-  Json json = Json::object();
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() > 0 && of_the_run(*option)) {
-      json[option->get_single_name()] = option->results();
-    }
-  }
-  const fs::path path = fs::path(folder) / kRunFile;
-  const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
-  std::ofstream file(temporary);
-  file << text_of(json) << "\n";
-  file.close();
-  // What was not written (a full disk) does not replace what is there.
-  if (file) {
-    fs::rename(temporary, path, error);
-  } else {
-    error = std::error_code(errno, std::generic_category());
-  }
-  if (!error) return;
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  throw DataError(fmt::format("{}: {}", path.string(), error.message()));
-}
-
-void restore_run(CLI::App& command, const std::string& folder) {
-  std::ifstream file(fs::path(folder) / kRunFile);
-  if (!file) return;
-  try {
-    const Json json = Json::parse(file);
-    for (const auto& [name, values] : json.items()) {
-      CLI::Option* const option = command.get_option_no_throw("--" + name);
-      if (option == nullptr || option->count() > 0) continue;
-      // How long it goes on is said by either of the two.
-      const char* const other = name == "steps" ? "--epochs" : name == "epochs" ? "--steps" : "";
-      if (*other != 0 && command.get_option(other)->count() > 0) continue;
-      for (const Json& value : values) option->add_result(value.get<std::string>());
-      option->run_callback();
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("--resume: {}/{} is damaged: {}", folder, kRunFile, error.what()));
-  }
-}
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -179,6 +86,7 @@ Json result_json(const train::FitResult& result, const Device& device) {
   return {{"planned_peak", result.planned_peak},
           {"measured_peak", result.measured_peak},
           {"charged_peak", result.charged_peak},
+          {"peak_limit", result.peak_limit},
           {"budget", device.budget().limit()},
           {"device_used", use.source == UsageSource::unknown ? Json() : Json(use.bytes)},
           {"usage", usage_name(use.source)},
@@ -196,16 +104,83 @@ Json result_json(const train::FitResult& result, const Device& device) {
           {"checkpoint", result.checkpoint}};
 }
 
+/// Mistakes that would otherwise cost an epoch before they are found.
+void check(const RunOptions& o, const TrainingData& data) {
+  const int cpus = default_threads();
+  const int most = std::max(kThreadsAlways, kThreadsPerCpu * cpus);
+  if (o.threads > most) {
+    throw InvalidArgument(
+        fmt::format("--threads {}: this machine has {}; give at most {}, or leave it out",
+                    o.threads, counted(cpus, "CPU"), most));
+  }
+  if (o.patience > 0 && !data.validation) {
+    throw InvalidArgument(
+        "--patience: it watches validation_loss, and there is no validation data; use a --data "
+        "folder with train and val in it, or leave --patience out");
+  }
+  if (o.best.empty()) return;
+  if (o.checkpoints.empty()) {
+    throw InvalidArgument(
+        "--best: there are no checkpoints to choose from; add --checkpoints FOLDER");
+  }
+  if (const std::string wrong = OneOf{kMetrics}(o.best); !wrong.empty()) {
+    throw InvalidArgument("--best: " + wrong);
+  }
+  if (o.best.starts_with("validation_") && !data.validation) {
+    throw InvalidArgument(
+        fmt::format("--best {}: there is no validation data; use --best loss", o.best));
+  }
+}
+
+/// How much was held, of what, and whether the plan was right.
+void print_peaks(const train::FitResult& result, const Device& device) {
+  fmt::print("planned peak {}, measured {}\n", format_bytes(result.planned_peak),
+             result.measured_peak == result.planned_peak
+                 ? "the same to the byte"
+                 : fmt::format("{} ({} bytes {})", format_bytes(result.measured_peak),
+                               format_count(std::abs(static_cast<std::int64_t>(
+                                   result.measured_peak - result.planned_peak))),
+                               result.measured_peak > result.planned_peak ? "more" : "less"));
+  const Bytes limit = device.budget().limit();
+  fmt::print("budget peak {} of {}{}\n", format_bytes(result.charged_peak),
+             format_bytes(result.peak_limit),
+             result.peak_limit == limit
+                 ? ""
+                 : fmt::format(", the limit at that time; it is {} now", format_bytes(limit)));
+}
+
+void print_result(const train::FitResult& result, const Device& device) {
+  fmt::print("{} in {}\n", counted(result.steps, "step"), format_duration(result.seconds));
+  print_peaks(result, device);
+  if (result.measured_step_seconds > 0) {
+    fmt::print(
+        "step time {} predicted, {}{} at best\n", format_duration(result.predicted_step_seconds),
+        result.corrected_step_seconds > 0
+            ? fmt::format("{} by measured ops, ", format_duration(result.corrected_step_seconds))
+            : "",
+        format_duration(result.measured_step_seconds));
+  }
+  print_use(device);
+}
+
 void train_now(CLI::App& command, RunOptions& o) {
+  // A run does not end because the reader of its output does.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   if (!o.resume.empty()) {
     if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
-      throw InvalidArgument("--resume and --checkpoints name two folders; --resume is enough");
+      throw InvalidArgument(
+          "--resume and --checkpoints name different folders; --resume FOLDER is enough");
     }
-    restore_run(command, o.resume);
+    if (!restore_run(command, o.resume) && !o.quiet) {
+      fmt::print(stderr,
+                 "--resume {}: there is no run to resume; this one starts from the beginning\n",
+                 o.resume);
+    }
     o.checkpoints = o.resume;
   }
   complete(o);
-  Prepared prepared = prepare(o);
+  Prepared prepared = prepare(o, o.skip_errors);
+  check(o, prepared.data);
   const std::optional<Device> host = host_of(o);
   prepared.request.host = host;
   const Opened opened = open_device(o, prepared);
@@ -230,7 +205,9 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.pipeline.skip_errors = o.skip_errors;
   options.host = host;
   options.log = &log;
-  options.stop = &g_interrupted;
+  train::LimitRequests limits;
+  options.limit_requests = &limits;
+  options.stop = &Interrupt::asked();
   options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());
   if (saves) {
     // Only once the folder was found to be free, or this run's own.
@@ -242,7 +219,7 @@ void train_now(CLI::App& command, RunOptions& o) {
     options.callbacks.push_back(report::progress({.out = o.json ? stderr : stdout}));
   }
   const Interrupt interrupt;
-  const train::ControlServer control(device);
+  const train::ControlServer control(device, &limits);
   const data::Dataset training = prepared.data.train->batch(o.batch).prefetch();
   std::optional<data::Dataset> validation;
   if (prepared.data.validation) validation = prepared.data.validation->batch(o.validation_batch);
@@ -252,29 +229,19 @@ void train_now(CLI::App& command, RunOptions& o) {
     fmt::print("{}\n",
                result_json(result, device).dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{} steps in {:.1f} s; planned peak {} bytes, measured {}; budget peak {} of {}\n",
-               result.steps, result.seconds, result.planned_peak, result.measured_peak,
-               format_bytes(result.charged_peak), format_bytes(device.budget().limit()));
-    if (result.measured_step_seconds > 0) {
-      fmt::print(
-          "a step: {:.3g} ms predicted, {}{:.3g} ms at best by the clock\n",
-          result.predicted_step_seconds * 1e3,
-          result.corrected_step_seconds > 0
-              ? fmt::format("{:.3g} ms by measured ops, ", result.corrected_step_seconds * 1e3)
-              : "",
-          result.measured_step_seconds * 1e3);
-    }
-    print_use(device);
+    print_result(result, device);
     if (!log.path().empty()) fmt::print("run log: {}\n", log.path());
-    if (!result.stopped.empty()) fmt::print("stopped: {}\n", result.stopped);
+    if (!result.stopped.empty() && result.stopped != "interrupted") {
+      fmt::print("stopped early: {}\n", result.stopped);
+    }
   }
   if (result.stopped == "interrupted") {
     std::fflush(stdout);
     const std::string folder = saves ? o.checkpoints : options.stop_checkpoints;
     if (!saves) save_run(command, folder);
-    fmt::print(stderr, "interrupted after step {}; go on with: plimsoll train --resume {}\n",
-               result.steps, folder);
-    throw CLI::RuntimeError(128 + g_signal.load());
+    fmt::print(stderr, "interrupted after step {}; resume with: plimsoll train --resume {}\n",
+               format_count(result.steps), folder);
+    throw CLI::RuntimeError(128 + Interrupt::signal());
   }
 }
 
@@ -282,24 +249,48 @@ void train_now(CLI::App& command, RunOptions& o) {
 
 void add_train(CLI::App& app) {
   CLI::App* const train =
-      app.add_subcommand("train", "Train a model within a budget")->footer(kFooter);
+      app.add_subcommand("train", "Train a model within a memory budget")->footer(kFooter);
   const auto options = std::make_shared<RunOptions>();
   add_options(*train, *options);
-  train->add_option("--checkpoints", options->checkpoints, "Folder to write checkpoints to");
-  train->add_option("--resume", options->resume,
-                    "Go on from this folder's latest checkpoint, and write further ones there");
-  train->add_option("--checkpoint-steps", options->checkpoint_steps, "One every so many steps");
-  train->add_option("--checkpoint-epochs", options->checkpoint_epochs, "And so many epochs")
+  train->add_option("--checkpoints", options->checkpoints, "Write checkpoints to this folder")
+      ->type_name("FOLDER");
+  train
+      ->add_option("--resume", options->resume,
+                   "Resume from the latest checkpoint in this folder, and write new ones there")
+      ->type_name("FOLDER");
+  train
+      ->add_option("--checkpoint-steps", options->checkpoint_steps,
+                   "Write a checkpoint every N steps")
+      ->check(is_count_or_zero)
+      ->type_name("N");
+  train
+      ->add_option("--checkpoint-epochs", options->checkpoint_epochs,
+                   "Write a checkpoint every N epochs; 0: not by epochs")
+      ->check(is_count_or_zero)
+      ->type_name("N")
       ->capture_default_str();
-  train->add_option("--best", options->best, "Metric of the best one: validation_accuracy");
+  train
+      ->add_option("--best", options->best,
+                   "Keep the checkpoint that is best by this metric: validation_accuracy")
+      ->type_name("METRIC");
   train
       ->add_option("--patience", options->patience,
-                   "Stop after so many epochs without a lower validation_loss")
-      ->check(CLI::NonNegativeNumber);
-  train->add_option("--log", options->log, "Run log, JSON lines");
-  train->add_option("--threads", options->threads, "Of the input pipeline");
-  train->add_option("--skip-errors", options->skip_errors, "Broken files to leave out per epoch");
-  train->add_flag("--quiet", options->quiet, "No progress");
+                   "Stop after N epochs without a lower validation_loss")
+      ->check(is_count_or_zero)
+      ->type_name("N");
+  train->add_option("--log", options->log, "Write a run log to this file, as JSON lines")
+      ->type_name("FILE");
+  train
+      ->add_option("--threads", options->threads,
+                   "Threads of the input pipeline; default: one per CPU")
+      ->check(is_count)
+      ->type_name("N");
+  train
+      ->add_option("--skip-errors", options->skip_errors,
+                   "Skip up to N files per epoch that cannot be read")
+      ->check(is_count_or_zero)
+      ->type_name("N");
+  train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
   train->callback([train, options] { train_now(*train, *options); });
 }
 

@@ -1,8 +1,7 @@
 #include "train_options.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +11,9 @@
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/plan/device_description.h>
+
+#include "check_images.h"
+#include "mistakes.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -53,70 +55,86 @@ std::vector<std::int64_t> remainder(std::int64_t count, std::int64_t batch) {
 
 /// For options where nothing is not the same as not given: an empty variable of a shell, say.
 std::string is_given(const std::string& text) {
-  return text.empty() ? "it is empty; give a size, as 4GiB, or leave the option out" : "";
-}
-
-/// Numbers that are no numbers would be taken for ones that were not given.
-std::string is_finite(const std::string& text) {
-  return std::isfinite(std::strtod(text.c_str(), nullptr)) ? "" : text + " is no finite number";
-}
-std::string is_positive(const std::string& text) {
-  return std::strtod(text.c_str(), nullptr) > 0 ? is_finite(text) : text + " is not above 0";
+  return text.empty() ? "is empty; give a size such as 4GiB, or leave the option out" : "";
 }
 
 }  // namespace
 
 void add_options(CLI::App& command, TrainOptions& o) {
-  std::string models;
-  for (const nn::ModelInfo& info : nn::list_models()) {
-    models += fmt::format("{}{}", models.empty() ? "" : " ", info.name);
-  }
-  command.add_option("--model", o.model, "One of " + models)->capture_default_str();
-  command.add_option("--data", o.data, "digits, synthetic, or a folder with a folder per class");
-  command.add_option("--batch", o.batch, "Elements per step")->capture_default_str();
-  command.add_option("--validation-batch", o.validation_batch, "Default: as --batch");
-  command.add_option("--budget", o.budget, "Everything on the device: 4GiB, 50%")->check(is_given);
+  std::vector<std::string> models;
+  for (const nn::ModelInfo& info : nn::list_models()) models.emplace_back(info.name);
+  const auto size = [&](const char* name, std::string& to, const char* what) {
+    return command.add_option(name, to, what)->check(is_given)->type_name("SIZE");
+  };
+  const auto choice = [&](const char* name, std::string& to, const char* what,
+                          std::vector<std::string> names) {
+    const std::string text = fmt::format("{}: {}", what, fmt::join(names, ", "));
+    command.add_option(name, to, text)->check(OneOf{std::move(names)})->capture_default_str();
+  };
+  choice("--model", o.model, "Model", models);
+  command.add_option("--data", o.data,
+                     "digits, synthetic, or a folder with one folder of images per class");
+  command.add_option("--batch", o.batch, "Batch size")->check(is_count)->capture_default_str();
   command
-      .add_option("--host-budget", o.host_budget,
-                  "For pipelines on the host; on the CPU the same as --budget")
-      ->check(is_given);
-  command
-      .add_option("--offload", o.offload,
-                  "Pinned host memory for what has no room on a GPU: 8GiB; default: none")
-      ->check(is_given);
-  command.add_option("--precision", o.precision, "f32, bf16 or f16")->capture_default_str();
-  command.add_option("--optimizer", o.optimizer, "sgd, adam, adamw or rmsprop")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw", "rmsprop"}))
-      ->capture_default_str();
-  command.add_option("--lr", o.lr, "Learning rate; default: the optimizer's usual one")
+      .add_option("--validation-batch", o.validation_batch,
+                  "Batch size of validation; default: --batch")
+      ->check(is_count);
+  size("--budget", o.budget, "Memory limit on the device: 4GiB, 50%");
+  size("--host-budget", o.host_budget,
+       "Memory limit of input pipelines on the host; on the CPU the same as --budget");
+  size("--offload", o.offload,
+       "Pinned host memory for what does not fit on a GPU: 8GiB; default: none");
+  choice("--precision", o.precision, "Precision of the computation", {"f32", "bf16", "f16"});
+  choice("--optimizer", o.optimizer, "Optimizer", {"sgd", "adam", "adamw", "rmsprop"});
+  command.add_option("--lr", o.lr, "Learning rate; default: 0.01 for sgd, else 0.001")
       ->check(is_positive);
-  command.add_option("--momentum", o.momentum, "Of sgd")->capture_default_str();
-  command.add_option("--weight-decay", o.weight_decay, "Default: 0.01 for adamw, else 0")
-      ->check(is_finite)
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--schedule", o.schedule, "constant or cosine")
-      ->check(CLI::IsMember({"constant", "cosine"}))
+  command.add_option("--momentum", o.momentum, "Momentum of sgd")
+      ->check(is_not_negative)
       ->capture_default_str();
-  command.add_option("--warm-up", o.warm_up, "Steps over which the rate rises");
-  command.add_option("--epochs", o.epochs, "Default: 10 for digits, else 1");
-  command.add_option("--steps", o.steps, "Ends after so many steps");
-  command.add_option("--seed", o.seed, "Of weights, order and dropout")->capture_default_str();
-  command.add_option("--device", o.device, "Where it runs")->capture_default_str();
-  command.add_option("--size", o.size, "Height and width of pictures; tokens");
-  command.add_option("--classes", o.classes, "Default: as the data has them");
-  command.add_option("--elements", o.elements, "Of synthetic data; default: eight batches");
-  command.add_option("--accumulate", o.accumulate, "Work on a batch in so many parts")
+  command
+      .add_option("--weight-decay", o.weight_decay, "Weight decay; default: 0.01 for adamw, else 0")
+      ->check(is_not_negative);
+  choice("--schedule", o.schedule, "Learning rate schedule", {"constant", "cosine"});
+  command.add_option("--warm-up", o.warm_up, "Steps over which the learning rate rises from 0")
+      ->check(is_count_or_zero);
+  command.add_option("--epochs", o.epochs, "Stop after N epochs; default: 10 for digits, else 1")
+      ->check(is_count)
+      ->type_name("N");
+  command.add_option("--steps", o.steps, "Stop after N steps")->check(is_count)->type_name("N");
+  command.add_option("--seed", o.seed, "Seed of weights, shuffling and dropout")
+      ->check(is_count_or_zero)
       ->capture_default_str();
-  command.add_option("--clip-norm", o.clip_norm, "Bound for the gradients' norm");
-  command.add_option("--clip-value", o.clip_value, "Bound for each gradient");
-  command.add_option("--average", o.average, "Decay of a moving average of the weights");
-  command.add_option("--keep", o.keep, "Modules whose values are kept: layer1/0");
-  command.add_option("--recompute", o.recompute, "Modules whose values are computed again");
-  command.add_flag("--no-split", o.no_split, "Never split a batch");
+  command.add_option("--device", o.device, "Device: cpu:0, cuda:0")->capture_default_str();
+  command.add_option("--size", o.size, "Height and width of images, or tokens of a sequence")
+      ->check(is_count);
+  command.add_option("--classes", o.classes, "Number of classes; default: as many as the data has")
+      ->check(is_count);
+  command.add_option("--elements", o.elements, "Examples of synthetic data; default: 8 batches")
+      ->check(is_count);
+  command
+      .add_option("--accumulate", o.accumulate, "Gradient accumulation: micro-batches per batch")
+      ->check(is_count)
+      ->capture_default_str();
+  command.add_option("--clip-norm", o.clip_norm, "Clip gradients to this global norm")
+      ->check(is_not_negative);
+  command.add_option("--clip-value", o.clip_value, "Clip each gradient to this magnitude")
+      ->check(is_not_negative);
+  command
+      .add_option("--average", o.average,
+                  "Decay of a moving average of the weights, used for validation: 0.999")
+      ->check(is_decay);
+  command.add_option("--keep", o.keep, "Modules whose activations are kept: layer1/0")
+      ->type_name("NAME");
+  command
+      .add_option("--recompute", o.recompute,
+                  "Modules whose activations are recomputed (activation checkpointing)")
+      ->type_name("NAME");
+  command.add_flag("--no-split", o.no_split, "Never split a batch into micro-batches");
   command.add_flag("--allow-split-batch-statistics", o.split_statistics,
-                   "Split even where the model has statistics of the batch");
-  command.add_flag("--no-validation", o.no_validation, "Train only");
-  command.add_flag("--json", o.json, "One JSON object on the last line");
+                   "Split batches even if the model has batch normalization, which then sees "
+                   "micro-batches");
+  command.add_flag("--no-validation", o.no_validation, "Train without validation");
+  command.add_flag("--json", o.json, "Print one JSON object, sizes in bytes");
 }
 
 Bytes budget_of(const TrainOptions& o) {
@@ -154,27 +172,30 @@ void complete(TrainOptions& o) {
   }
   if (o.epochs == 0 && o.steps == 0) o.epochs = o.data == "digits" ? kDigitsEpochs : 1;
   constexpr std::int64_t kMost = std::int64_t{1} << 40;  // products of two stay numbers
-  if (o.batch < 1) throw InvalidArgument(fmt::format("--batch {}: give 1 or more", o.batch));
-  for (const std::int64_t count :
-       {o.batch, o.validation_batch, o.epochs, o.steps, o.elements, o.warm_up}) {
-    if (count > kMost) throw InvalidArgument(fmt::format("{} is too large a number", count));
-  }
-  if (o.validation_batch < 0 || o.epochs < 0 || o.steps < 0 || o.elements < 0 || o.warm_up < 0 ||
-      o.lr < 0) {
-    throw InvalidArgument(
-        "--validation-batch, --epochs, --steps, --elements, --warm-up and --lr must not be "
-        "negative");
+  for (const auto& [option, count] :
+       {std::pair{"--batch", o.batch}, std::pair{"--validation-batch", o.validation_batch},
+        std::pair{"--epochs", o.epochs}, std::pair{"--steps", o.steps},
+        std::pair{"--elements", o.elements}, std::pair{"--warm-up", o.warm_up}}) {
+    if (count > kMost) {
+      throw InvalidArgument(fmt::format("{} {} is too large a number", option, count));
+    }
   }
   if (o.validation_batch == 0) o.validation_batch = o.batch;
   if (o.elements == 0) o.elements = kSyntheticBatches * o.batch;
 }
 
-Prepared prepare(const TrainOptions& o) {
+Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
   const nn::ModelOptions given = {
       .classes = o.classes, .size = o.size, .channels_last = !o.device.starts_with("cpu")};
   auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
   Prepared all;
   all.data = training_data(o.data, *model, o.elements, o.seed, !o.no_validation);
+  if (o.data != "digits" && o.data != "synthetic") {
+    const std::string inner = o.data + "/train";
+    std::error_code none;
+    check_images(std::filesystem::is_directory(inner, none) ? inner : o.data, skip_errors,
+                 "--data");
+  }
   const std::int64_t count = all.data.train_count;
   if (count < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));
   const std::int64_t batches = (count + o.batch - 1) / o.batch;
@@ -198,11 +219,16 @@ Prepared prepare(const TrainOptions& o) {
   if (!o.offload.empty()) {
     if (o.device.starts_with("cpu")) {
       throw InvalidArgument(
-          "--offload: on the CPU the host's memory is the device's; leave it out");
+          "--offload: it is for GPUs; a run on the CPU has nothing to offload to");
     }
     all.request.offload = parse_bytes(o.offload, "--offload");
   }
   if (o.no_validation) all.data.validation.reset();
+  if (all.data.validation && all.data.validation_count < 1) {
+    throw InvalidArgument(fmt::format(
+        "--data {}: its validation folder has no images; add some, or use --no-validation",
+        o.data));
+  }
   if (all.data.validation) {
     all.request.validation_batch = std::min(o.validation_batch, all.data.validation_count);
     all.request.validation_remainders = remainder(all.data.validation_count, o.validation_batch);

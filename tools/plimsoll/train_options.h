@@ -61,7 +61,8 @@ struct Prepared {
 };
 /// Fills in what was left open: data, epochs, budget.
 void complete(TrainOptions& options);
-Prepared prepare(const TrainOptions& options);
+/// Images whose headers cannot be read are found here, if there are more than `skip_errors`.
+Prepared prepare(const TrainOptions& options, std::int64_t skip_errors = 0);
 
 /// 0 if none was given. A share is one of the named device.
 Bytes budget_of(const TrainOptions& options);

@@ -16,6 +16,7 @@
 #include <plimsoll/plan/planner.h>
 #include <plimsoll/train/callbacks.h>
 #include <plimsoll/train/leak_gate.h>
+#include <plimsoll/train/limit_requests.h>
 #include <plimsoll/train/precision.h>
 #include <plimsoll/train/training_plan.h>
 
@@ -99,6 +100,8 @@ struct FitOptions {
   /// Where input pipelines run if the device is not the host.
   std::optional<Device> host = std::nullopt;
   RunLog* log = nullptr;
+  /// Limits that others ask for, answered between steps; see ControlServer.
+  LimitRequests* limit_requests = nullptr;
   /// Read the numbers of a step while the next one runs, where the callbacks allow it (see
   /// Callback::numbers_only). They are the same for the same steps either way. Nothing said: on a
   /// GPU, not on the CPU.
@@ -118,6 +121,7 @@ struct FitResult {
   Bytes planned_peak = 0;        ///< bytes of the training's arena, of the largest plan it ran
   Bytes measured_peak = 0;       ///< the same, as the arena saw it
   Bytes charged_peak = 0;        ///< most that the device's budget was charged with
+  Bytes peak_limit = 0;          ///< the limit that held then; a limit may move during a run
   std::int64_t replans = 0;      ///< for limits that moved
   std::int64_t corrections = 0;  ///< for op times that were measured
   /// Of a full training batch: as planned at first; by the times of ops that were measured, in the

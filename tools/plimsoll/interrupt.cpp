@@ -1,0 +1,53 @@
+#include "interrupt.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+
+namespace plimsoll::tools {
+namespace {
+
+// What a signal handler can reach.
+std::atomic<bool> g_asked{false};  // NOLINT: see above
+std::atomic<int> g_signal{0};      // NOLINT: see above
+std::atomic<bool> g_says{false};   // NOLINT: see above
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+constexpr std::string_view kMessage =
+    "\nstopping: finishing the step and writing a checkpoint (Ctrl-C again: stop without one)\n";
+
+void handle(int signal) {
+  const int error = errno;
+  int none = 0;
+  g_signal.compare_exchange_strong(none, signal);
+  g_asked.store(true);
+  if (signal == SIGINT && g_says.load()) {
+    [[maybe_unused]] const ssize_t sent = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  }
+  errno = error;
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  g_says.store(::isatty(STDERR_FILENO) != 0);
+  struct sigaction action = {};
+  action.sa_handler = handle;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    // nohup stays so. A shell's background jobs ignore Ctrl-C, but not who sends it to them.
+    if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
+    sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+Interrupt::~Interrupt() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+const std::atomic<bool>& Interrupt::asked() { return g_asked; }
+int Interrupt::signal() { return g_signal.load(); }
+
+}  // namespace plimsoll::tools

@@ -1,0 +1,208 @@
+#include "mistakes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::tools {
+namespace {
+
+/// Letters to insert, delete, replace or exchange with their neighbour.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  std::iota(d[0].begin(), d[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+std::string_view without_dashes(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of('-'), text.size()));
+}
+
+/// The command that was chosen: the last of those that follow each other.
+const CLI::App* chosen(const CLI::App* app, std::string& name) {
+  name = "plimsoll";
+  for (auto below = app->get_subcommands(); !below.empty(); below = app->get_subcommands()) {
+    app = below.front();
+    name += " " + app->get_name();
+  }
+  return app;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+/// What is left over on a command line: the option that is none rather than what stands beside it.
+std::string describe_surplus(const CLI::App& app, const std::vector<std::string>& surplus) {
+  const auto option = std::find_if(surplus.begin(), surplus.end(), [](const std::string& each) {
+    return each.size() > 1 && each[0] == '-' &&
+           std::isdigit(static_cast<unsigned char>(each[1])) == 0;
+  });
+  if (option != surplus.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    return fmt::format("unknown option '{}'{}", name, suggestion(name, option_names(app)));
+  }
+  const std::string& word = surplus.front();
+  const std::vector<std::string> commands = command_names(app);
+  if (!commands.empty()) {
+    return fmt::format("there is no command '{}'{}", word, suggestion(word, commands));
+  }
+  return fmt::format("unexpected argument '{}'", word);
+}
+
+/// "Could not convert: --batch = abc" in words that name what is wanted.
+std::string describe_conversion(const CLI::App& app, const std::string& message) {
+  const std::size_t colon = message.find(": ");
+  const std::size_t equals = message.find(" = ", colon == std::string::npos ? 0 : colon);
+  if (colon == std::string::npos || equals == std::string::npos) return message;
+  const std::string name = message.substr(colon + 2, equals - colon - 2);
+  const CLI::Option* const option = app.get_option_no_throw(name);
+  const std::string type = option == nullptr ? "" : option->get_type_name();
+  const std::string value = message.substr(equals + 3);
+  if (is_count_or_zero(value).empty()) return fmt::format("{}: {} is too large", name, value);
+  return fmt::format("{}: '{}' is not a {}number", name, value, type == "FLOAT" ? "" : "whole ");
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& names) {
+  const std::string_view bare = without_dashes(word);
+  std::string best;
+  std::size_t least = std::max<std::size_t>(1, bare.size() / 3) + 1;
+  for (const std::string& name : names) {
+    const std::string_view other = without_dashes(name);
+    const std::size_t away = distance(bare, other);
+    if (away < least) {
+      least = away;
+      best = name;
+    }
+  }
+  if (!best.empty() || bare.size() < 3) return best;
+  // "--checkpoint" for "--checkpoints", "--val" for "--validation-batch".
+  for (const std::string& name : names) {
+    if (without_dashes(name).starts_with(bare)) return name;
+  }
+  return {};
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
+  const std::string found = nearest(word, names);
+  return found.empty() ? "" : fmt::format("; did you mean '{}'?", found);
+}
+
+std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
+  std::string name;
+  const CLI::App* const command = chosen(app, name);
+  std::string message = error.what();
+  const auto is = [&](CLI::ExitCodes code) {
+    return error.get_exit_code() == static_cast<int>(code);
+  };
+  if (is(CLI::ExitCodes::ExtrasError)) {
+    if (const auto surplus = app->remaining(true); !surplus.empty()) {
+      message = describe_surplus(*command, surplus);
+    }
+  } else if (is(CLI::ExitCodes::ConversionError)) {
+    message = describe_conversion(*command, message);
+  } else if (is(CLI::ExitCodes::ArgumentMismatch)) {
+    if (message.ends_with(" missing"))
+      message = message.substr(0, message.find(':')) + " needs a value";
+  }
+  return fmt::format("{}: {}{} `{} --help`\n", name, message,
+                     message.ends_with('?') ? " See" : "; see", name);
+}
+
+std::string OneOf::operator()(const std::string& text) const {
+  if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+  return fmt::format("'{}' is not one of {}{}", text, fmt::join(names, ", "),
+                     suggestion(text, names));
+}
+
+namespace {
+
+std::string read_number(const std::string& text, double& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] =
+      std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, value);
+  if (error != std::errc() || stop != end) return fmt::format("'{}' is not a number", text);
+  return std::isfinite(value) ? "" : fmt::format("{} is not a finite number", text);
+}
+
+std::string read_count(const std::string& text, std::int64_t least) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) return fmt::format("{} is too large a number", text);
+  if (error != std::errc() || stop != end) return fmt::format("'{}' is not a whole number", text);
+  return value >= least ? "" : fmt::format("{} is below {}", text, least);
+}
+
+}  // namespace
+
+std::string is_positive(const std::string& text) {
+  double value = 0;
+  const std::string wrong = read_number(text, value);
+  return !wrong.empty() || value > 0 ? wrong : fmt::format("{} is not above 0", text);
+}
+
+std::string is_not_negative(const std::string& text) {
+  double value = 0;
+  const std::string wrong = read_number(text, value);
+  return !wrong.empty() || value >= 0 ? wrong : fmt::format("{} is negative", text);
+}
+
+std::string is_decay(const std::string& text) {
+  double value = 0;
+  const std::string wrong = read_number(text, value);
+  return !wrong.empty() || (value >= 0 && value < 1)
+             ? wrong
+             : fmt::format("{} is not a number from 0 to below 1", text);
+}
+
+std::string is_count(const std::string& text) { return read_count(text, 1); }
+std::string is_count_or_zero(const std::string& text) { return read_count(text, 0); }
+
+std::chrono::milliseconds read_time(const std::string& text, const char* option) {
+  constexpr double kMaxSeconds = 1e6;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  const double scale = unit == "ms"                  ? 1e-3
+                       : unit == "s" || unit.empty() ? 1
+                       : unit == "m"                 ? 60
+                                                     : -1;
+  const double seconds = value * scale;
+  if (error != std::errc() || !(seconds >= 0 && seconds <= kMaxSeconds) || scale < 0) {
+    throw InvalidArgument(fmt::format(
+        "{}: '{}' is not a time from 0 to 1000000s; use 10s, 500ms or 2m", option, text));
+  }
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+}
+
+}  // namespace plimsoll::tools

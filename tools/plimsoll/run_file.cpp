@@ -1,0 +1,103 @@
+#include "run_file.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr const char* kRunFile = "run.json";
+
+/// Options of this call alone; all others say what the run is, and with --resume those not given
+/// are taken from it.
+bool of_the_run(const CLI::Option& option) {
+  for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--quiet"}) {
+    if (option.check_name(name)) return false;
+  }
+  return true;
+}
+
+/// A run's options are read again to the byte, so that there is no replacement for them.
+std::string text_of(const Json& json) {
+  try {
+    return json.dump(1);
+  } catch (const nlohmann::json::type_error&) {
+    throw InvalidArgument(fmt::format(
+        "options are kept with the checkpoints, and one is not valid UTF-8: {}; rename the file or "
+        "folder",
+        json.dump(-1, ' ', true, Json::error_handler_t::replace)));
+  }
+}
+
+/// A disk that is full or fails is nobody's mistake; a folder that cannot be written to is one.
+[[noreturn]] void fail(const fs::path& path, const std::error_code& error) {
+  const std::string text =
+      fmt::format("--checkpoints: {} cannot be written: {}", path.string(), error.message());
+  const int code = error.value();
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO) throw Error(text);
+  throw DataError(text);
+}
+
+}  // namespace
+
+void save_run(const CLI::App& command, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(folder, error);
+  Json json = Json::object();
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0 && of_the_run(*option)) {
+      json[option->get_single_name()] = option->results();
+    }
+  }
+  const fs::path path = fs::path(folder) / kRunFile;
+  const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
+  std::ofstream file(temporary);
+  file << text_of(json) << "\n";
+  file.close();
+  // What was not written (a full disk) does not replace what is there.
+  if (file) {
+    fs::rename(temporary, path, error);
+  } else {
+    error = std::error_code(errno, std::generic_category());
+  }
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  fail(path, error);
+}
+
+bool restore_run(CLI::App& command, const std::string& folder) {
+  std::ifstream file(fs::path(folder) / kRunFile);
+  if (!file) return false;
+  try {
+    const Json json = Json::parse(file);
+    for (const auto& [name, values] : json.items()) {
+      CLI::Option* const option = command.get_option_no_throw("--" + name);
+      if (option == nullptr || option->count() > 0) continue;
+      // How long it goes on is said by either of the two.
+      const char* const other = name == "steps" ? "--epochs" : name == "epochs" ? "--steps" : "";
+      if (*other != 0 && command.get_option(other)->count() > 0) continue;
+      for (const Json& value : values) option->add_result(value.get<std::string>());
+      option->run_callback();
+    }
+    return true;
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(fmt::format("--resume: {}/{} is damaged: {}", folder, kRunFile, error.what()));
+  }
+}
+
+}  // namespace plimsoll::tools
