@@ -43,7 +43,7 @@ ElementSpec file_spec(bool labels) {
 }
 
 /// The list is the description's, made before there is a budget; a running pipeline charges it.
-class FilesNode final : public IndexedNode {
+class FilesNode final : public IndexedNode, public FileSource {
  public:
   FilesNode(std::string kind, const std::string& where, FileList list)
       : IndexedNode(std::move(kind), fmt::format("{}, files={}", where, list.ends.size()),
@@ -58,6 +58,11 @@ class FilesNode final : public IndexedNode {
     return element;
   }
   StagePtr make(Builder& builder) const override;
+  const FileSource* files() const override { return this; }
+  std::int64_t file_count() const override { return size(); }
+  std::string file_path(std::int64_t index) const override {
+    return std::string(list_.path(static_cast<std::size_t>(index)));
+  }
   Bytes minimum(int /*threads*/) const override { return list_.nbytes(); }
 
  private:

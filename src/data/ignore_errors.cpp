@@ -64,6 +64,7 @@ class IgnoreErrorsNode final : public Node {
              input->spec(), input->cardinality() == kInfinite ? kInfinite : kUnknown),
         most_(most),
         rate_(rate) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     return make_ignore_errors(builder.input(*this), most_, rate_, builder.engine());
   }

@@ -6,6 +6,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/out_of_memory.h>
 
+#include "data/needs_scan.h"
 #include "data/node.h"
 #include "data/parallel_map.h"
 #include "data/simple_stage.h"
@@ -76,7 +77,12 @@ class MapNode final : public Node {
       : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),
              {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
         function_(std::move(function)),
-        options_(options) {}
+        options_(options) {
+    if (!function_.needs) return;
+    std::vector<const FileSource*> files;
+    find_files(*input, files);
+    needs_ = std::make_unique<NeedsScan>(function_.needs, std::move(files));
+  }
   StagePtr make(Builder& builder) const override {
     const std::uint64_t number = builder.number();
     StagePtr input = builder.input(*this);
@@ -91,12 +97,14 @@ class MapNode final : public Node {
     return function_.scratch * static_cast<Bytes>(std::clamp(most, 1, kThreadsCounted));
   }
   bool may_fail() const override { return true; }
+  NeedsScan* needs() const override { return needs_.get(); }
   std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
   bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }
 
  private:
   MapFunction function_;
   MapOptions options_;
+  std::unique_ptr<NeedsScan> needs_;
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ class ShardNode final : public Node {
                                       : (input->cardinality() - index + shards - 1) / shards),
         shards_(shards),
         index_(index) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     return std::make_unique<ShardStage>(builder.input(*this), static_cast<std::uint64_t>(shards_),
                                         static_cast<std::uint64_t>(index_));

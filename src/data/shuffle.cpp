@@ -67,6 +67,7 @@ class ShuffleNode final : public Node {
                          options.reshuffle_each_iteration),
              {input}, input->spec(), input->cardinality()),
         options_(options) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     Engine& engine = builder.engine();
     const std::uint64_t seed =

@@ -74,6 +74,7 @@ class TakeSkipNode final : public Node {
              cardinality_of(*input, take, count)),
         take_(take),
         count_(count) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     if (take_) return std::make_unique<TakeStage>(builder.input(*this), bound(count_));
     return std::make_unique<SkipStage>(builder.input(*this), bound(count_));

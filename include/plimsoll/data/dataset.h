@@ -122,6 +122,10 @@ struct Generator {
 /// Methods throw InvalidArgument for parameters that make no sense or do not fit the elements.
 class Dataset {
  public:
+  // Moving copies, which costs a count: what was moved from stays as it was.
+  Dataset(const Dataset&) = default;
+  Dataset& operator=(const Dataset&) = default;
+
   // Sources.
 
   /// i64 scalars begin, begin + step, ... before `end`.
