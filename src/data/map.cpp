@@ -48,6 +48,13 @@ class MapStage final : public OneInputStage {
         } catch (const DataError&) {
           inbox_.pop();
           throw;
+        } catch (const OutOfMemory& refused) {
+          if (!setting_.is_final(refused.report())) throw;
+          const Bytes needed = context.taken() + refused.report().requested;
+          const std::string message =
+              setting_.failure(element, setting_.too_large(refused.report(), needed));
+          inbox_.pop();
+          throw DataError(message);
         }
       } else if (!try_next(element, context, out)) {
         break;
@@ -97,6 +104,7 @@ class MapNode final : public Node {
     return function_.scratch * static_cast<Bytes>(std::clamp(most, 1, kThreadsCounted));
   }
   bool may_fail() const override { return true; }
+  bool keeps_ids() const override { return true; }
   NeedsScan* needs() const override { return needs_.get(); }
   std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
   bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }

@@ -58,11 +58,17 @@ class Node {
   virtual Bytes minimum(int /*threads*/) const { return 0; }
   /// This as a source by index; null if it is none.
   virtual const IndexedSource* indexed() const { return nullptr; }
-  /// The files that this source names or reads; null if it has none.
+  /// The files that its elements name, one each; null if they do not.
   virtual const FileSource* files() const { return nullptr; }
+  /// The files that this source gives or reads; null if it has none.
+  virtual const FileSource* reads() const { return files(); }
   /// True if each of its elements is one of its inputs', unchanged: it may only leave out, repeat
   /// or move some.
   virtual bool hands_on() const { return false; }
+  /// True if its elements are as many as its input's and have their ids.
+  virtual bool keeps_ids() const { return false; }
+  /// True if it gives its input in an order that another epoch or pipeline need not share.
+  virtual bool order_moves() const { return false; }
   /// What is known of the memory that its elements will take; null if nothing can be.
   virtual NeedsScan* needs() const { return nullptr; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.

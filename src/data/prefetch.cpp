@@ -263,6 +263,7 @@ class PrefetchNode final : public Node {
              input->spec(), input->cardinality()),
         count_(count) {}
   bool hands_on() const override { return true; }
+  bool keeps_ids() const override { return true; }
   StagePtr make(Builder& builder) const override {
     if (!builder.may_run_ahead() || count_ == 0) return builder.input(*this);
     return make_prefetch(

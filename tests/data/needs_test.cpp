@@ -7,8 +7,8 @@
 
 #include <plimsoll/data/pipeline.h>
 
-#include "image_files.h"
-#include "pipeline_support.h"
+#include "data/image_files.h"
+#include "data/pipeline_support.h"
 
 namespace plimsoll::data {
 namespace {
