@@ -5,12 +5,14 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/run_log.h>
 #include <plimsoll/base/shape.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/base/version.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/digits.h>
+#include <plimsoll/data/needs.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/memory/arena.h>

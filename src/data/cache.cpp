@@ -99,6 +99,8 @@ class CacheNode final : public Node {
  public:
   explicit CacheNode(NodePtr input)
       : Node("cache", "", {input}, input->spec(), input->cardinality()) {}
+  bool hands_on() const override { return true; }
+  bool keeps_ids() const override { return true; }
   StagePtr make(Builder& builder) const override {
     return std::make_unique<CacheStage>(builder.input(*this), builder.engine());
   }

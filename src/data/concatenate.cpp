@@ -72,6 +72,7 @@ class ConcatenateNode final : public Node {
   ConcatenateNode(NodePtr first, NodePtr second)
       : Node("concatenate", "", {first, second}, common_spec(first->spec(), second->spec()),
              sum(first->cardinality(), second->cardinality())) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     StagePtr first = builder.input(*this, 0);
     return std::make_unique<ConcatenateStage>(std::move(first), builder.input(*this, 1));

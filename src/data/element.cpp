@@ -1,15 +1,12 @@
 #include <plimsoll/data/element.h>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 
 namespace plimsoll::data {
 namespace {
-
-constexpr std::size_t kShownText = 200;
 
 std::string number_text(const Value& value) {
   switch (value.dtype()) {
@@ -45,11 +42,7 @@ std::string value_text(const Value& value) {
   if (value.is_scalar()) return number_text(value);
   const Tensor& tensor = value.tensor();
   if (tensor.dtype() == DType::bytes && tensor.elements() == 1) {
-    const std::string_view text = tensor.string_at(0);
-    const bool printable = std::all_of(text.begin(), text.end(),
-                                       [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
-    if (text.size() <= kShownText && printable) return fmt::format("\"{}\"", text);
-    return fmt::format("{} bytes", text.size());
+    return fmt::format("\"{}\"", printable(tensor.string_at(0)));
   }
   return fmt::format("{} {}", dtype_name(tensor.dtype()), tensor.shape().to_string());
 }

@@ -8,10 +8,25 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/out_of_memory.h>
 
+#include "data/pipeline_thread.h"
+
 namespace plimsoll::data {
 namespace {
 
 constexpr std::size_t kMostSkippedListed = 10'000;
+
+/// The calling thread is in next(): it must not wait for a pipeline meanwhile.
+class Consuming {
+ public:
+  explicit Consuming(std::atomic<bool>& flag) : flag_(flag) { flag_ = true; }
+  Consuming(const Consuming&) = delete;
+  Consuming& operator=(const Consuming&) = delete;
+  ~Consuming() { flag_ = false; }
+
+ private:
+  const InPipeline mark_;
+  std::atomic<bool>& flag_;
+};
 
 /// Better an error than a hang.
 std::exception_ptr stalled() {
@@ -79,6 +94,11 @@ Bytes Engine::spare() const {
   const Bytes held = runtime_.task_bytes;
   const Bytes coming = promised > held ? promised - held : 0;
   return available > coming ? available - coming : 0;
+}
+
+Bytes Engine::reserve() const {
+  const Bytes all = room_in(runtime_.budget, runtime_.device) + runtime_.budget.used();
+  return runtime_.minimum + all / 4;
 }
 
 bool Engine::admits(Bytes bytes) {
@@ -234,10 +254,13 @@ Engine::Result Engine::poll_alone() {
   Result result = poll();
   if (refused_here(result.error) && relieve(refusal) > 0) result = poll();
   if (refused_here(result.error)) {
+    if (!refusal) relieve(refusal);  // what was written out may have filled the disk
+    runtime_.relief_refused = refusal != nullptr;
     runtime_.last_resort = true;
     root_->restore(*root_->save());
     result = poll();
     runtime_.last_resort = false;
+    runtime_.relief_refused = false;
     // With a full file, that is what to raise.
     if (refused_here(result.error)) relieve(refusal);
     if (refused_here(result.error) && refusal) result.error = refusal;
@@ -247,9 +270,16 @@ Engine::Result Engine::poll_alone() {
 }
 
 std::optional<Element> Engine::next() {
+  const Consuming consuming(consuming_);
   std::unique_lock lock(runtime_.mutex);
   if (runtime_.cancelled) return std::nullopt;
   take_strand(lock);
+  before_ = nullptr;
+  if (runtime_.options.save_before_errors) {
+    lock.unlock();
+    before_ = root_->save();
+    lock.lock();
+  }
   Result result;
   while (!runtime_.cancelled) {
     kicked_ = false;
@@ -292,6 +322,7 @@ std::optional<Element> Engine::next() {
     }
   }
   const bool cancelled = runtime_.cancelled;
+  if (!result.error) before_ = nullptr;
   let_go();
   if (!ahead_.empty() && !cancelled) runtime_.kick(*this);
   lock.unlock();
@@ -302,6 +333,7 @@ std::optional<Element> Engine::next() {
 }
 
 void Engine::with_strands(const std::function<void()>& work, bool drained) {
+  const InPipeline mark;
   std::unique_lock lock(runtime_.mutex);
   ++runtime_.holds_wanted;
   runtime_.changed.wait(lock, [&] { return runtime_.busy == 0 && !runtime_.held; });
@@ -374,9 +406,28 @@ void Engine::cancel() {
 
 void Engine::note_skipped(SkippedElement skipped) {
   const std::lock_guard lock(runtime_.mutex);
-  if (runtime_.skipped.size() < kMostSkippedListed) {
-    runtime_.skipped.push_back(std::move(skipped));
-  }
+  const bool listed = runtime_.skipped.size() < kMostSkippedListed;
+  // What is read again for a position that was gone back to fails again.
+  const std::size_t hash = std::hash<std::string>()(
+      fmt::format("{} {} {}", skipped.epoch, skipped.stage, skipped.message));
+  if (listed && !runtime_.skipped_hashes.insert(hash).second) return;
+  ++runtime_.skipped_count;
+  if (listed) runtime_.skipped.push_back(std::move(skipped));
+}
+
+std::int64_t Engine::skipped_count() const {
+  const std::lock_guard lock(runtime_.mutex);
+  return runtime_.skipped_count;
+}
+
+std::uint64_t Engine::set_epoch(std::uint64_t epoch) {
+  const std::lock_guard lock(runtime_.mutex);
+  return runtime_.epoch = epoch;
+}
+
+std::uint64_t Engine::epoch() const {
+  const std::lock_guard lock(runtime_.mutex);
+  return runtime_.epoch;
 }
 
 std::vector<SkippedElement> Engine::skipped() const {

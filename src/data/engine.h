@@ -53,8 +53,9 @@ class Engine {
   void deliver(const Element& element) const;
   /// Bytes that could be taken now and still leave what the tasks under way may need.
   Bytes spare() const;
-  /// Bytes that a stage which can do without them leaves to the others.
-  Bytes reserve() const { return runtime_.reserve; }
+  /// Bytes that a stage which can do without them leaves to the others: what they need at least and
+  /// a quarter of the budget, as large as that is now.
+  Bytes reserve() const;
   /// True if `storage` was taken by this pipeline, so that the budget counts it.
   bool owns(const Storage& storage) const;
   /// Bytes that tasks hold now; contexts count here.
@@ -73,6 +74,8 @@ class Engine {
   bool alone() const { return runtime_.alone; }
   /// True if, moreover, nothing is held ahead: what is refused now has no room at all.
   bool last_resort() const { return runtime_.last_resort; }
+  /// True if, even so, a stage would have had memory to give and could not.
+  bool relief_refused() const { return runtime_.relief_refused; }
   /// True if work ahead should stop for now.
   bool should_yield() const {
     return wanted_.load(std::memory_order_relaxed) != 0 ||
@@ -105,12 +108,28 @@ class Engine {
   void with_strands(const std::function<void()>& work, bool drained = false);
   /// Runs `work` on the strand, waiting for whoever has it.
   void with_own_strand(const std::function<void()>& work);
+  /// The position of the consumer; on the strand. After an error with save_before_errors, the one
+  /// before it.
+  StatePtr position() const { return before_ != nullptr ? before_ : root_->save(); }
   /// Forgets what was pulled for the consumer; on the strand, before the stages start anew.
-  void forget_pulled() { block_.clear(); }
+  void forget_pulled() {
+    block_.clear();
+    before_ = nullptr;
+  }
+  /// Asks the stages that can for memory, while no strand is run: bytes that came free.
+  Bytes relieve_stages() {
+    std::exception_ptr refusal;
+    return relieve(refusal);
+  }
   void cancel();
 
   void note_skipped(SkippedElement skipped);
   std::vector<SkippedElement> skipped() const;
+  std::int64_t skipped_count() const;
+  std::uint64_t epoch() const;
+  std::uint64_t set_epoch(std::uint64_t epoch);
+  /// True while the consumer is in next().
+  bool consuming() const { return consuming_; }
 
  private:
   friend class Runtime;
@@ -140,6 +159,7 @@ class Engine {
   std::vector<Stage*> ahead_;
   std::vector<Stage*> relief_;
   ElementBlock block_;
+  StatePtr before_;  ///< the position before the error that the consumer has just got
   bool demand_ = false;
 
   // Under the runtime's mutex.
@@ -153,6 +173,7 @@ class Engine {
 
   std::atomic<int> wanted_ = 0;  ///< threads that wait for the strand
   std::atomic<bool> starved_ = false;
+  std::atomic<bool> consuming_ = false;
 };
 
 }  // namespace plimsoll::data

@@ -55,6 +55,7 @@ class FilterNode final : public Node {
   FilterNode(NodePtr input, Predicate predicate, const std::string& name)
       : Node("filter", name, {input}, input->spec(), input->cardinality() == 0 ? 0 : kUnknown),
         predicate_(std::move(predicate)) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     return std::make_unique<FilterStage>(builder.input(*this), predicate_);
   }

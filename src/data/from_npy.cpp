@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 
 #include "data/indexed_stage.h"
 #include "data/npy_header.h"
@@ -31,7 +32,7 @@ struct NpyFile {
   }
 };
 
-class NpyNode final : public IndexedNode {
+class NpyNode final : public IndexedNode, public FileSource {
  public:
   NpyNode(std::vector<NpyFile> files, const std::string& parameters, ElementSpec spec,
           std::int64_t count)
@@ -40,6 +41,11 @@ class NpyNode final : public IndexedNode {
   Element get(std::int64_t index, Engine& engine) const override;
   StagePtr make(Builder& builder) const override;
   bool may_fail() const override { return true; }
+  const FileSource* reads() const override { return this; }
+  std::int64_t file_count() const override { return static_cast<std::int64_t>(files_.size()); }
+  std::string file_path(std::int64_t index) const override {
+    return files_[static_cast<std::size_t>(index)].path;
+  }
 
   /// The file that has slice `index`.
   const NpyFile& file_of(std::int64_t index) const {
@@ -97,7 +103,7 @@ void NpyNode::read(const NpyFile& file, void* to, Bytes bytes, Bytes offset) {
   if (bytes == 0) return;
   const auto open = file.open ? file.open : std::make_shared<InputFile>(file.path);
   if (open->read(to, bytes, offset) != bytes) {
-    throw DataError(fmt::format("{}: cut off since its header was read", file.path));
+    throw DataError(fmt::format("{}: cut off since its header was read", printable(file.path)));
   }
 }
 
@@ -189,8 +195,9 @@ NpyFile open_file(const std::string& path) {
     return {path, read_npy_header(*open), 0, std::move(open)};
   } catch (const DataError& error) {
     const std::string_view what = error.what();
-    const std::string_view in = what.starts_with(path) ? "" : ": ";
-    throw DataError(fmt::format("{}{}{}", in.empty() ? "" : path, in, what));
+    const std::string name = printable(path);
+    const std::string_view in = what.starts_with(name) ? "" : ": ";
+    throw DataError(fmt::format("{}{}{}", in.empty() ? "" : name, in, what));
   }
 }
 

@@ -38,13 +38,14 @@ class IgnoreErrorsStage final : public CountingStage {
         throw;
       } catch (const DataError& error) {
         ++seen_;
+        if (most_ == 0 && rate_ == 0) throw;
         if (most_ >= 0 && static_cast<double>(count_ + 1) >
                               static_cast<double>(most_) + rate_ * static_cast<double>(seen_)) {
           throw TooManyErrors(
               fmt::format("{} (after {} that were left out)", error.what(), count_));
         }
         ++count_;
-        engine_.note_skipped({input_->stats().stage, error.what()});
+        engine_.note_skipped({input_->stats().stage, error.what(), engine_.epoch()});
       }
     }
   }
@@ -64,6 +65,7 @@ class IgnoreErrorsNode final : public Node {
              input->spec(), input->cardinality() == kInfinite ? kInfinite : kUnknown),
         most_(most),
         rate_(rate) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     return make_ignore_errors(builder.input(*this), most_, rate_, builder.engine());
   }

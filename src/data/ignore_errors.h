@@ -17,7 +17,8 @@ class TooManyErrors final : public DataError {
 };
 
 /// Leaves out what fails in `input` with a DataError, up to `most` in a pass (-1: any number) and
-/// `rate` of what was seen in it.
+/// `rate` of what was seen in it. With neither it leaves out nothing; it is there so that a
+/// position can be restored with other numbers.
 StagePtr make_ignore_errors(StagePtr input, std::int64_t most, double rate, Engine& engine);
 
 }  // namespace plimsoll::data

@@ -25,6 +25,10 @@ Pull IndexedStage::pull(ElementBlock& out, std::size_t max) {
     } catch (const std::exception& error) {
       if (out.size() > before) return Pull::ready;  // comes again, alone, with the next call
       ++at_;
+      // What names a file begins with it.
+      if (keep_->reads() != nullptr) {
+        throw DataError(fmt::format("{} ({}, element {})", error.what(), keep_->kind(), index));
+      }
       throw DataError(fmt::format("[{}] element {}: {}", keep_->kind(), index, error.what()));
     }
     out.back().id = static_cast<std::uint64_t>(index);

@@ -3,11 +3,16 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/map_function.h>
 
+#include "data/probe_file.h"
+
 namespace plimsoll::data {
 namespace {
 
 /// The file of a small photograph, and rows of it.
 constexpr Bytes kScratch = KiB(320);
+
+/// The contents and the decoder's memory are a block each.
+constexpr Bytes kBlock = KiB(4);
 
 ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
   const std::int64_t height = options.height;
@@ -31,6 +36,11 @@ MapFunction load_images(const image::LoadOptions& options, bool with_label) {
   MapFunction function;
   function.output = image_spec(options, with_label);
   function.scratch = kScratch;
+  function.needs = [options](const std::string& path) {
+    const PictureFile file = probe_file(path);
+    return align_up(file.size, kBlock) +
+           align_up(image::plan_load(file.image, options).scratch, kBlock);
+  };
   function.name = fmt::format(
       "load_images 1: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
       options.height, options.width, options.channels, static_cast<int>(options.layout),

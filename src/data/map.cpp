@@ -6,6 +6,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/out_of_memory.h>
 
+#include "data/needs_scan.h"
 #include "data/node.h"
 #include "data/parallel_map.h"
 #include "data/simple_stage.h"
@@ -47,6 +48,13 @@ class MapStage final : public OneInputStage {
         } catch (const DataError&) {
           inbox_.pop();
           throw;
+        } catch (const OutOfMemory& refused) {
+          if (!setting_.is_final(refused.report())) throw;
+          const Bytes needed = context.taken() + refused.report().requested;
+          const std::string message =
+              setting_.failure(element, setting_.too_large(refused.report(), needed));
+          inbox_.pop();
+          throw DataError(message);
         }
       } else if (!try_next(element, context, out)) {
         break;
@@ -76,7 +84,12 @@ class MapNode final : public Node {
       : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),
              {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
         function_(std::move(function)),
-        options_(options) {}
+        options_(options) {
+    if (!function_.needs) return;
+    std::vector<const FileSource*> files;
+    find_files(*input, files);
+    needs_ = std::make_unique<NeedsScan>(function_.needs, std::move(files));
+  }
   StagePtr make(Builder& builder) const override {
     const std::uint64_t number = builder.number();
     StagePtr input = builder.input(*this);
@@ -91,12 +104,15 @@ class MapNode final : public Node {
     return function_.scratch * static_cast<Bytes>(std::clamp(most, 1, kThreadsCounted));
   }
   bool may_fail() const override { return true; }
+  bool keeps_ids() const override { return true; }
+  NeedsScan* needs() const override { return needs_.get(); }
   std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
   bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }
 
  private:
   MapFunction function_;
   MapOptions options_;
+  std::unique_ptr<NeedsScan> needs_;
 };
 
 }  // namespace

@@ -7,12 +7,14 @@
 
 #include <plimsoll/data/dataset.h>
 
+#include "data/file_source.h"
 #include "data/stage.h"
 
 namespace plimsoll::data {
 
 class Engine;
 class Builder;
+class NeedsScan;
 
 /// Elements by index; what a perfect shuffle needs of its source. Called on the strand.
 class IndexedSource {
@@ -56,6 +58,19 @@ class Node {
   virtual Bytes minimum(int /*threads*/) const { return 0; }
   /// This as a source by index; null if it is none.
   virtual const IndexedSource* indexed() const { return nullptr; }
+  /// The files that its elements name, one each; null if they do not.
+  virtual const FileSource* files() const { return nullptr; }
+  /// The files that this source gives or reads; null if it has none.
+  virtual const FileSource* reads() const { return files(); }
+  /// True if each of its elements is one of its inputs', unchanged: it may only leave out, repeat
+  /// or move some.
+  virtual bool hands_on() const { return false; }
+  /// True if its elements are as many as its input's and have their ids.
+  virtual bool keeps_ids() const { return false; }
+  /// True if it gives its input in an order that another epoch or pipeline need not share.
+  virtual bool order_moves() const { return false; }
+  /// What is known of the memory that its elements will take; null if nothing can be.
+  virtual NeedsScan* needs() const { return nullptr; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.
   virtual bool may_fail() const { return false; }
   /// False where the stream depends on timing, so that a position means nothing.
@@ -68,6 +83,11 @@ class Node {
   ElementSpec spec_;
   std::int64_t cardinality_;
 };
+
+/// The scans of `node` and what it is made of, each once.
+void find_scans(const Node& node, std::vector<NeedsScan*>& found);
+/// The sources whose files reach `node`'s consumer as they are.
+void find_files(const Node& node, std::vector<const FileSource*>& found);
 
 /// Makes the stages of a pipeline from its nodes, inputs first.
 class Builder {

@@ -104,6 +104,8 @@ class ParallelMap final : public Stage {
   }
 
   void finished(Slot& slot);
+  /// One huge picture must not keep all that follow from running side by side.
+  void expect(Bytes taken) { largest_ = std::max(taken, largest_ - largest_ / 64); }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override;
@@ -138,7 +140,7 @@ class ParallelMap final : public Stage {
   std::deque<std::shared_ptr<Slot>> window_;
   std::uint64_t delivered_ = 0;
   int running_ = 0;
-  Bytes largest_ = 0;  ///< taken by any call so far
+  Bytes largest_ = 0;  ///< about what calls take: the most, which fades over some sixty of them
   bool ended_ = false;
   Stopwatch no_input_;
   Stopwatch no_room_;
@@ -170,7 +172,7 @@ void Slot::finish() {
 
 void ParallelMap::finished(Slot& slot) {
   --running_;
-  largest_ = std::max(largest_, slot.taken);
+  expect(slot.taken);
   stats_.busy_s += static_cast<double>(slot.busy_ns) * 1e-9;
   slot.where = Slot::Where::done;
   if (slot.out_of_memory) {
@@ -289,30 +291,20 @@ void ParallelMap::run_alone() {
   find_place(slot);
   slot.run();
   stats_.busy_s += static_cast<double>(slot.busy_ns) * 1e-9;
-  largest_ = std::max(largest_, slot.taken);
+  expect(slot.taken);
   if (!slot.out_of_memory) {
     slot.where = Slot::Where::done;
     return;
   }
   slot.out_of_memory = false;
   const std::exception_ptr error = std::exchange(slot.error, nullptr);
-  if (!engine_.last_resort()) std::rethrow_exception(error);
   try {
     std::rethrow_exception(error);
   } catch (const OutOfMemory& refused) {
-    const OutOfMemoryReport& report = refused.report();
-    const auto held = by_tag(report.holders);
-    // The consumer may free what it holds and ask again.
-    const bool users = std::any_of(held.begin(), held.end(), [](const Holder& holder) {
-      return holder.tag == Tag::user && holder.bytes > 0;
-    });
-    if (users) throw;
+    if (!setting_->is_final(refused.report())) throw;
     slot.where = Slot::Where::done;
-    slot.error = std::make_exception_ptr(DataError(fmt::format(
-        "[{}] element {} needs {} ({} bytes) more than {} has left even when it runs alone; raise "
-        "the budget or leave it out",
-        setting_->title, slot.input.to_string(), format_bytes(report.requested), report.requested,
-        report.budget)));
+    slot.error = std::make_exception_ptr(DataError(
+        setting_->failure(slot.input, setting_->too_large(refused.report(), slot.taken))));
   }
 }
 

@@ -1,15 +1,23 @@
 #include <plimsoll/data/pipeline.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
 
+#include "data/disjoint.h"
 #include "data/engine.h"
+#include "data/identity.h"
 #include "data/ignore_errors.h"
 #include "data/node.h"
+#include "data/pipeline_thread.h"
 
 namespace plimsoll::data {
 namespace {
@@ -62,11 +70,10 @@ StagePtr Builder::build(const NodePtr& node) {
     if (stage->runs_ahead()) engine_->add_ahead(*stage);
     if (stage->can_relieve()) engine_->add_relief(*stage);
   }
-  const std::int64_t skips = engine_->options().skip_errors;
-  const double rate = engine_->options().skip_rate;
-  if (node->may_fail() && (skips != 0 || rate > 0)) {
+  if (node->may_fail()) {
+    const PipelineOptions& options = engine_->options();
     const Stage* const inner = stage.get();
-    stage = make_ignore_errors(std::move(stage), skips, rate, *engine_);
+    stage = make_ignore_errors(std::move(stage), options.skip_errors, options.skip_rate, *engine_);
     stage->stats_.stage = "skip_errors";
     stage->inputs_ = {inner};
   }
@@ -85,17 +92,37 @@ StagePtr Builder::input(const Node& node, Engine& section) {
 struct Pipeline::State {
   State(const Dataset& described, const Device& device, const PipelineOptions& options)
       : dataset(described), runtime(device, options), engine(runtime) {
-    // A quarter is for those that run ahead.
-    runtime.reserve =
-        require_minimum(*dataset.node(), runtime) + room_in(runtime.budget, runtime.device) / 4;
+    runtime.minimum = require_minimum(*dataset.node(), runtime);
     Builder builder(engine);
     root = builder.build(dataset.node());
     stages = builder.stages();
     engine.set_root(*root);
-    signature = fmt::format("seed={} skip_errors={} skip_rate={}\n{}", options.seed,
-                            options.skip_errors, options.skip_rate, dataset.signature());
+    signature = fmt::format("seed={}\n{}", options.seed, dataset.signature());
+    if (const std::string parts = warn_of_parts(*dataset.node()); !parts.empty()) {
+      log_warning(fmt::format("[{}] {}", options.name, parts));
+    }
+    root->start(0);
+    relief = runtime.budget.on_relief(ReliefOrder::prefetch, options.name,
+                                      [this](Bytes wanted) { return give_back(wanted); });
   }
-  ~State() { runtime.stop(); }
+  ~State() {
+    relief.release();
+    scan_ended = true;
+    if (scan.joinable()) scan.join();
+    runtime.stop();
+    report_skipped();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// What the files are, looked at once: when the first position is saved or restored.
+  const std::vector<std::uint64_t>& files() {
+    if (identity.empty()) identity = identity_of(*dataset.node());
+    return identity;
+  }
+  Bytes give_back(Bytes wanted);
+  void read_on();
+  void report_skipped();
 
   Dataset dataset;
   Runtime runtime;
@@ -103,8 +130,66 @@ struct Pipeline::State {
   StagePtr root;
   std::vector<Stage*> stages;  ///< inputs first
   std::string signature;
-  std::uint64_t epoch = 0;
+  std::vector<std::uint64_t> identity;
+  std::size_t reported = 0;         ///< of the elements that were left out
+  std::int64_t reported_count = 0;  ///< the same with those that are not listed
+  std::thread scan;                 ///< of headers that were not read beforehand
+  std::atomic<bool> scan_ended = false;
+  bool asked = false;  ///< for an element
+  ReliefHandle relief;
 };
+
+/// For somebody else who is short of memory: windows go to their files, then what was made ahead is
+/// dropped, to be made again. Threads that run a pipeline must not wait for one.
+Bytes Pipeline::State::give_back(Bytes wanted) {
+  if (is_in_pipeline() || engine.consuming()) return 0;
+  const Bytes before = runtime.budget.used();
+  const auto freed = [&] { return before - std::min(before, runtime.budget.used()); };
+  engine.with_strands(
+      [&] {
+        engine.relieve_stages();
+        if (freed() < wanted) root->restore(*engine.position());
+      },
+      true);
+  return freed();
+}
+
+/// Goes on reading headers beside the first epoch, if somebody has begun to.
+void Pipeline::State::read_on() {
+  if (std::exchange(asked, true)) return;
+  const DecodeNeeds known = decode_needs(dataset, std::chrono::milliseconds(0), 0);
+  if (known.complete || known.looked_at == 0) return;
+  try {
+    scan = std::thread([this] {
+      constexpr std::int64_t kAtATime = 16;
+      while (!scan_ended &&
+             !decode_needs(dataset, std::chrono::milliseconds(20), kAtATime).complete) {
+      }
+    });
+  } catch (const std::system_error&) {  // then they are known when they are decoded
+  }
+}
+
+void Pipeline::State::report_skipped() {
+  constexpr std::size_t kNamed = 10;
+  const std::vector<SkippedElement> all = engine.skipped();
+  const std::int64_t count = engine.skipped_count() - reported_count;
+  if (count == 0) return;
+  std::string text =
+      fmt::format("[{}] {} left out", runtime.options.name,
+                  count == 1 ? "1 element was" : fmt::format("{} elements were", count));
+  if (reported < all.size()) text += fmt::format(" in epoch {}:", all[reported].epoch + 1);
+  std::size_t named = 0;
+  for (; reported + named < all.size() && named < kNamed; ++named) {
+    text += "\n  " + all[reported + named].message;
+  }
+  if (count > static_cast<std::int64_t>(named)) {
+    text += fmt::format("\n  and {} more", count - static_cast<std::int64_t>(named));
+  }
+  reported = all.size();
+  reported_count += count;
+  log_warning(text);
+}
 
 Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineOptions& options) {
   if (device.kind() != DeviceKind::cpu) {
@@ -116,63 +201,90 @@ Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineO
         fmt::format("[Pipeline] a skip_rate of {}; give 0 to 1", options.skip_rate));
   }
   state_ = std::make_unique<State>(dataset, device, options);
-  state_->root->start(0);
 }
 
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
 Pipeline::~Pipeline() = default;
 
-std::optional<Element> Pipeline::next() { return state_->engine.next(); }
+Pipeline::State& Pipeline::state(const char* function) const {
+  if (!state_) {
+    throw InvalidArgument(fmt::format(
+        "[Pipeline::{}] this pipeline was moved from; use the one it was moved to", function));
+  }
+  return *state_;
+}
+
+std::optional<Element> Pipeline::next() {
+  State& state = this->state("next");
+  state.read_on();
+  std::optional<Element> element = state.engine.next();
+  if (!element) state.report_skipped();
+  return element;
+}
 
 void Pipeline::rewind() {
-  state_->engine.with_strands([&] {
-    state_->engine.forget_pulled();
-    state_->root->start(++state_->epoch);
+  State& state = this->state("rewind");
+  state.report_skipped();
+  state.engine.with_strands([&] {
+    state.engine.forget_pulled();
+    state.root->start(state.engine.set_epoch(state.engine.epoch() + 1));
   });
 }
 
 void Pipeline::pause() {
-  state_->engine.with_strands([&] { state_->root->restore(*state_->root->save()); }, true);
-  state_->runtime.device.arena().trim();
+  State& state = this->state("pause");
+  state.engine.with_strands([&] { state.root->restore(*state.engine.position()); }, true);
+  state.runtime.device.arena().trim();
 }
 
-void Pipeline::cancel() { state_->engine.cancel(); }
+void Pipeline::cancel() { state("cancel").engine.cancel(); }
 
 std::string Pipeline::save() {
-  if (const Node* const node = unsaveable(*state_->dataset.node())) {
+  State& state = this->state("save");
+  if (const Node* const node = unsaveable(*state.dataset.node())) {
     throw InvalidArgument(
         fmt::format("[Pipeline::save] {} gives its elements in no fixed order; make it ordered",
                     node->title()));
   }
+  const std::vector<std::uint64_t>& files = state.files();
   std::string bytes;
-  state_->engine.with_strands([&] {
-    bytes = encode_state(state_->signature, *make_state({state_->epoch}, {state_->root->save()}));
+  state.engine.with_strands([&] {
+    bytes = encode_state(state.signature, files,
+                         *make_state({state.engine.epoch()}, {state.engine.position()}));
   });
   return bytes;
 }
 
 void Pipeline::restore(const std::string& position) {
-  const StatePtr saved = decode_state(state_->signature, position);
-  state_->engine.with_strands([&] {
-    const StatePtr before = state_->root->save();
-    state_->engine.forget_pulled();
+  State& state = this->state("restore");
+  const SavedState saved = decode_state(state.signature, position);
+  const std::string changed = compare_identity(*state.dataset.node(), saved.identity);
+  if (!changed.empty()) log_warning(fmt::format("[{}] {}", state.runtime.options.name, changed));
+  state.engine.with_strands([&] {
+    const StatePtr before = state.engine.position();
+    const std::uint64_t epoch = state.engine.epoch();
+    state.engine.forget_pulled();
     try {
-      state_->epoch = saved->words.at(0);
-      state_->root->restore(*saved->inputs.at(0));
+      state.engine.set_epoch(saved.state->words.at(0));
+      state.root->restore(*saved.state->inputs.at(0));
     } catch (const std::out_of_range&) {
-      state_->root->restore(*before);
+      state.engine.set_epoch(epoch);
+      state.root->restore(*before);
       throw DataError("[Pipeline::restore] not a saved position: a stage's part is too short");
     }
   });
 }
 
-const ElementSpec& Pipeline::element_spec() const { return state_->dataset.element_spec(); }
+const ElementSpec& Pipeline::element_spec() const {
+  return state("element_spec").dataset.element_spec();
+}
 
 std::vector<StageStats> Pipeline::stats() const {
+  State& state = this->state("stats");
   std::vector<StageStats> result;
-  state_->engine.with_strands([&] {
-    for (const Stage* stage : state_->stages) {
+  state.engine.with_strands([&] {
+    for (const Stage* stage : state.stages) {
       result.push_back(stage->stats());
       result.back().held = stage->held();
       result.back().setting = stage->setting();
@@ -214,8 +326,16 @@ std::optional<Bottleneck> Pipeline::bottleneck() const {
   return result;
 }
 
-std::vector<SkippedElement> Pipeline::skipped() const { return state_->engine.skipped(); }
+std::vector<SkippedElement> Pipeline::skipped() const { return state("skipped").engine.skipped(); }
 
-Budget Pipeline::budget() const { return state_->engine.budget(); }
+std::int64_t Pipeline::skipped_count() const {
+  return state("skipped_count").engine.skipped_count();
+}
+
+DecodeNeeds Pipeline::needs() const {
+  return decode_needs(state("needs").dataset, std::chrono::milliseconds(0), 0);
+}
+
+Budget Pipeline::budget() const { return state("budget").engine.budget(); }
 
 }  // namespace plimsoll::data

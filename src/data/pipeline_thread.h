@@ -5,8 +5,20 @@ namespace plimsoll::data {
 /// Marks the calling thread, for as long as it lives, as one that works for pipelines.
 void mark_pipeline_thread();
 
-/// Whether the calling thread is. Such a thread must not wait for somebody who may be waiting for a
-/// pipeline.
+/// The calling thread runs a pipeline that it consumes, in next() or the like.
+class InPipeline {
+ public:
+  InPipeline();
+  InPipeline(const InPipeline&) = delete;
+  InPipeline& operator=(const InPipeline&) = delete;
+  ~InPipeline();
+};
+
+/// Whether it does, or works for pipelines: then it must not wait for any pipeline to be quiet.
+bool is_in_pipeline();
+
+/// Whether the calling thread is marked. Such a thread must not wait for somebody who may be
+/// waiting for a pipeline.
 bool is_pipeline_thread();
 
 }  // namespace plimsoll::data

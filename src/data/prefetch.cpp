@@ -262,6 +262,8 @@ class PrefetchNode final : public Node {
       : Node("prefetch", count == kAutotune ? "auto" : fmt::format("{}", count), {input},
              input->spec(), input->cardinality()),
         count_(count) {}
+  bool hands_on() const override { return true; }
+  bool keeps_ids() const override { return true; }
   StagePtr make(Builder& builder) const override {
     if (!builder.may_run_ahead() || count_ == 0) return builder.input(*this);
     return make_prefetch(

@@ -11,12 +11,14 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 
 namespace plimsoll::data {
 namespace {
 
 [[noreturn]] void failed(const std::string& path, const char* what) {
-  throw DataError(fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
+  const char* const why = std::strerror(errno);
+  throw DataError(fmt::format("{}: {}: {}", printable(path), what, why));
 }
 
 }  // namespace
@@ -31,7 +33,9 @@ InputFile::~InputFile() { ::close(descriptor_); }
 Bytes InputFile::size() const {
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) failed(path_, "cannot be examined");
-  if (!S_ISREG(status.st_mode)) throw DataError(fmt::format("{}: not a regular file", path_));
+  if (!S_ISREG(status.st_mode)) {
+    throw DataError(fmt::format("{}: not a regular file", printable(path_)));
+  }
   return static_cast<Bytes>(status.st_size);
 }
 

@@ -74,6 +74,7 @@ class RepeatNode final : public Node {
       : Node("repeat", times < 0 ? "for ever" : fmt::format("{}", times), {input}, input->spec(),
              cardinality_of(*input, times)),
         times_(times) {}
+  bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {
     return std::make_unique<RepeatStage>(builder.input(*this), times_);
   }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include <plimsoll/data/pipeline.h>
@@ -54,8 +55,8 @@ class Runtime {
   const std::string label;
   const Account user;
   const int threads;
-  /// What the stages need at least and a share of the budget on top; set before there are any.
-  Bytes reserve = 0;
+  /// What the stages need at least; set before there are any.
+  Bytes minimum = 0;
 
   /// Bytes that tasks hold now, and that were promised to those under way.
   std::atomic<Bytes> task_bytes = 0;
@@ -66,6 +67,9 @@ class Runtime {
   std::atomic<bool> alone = false;
   /// With `alone`: nothing is held ahead any more, so a refusal is final.
   std::atomic<bool> last_resort = false;
+  /// With `last_resort`: a stage that could have given memory was kept from it (a full disk), which
+  /// is to blame rather than whoever is refused.
+  std::atomic<bool> relief_refused = false;
   std::atomic<bool> stopping = false;
   std::atomic<int> holds_wanted = 0;
 
@@ -84,6 +88,9 @@ class Runtime {
   bool held = false;
   bool cancelled = false;
   std::vector<SkippedElement> skipped;
+  std::unordered_set<std::size_t> skipped_hashes;
+  std::int64_t skipped_count = 0;
+  std::uint64_t epoch = 0;
 
   /// Nothing runs and nothing will.
   bool quiet() const {

@@ -2,7 +2,7 @@
 
 #include <plimsoll/base/error.h>
 
-#include "data/node.h"
+#include "data/index_view.h"
 #include "data/simple_stage.h"
 
 namespace plimsoll::data {
@@ -33,18 +33,26 @@ class ShardStage final : public CountingStage {
   ElementBlock block_;
 };
 
-class ShardNode final : public Node {
+class ShardNode final : public Node, public IndexView {
  public:
-  ShardNode(NodePtr input, std::int64_t shards, std::int64_t index)
+  ShardNode(const NodePtr& input, std::int64_t shards, std::int64_t index)
       : Node("shard", fmt::format("{} of {}", index, shards), {input}, input->spec(),
              input->cardinality() < 0 ? input->cardinality()
                                       : (input->cardinality() - index + shards - 1) / shards),
+        IndexView(*input),
         shards_(shards),
         index_(index) {}
+  bool hands_on() const override { return true; }
+  std::int64_t size() const override { return cardinality(); }
+  const IndexedSource* indexed() const override { return elements_or_null(); }
+  const FileSource* files() const override { return files_or_null(); }
   StagePtr make(Builder& builder) const override {
     return std::make_unique<ShardStage>(builder.input(*this), static_cast<std::uint64_t>(shards_),
                                         static_cast<std::uint64_t>(index_));
   }
+
+ protected:
+  std::int64_t source_index(std::int64_t index) const override { return index * shards_ + index_; }
 
  private:
   std::int64_t shards_;

@@ -67,6 +67,12 @@ class ShuffleNode final : public Node {
                          options.reshuffle_each_iteration),
              {input}, input->spec(), input->cardinality()),
         options_(options) {}
+  bool hands_on() const override { return true; }
+  bool keeps_ids() const override { return true; }
+  // Without a seed of its own, the stage's place in the pipeline decides.
+  bool order_moves() const override {
+    return options_.reshuffle_each_iteration || !options_.seed.has_value();
+  }
   StagePtr make(Builder& builder) const override {
     Engine& engine = builder.engine();
     const std::uint64_t seed =
@@ -109,6 +115,10 @@ class ShuffleNode final : public Node {
 
 }  // namespace
 
+Dataset Dataset::shuffle(std::int64_t window) const {
+  return shuffle(ShuffleOptions{.elements = window});
+}
+
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   if (options.elements < 0 || options.elements > std::int64_t{0xFFFFFFFF}) {
     throw InvalidArgument(fmt::format("[shuffle] a window of {} elements", options.elements));
@@ -116,7 +126,7 @@ Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   if (whole_set(options) && node_->indexed() == nullptr) {
     throw InvalidArgument(fmt::format(
         "[shuffle] the whole set can be shuffled only where elements have an index, and {} gives "
-        "them in order; give a window, or shuffle before it",
+        "them in order; give a window, as shuffle(1024), or shuffle what it is made of",
         node_->title()));
   }
   return Dataset(std::make_shared<ShuffleNode>(node_, options));

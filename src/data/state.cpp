@@ -7,7 +7,7 @@
 namespace plimsoll::data {
 namespace {
 
-constexpr std::string_view kMagic = "PLMDATA1";
+constexpr std::string_view kMagic = "PLMDATA2";
 constexpr int kDeepest = 256;
 
 void put(std::string& out, std::uint64_t word) {
@@ -100,17 +100,19 @@ void require_same(std::string_view now, std::string_view saved) {
 
 }  // namespace
 
-std::string encode_state(std::string_view signature, const State& state) {
+std::string encode_state(std::string_view signature, const std::vector<std::uint64_t>& identity,
+                         const State& state) {
   std::string body;
   put(body, signature.size());
   body += signature;
+  put(body, State{identity, {}});
   put(body, state);
   std::string out(kMagic);
   put(out, hash_of(body));
   return out + body;
 }
 
-StatePtr decode_state(std::string_view signature, std::string_view bytes) {
+SavedState decode_state(std::string_view signature, std::string_view bytes) {
   if (bytes.substr(0, kMagic.size()) != kMagic) broken("it does not begin like one");
   bytes.remove_prefix(kMagic.size());
   Reader header(bytes);
@@ -122,9 +124,11 @@ StatePtr decode_state(std::string_view signature, std::string_view bytes) {
   if (hash_of(body) != hash) broken("its checksum does not match");
   Reader reader(body);
   require_same(signature, reader.text());
-  StatePtr state = reader.state();
+  SavedState saved;
+  saved.identity = reader.state()->words;
+  saved.state = reader.state();
   if (!reader.done()) broken("bytes are left over");
-  return state;
+  return saved;
 }
 
 }  // namespace plimsoll::data

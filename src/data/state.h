@@ -20,12 +20,18 @@ inline StatePtr make_state(std::vector<std::uint64_t> words, std::vector<StatePt
   return std::make_shared<const State>(State{std::move(words), std::move(inputs)});
 }
 
-/// Bytes for a file, in front the signature that restore() checks. Words are variable-length, so
-/// that the ordinals of a window take few bytes each.
-std::string encode_state(std::string_view signature, const State& state);
+/// Bytes for a file, in front the signature and the data's identity, which restore() checks. Words
+/// are variable-length, so that the ordinals of a window take few bytes each.
+std::string encode_state(std::string_view signature, const std::vector<std::uint64_t>& identity,
+                         const State& state);
+
+struct SavedState {
+  std::vector<std::uint64_t> identity;
+  StatePtr state;
+};
 
 /// The reverse. Throws DataError for bytes that are none, InvalidArgument naming the first stage
 /// that differs from `signature`.
-StatePtr decode_state(std::string_view signature, std::string_view bytes);
+SavedState decode_state(std::string_view signature, std::string_view bytes);
 
 }  // namespace plimsoll::data

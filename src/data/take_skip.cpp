@@ -5,7 +5,7 @@
 
 #include <plimsoll/base/error.h>
 
-#include "data/node.h"
+#include "data/index_view.h"
 #include "data/simple_stage.h"
 
 namespace plimsoll::data {
@@ -67,16 +67,26 @@ std::int64_t cardinality_of(const Node& input, bool take, std::int64_t count) {
   return count < 0 ? 0 : std::max<std::int64_t>(0, all - count);
 }
 
-class TakeSkipNode final : public Node {
+class TakeSkipNode final : public Node, public IndexView {
  public:
-  TakeSkipNode(NodePtr input, bool take, std::int64_t count)
+  TakeSkipNode(const NodePtr& input, bool take, std::int64_t count)
       : Node(take ? "take" : "skip", fmt::format("{}", count), {input}, input->spec(),
              cardinality_of(*input, take, count)),
+        IndexView(*input),
         take_(take),
         count_(count) {}
+  bool hands_on() const override { return true; }
+  std::int64_t size() const override { return cardinality(); }
+  const IndexedSource* indexed() const override { return elements_or_null(); }
+  const FileSource* files() const override { return files_or_null(); }
   StagePtr make(Builder& builder) const override {
     if (take_) return std::make_unique<TakeStage>(builder.input(*this), bound(count_));
     return std::make_unique<SkipStage>(builder.input(*this), bound(count_));
+  }
+
+ protected:
+  std::int64_t source_index(std::int64_t index) const override {
+    return take_ ? index : index + count_;
   }
 
  private:

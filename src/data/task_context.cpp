@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "data/read_file.h"
@@ -32,11 +33,50 @@ Element MapSetting::call(const Element& element, MapContext& context) const {
   } catch (const OutOfMemory&) {
     throw;
   } catch (const std::exception& error) {
-    throw DataError(fmt::format("[{}] element {}: {}", title, element.to_string(), error.what()));
+    throw DataError(failure(element, error.what()));
   } catch (...) {  // a pool's thread has nobody to catch it
-    throw DataError(fmt::format("[{}] element {}: the function threw what is no std::exception",
-                                title, element.to_string()));
+    throw DataError(failure(element, "the function threw something that is not a std::exception"));
   }
+}
+
+std::string MapSetting::failure(const Element& element, std::string_view what) const {
+  const std::string file = file_of(element);
+  if (file.empty()) return fmt::format("[{}] element {}: {}", title, element.to_string(), what);
+  // What reads the file names it itself.
+  if (what.starts_with(file + ": ")) what.remove_prefix(file.size() + 2);
+  return fmt::format("{}: {} ({})", file, what,
+                     std::string_view(function.name).substr(0, function.name.find_first_of(" :(")));
+}
+
+bool MapSetting::is_final(const OutOfMemoryReport& report) const {
+  if (!engine.last_resort() || engine.relief_refused()) return false;
+  // The consumer may free what it holds and ask again; a window or a cache that leaves no room is
+  // not the element's fault.
+  Bytes kept = 0;
+  for (const Holder& holder : by_tag(report.holders)) {
+    if (holder.tag == Tag::user && holder.bytes > 0) return false;
+    if (holder.tag == Tag::shuffle || holder.tag == Tag::cache) kept += holder.bytes;
+  }
+  return kept < report.requested;
+}
+
+std::string MapSetting::too_large(const OutOfMemoryReport& report, Bytes taken) const {
+  const Budget& budget = engine.budget();
+  const Bytes there =
+      budget.limit() == kUnlimited ? budget.used() + budget.available() : budget.limit();
+  return fmt::format(
+      "it takes {} ({} bytes), and {} has only {} even when nothing else runs; raise the budget by "
+      "{}, make it smaller, or skip it (skip_errors)",
+      format_bytes(taken), taken, report.budget, format_bytes(there),
+      format_bytes(std::max(taken, there) - there + report.requested / 16));
+}
+
+std::string MapSetting::file_of(const Element& element) const {
+  if (!function.needs || element.empty()) return {};
+  const Value& first = element[0];
+  if (first.is_scalar() || first.dtype() != DType::bytes || first.tensor().elements() != 1)
+    return {};
+  return printable(first.text());
 }
 
 void TaskContext::count(Bytes bytes) {

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <plimsoll/data/map_function.h>
+#include <plimsoll/memory/out_of_memory.h>
 
 #include "data/engine.h"
 
@@ -26,6 +28,14 @@ struct MapSetting {
   Philox::Key key() const;
   /// Calls the function; its errors become DataErrors that name the element. OutOfMemory passes.
   Element call(const Element& element, MapContext& context) const;
+  /// "photos/a.jpg: cut off (load_images)": the file first where the element is one.
+  std::string failure(const Element& element, std::string_view what) const;
+  /// What failure() says of an element that has no room: `taken` is what it needs in all.
+  std::string too_large(const OutOfMemoryReport& report, Bytes taken) const;
+  /// True if there is no room for the call that was refused, and waiting will not make any.
+  bool is_final(const OutOfMemoryReport& report) const;
+  /// Its file's name as it can be shown; empty where the function does not read files.
+  std::string file_of(const Element& element) const;
 };
 
 /// The context of one call. Counts what it gives out until it goes.

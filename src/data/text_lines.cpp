@@ -67,7 +67,7 @@ class TextStage final : public Stage {
       size_ = open_->size();
     } catch (const DataError& error) {
       go_to(file_ + 1, 0, 0);
-      throw DataError(fmt::format("[text_lines] {}", error.what()));
+      throw DataError(fmt::format("{} (text_lines)", error.what()));
     }
   }
   /// The line at offset_ with its end; nullopt at the end of the file. The buffer grows to the
@@ -109,7 +109,7 @@ class TextStage final : public Stage {
   Bytes have_ = 0;
 };
 
-class TextNode final : public Node {
+class TextNode final : public Node, public FileSource {
  public:
   explicit TextNode(std::vector<std::string> paths)
       : Node("text_lines", fmt::format("{} files, first {}", paths.size(), paths.front()), {},
@@ -119,6 +119,11 @@ class TextNode final : public Node {
     return std::make_unique<TextStage>(paths_, builder.engine());
   }
   bool may_fail() const override { return true; }
+  const FileSource* reads() const override { return this; }
+  std::int64_t file_count() const override { return static_cast<std::int64_t>(paths_.size()); }
+  std::string file_path(std::int64_t index) const override {
+    return paths_[static_cast<std::size_t>(index)];
+  }
   Bytes minimum(int /*threads*/) const override { return kBuffer; }
 
  private:

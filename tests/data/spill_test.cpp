@@ -187,12 +187,29 @@ TEST(Spill, AFullFileIsAnErrorThatNamesBothNumbers) {
   EXPECT_EQ(stream(pipeline).size(), 1'000U);
 }
 
-TEST(Spill, WithoutAFileItIsOutOfMemory) {
-  const auto dataset =
-      Dataset::range(1'000).map(rows(false)).shuffle({.elements = 1'000, .spill_limit = 0});
+TEST(Spill, AFullFileIsNotBlamedOnTheElementThatFoundNoRoom) {
+  const auto dataset = Dataset::range(1'000)
+                           .map(rows(false), {.parallel = 2})
+                           .shuffle({.elements = 1'000, .spill_limit = KiB(512)})
+                           .batch(2);
   const Device device = host();
-  Pipeline pipeline(dataset, device, {.limit = KiB(700)});
-  EXPECT_THROW(pipeline.next(), OutOfMemory);
+  for (const std::int64_t skips : {0, -1}) {
+    Pipeline pipeline(dataset, device, {.limit = KiB(700), .threads = 2, .skip_errors = skips});
+    EXPECT_THROW(pipeline.next(), BudgetTooSmall);
+    EXPECT_EQ(pipeline.skipped_count(), 0);
+  }
+}
+
+TEST(Spill, WithoutAFileItIsOutOfMemory) {
+  for (const int parallel : {1, 2}) {
+    const auto dataset = Dataset::range(1'000)
+                             .map(rows(false), {.parallel = parallel})
+                             .shuffle({.elements = 1'000, .spill_limit = 0});
+    const Device device = host();
+    Pipeline pipeline(dataset, device, {.limit = KiB(700), .threads = 2, .skip_errors = -1});
+    EXPECT_THROW(pipeline.next(), OutOfMemory);
+    EXPECT_EQ(pipeline.skipped_count(), 0);
+  }
 }
 
 TEST(Spill, AFolderThatIsNoneIsRefusedAtOnce) {

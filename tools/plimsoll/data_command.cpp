@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,10 +15,14 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/system.h>
 #include <plimsoll/data/pipeline.h>
+#include <plimsoll/nn/models.h>
 
 #include "commands.h"
+#include "content_hash.h"
+#include "training_data.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -32,13 +34,18 @@ namespace fs = std::filesystem;
 constexpr const char* kFooter =
     "Examples:\n"
     "  plimsoll data bench train --size 224 --batch 128 --budget 256MiB\n"
+    "  plimsoll data bench digits --model mlp --batch 32\n"
     "  plimsoll data bench train --budget 1GiB --json | tail -n 1 | jq .images_per_second\n"
     "  plimsoll data inspect train\n";
 
+constexpr int kSize = 224;
+
 struct BenchOptions {
-  std::string path;
-  int size = 224;
+  std::string data;
+  std::string model;  ///< empty: pictures of a folder as they are, for no model
+  int size = 0;       ///< 0: as the model has it, or 224
   std::int64_t batch = 128;
+  std::int64_t elements = 0;
   std::string budget = "256MiB";
   std::string threads = "auto";
   std::string dct = "fast";
@@ -52,61 +59,6 @@ struct BenchOptions {
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-/// A hash of bytes. Eight lanes of a multiplication and additions each, which compilers vectorise:
-/// hashing must not take what is being measured.
-class ContentHash {
- public:
-  void add(const void* data, Bytes count) {
-    const auto* const bytes = static_cast<const unsigned char*>(data);
-    Lanes lanes = lanes_;  // in registers: bytes may lie anywhere, members included
-    Bytes at = 0;
-    for (; at + kBlock <= count; at += kBlock) {
-      for (Bytes i = 0; i < kBlock; i += kStep) accumulate(lanes, bytes + at + i);
-      scramble(lanes);
-    }
-    std::array<unsigned char, kStep> rest{};
-    for (; at < count; at += kStep) {
-      rest.fill(0);
-      std::memcpy(rest.data(), bytes + at, std::min(kStep, count - at));
-      accumulate(lanes, rest.data());
-      scramble(lanes);
-    }
-    lanes[0] += count;
-    scramble(lanes);
-    lanes_ = lanes;
-  }
-  std::uint64_t value() const {
-    std::uint64_t all = 0;
-    for (const std::uint64_t lane : lanes_) all = mixed(all, lane);
-    return all;
-  }
-
- private:
-  static constexpr std::size_t kLanes = 8;
-  static constexpr Bytes kStep = kLanes * sizeof(std::uint64_t);
-  static constexpr Bytes kBlock = 16 * kStep;
-  using Lanes = std::array<std::uint64_t, kLanes>;
-
-  static void accumulate(Lanes& lanes, const unsigned char* bytes) {
-    Lanes words;
-    std::memcpy(words.data(), bytes, kStep);
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const std::uint64_t keyed = words[i] ^ 0x9FB21C651E98DF25U;
-      lanes[i] =
-          (lanes[i] << 1) + (lanes[i] >> 63) + words[i] + (keyed & 0xFFFFFFFFU) * (keyed >> 32);
-    }
-  }
-  /// Products lose their middle; mixing all bits now and then makes up for it.
-  static void scramble(Lanes& lanes) {
-    for (std::uint64_t& lane : lanes) lane = mixed(lane, 0x165667B19E3779F9U);
-  }
-  static std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
-    return hash ^ (hash >> 32);
-  }
-  Lanes lanes_{1, 2, 3, 4, 5, 6, 7, 8};
-};
 
 /// The same function with a hash of the picture as a last component: taken where the pixels have
 /// just been written and are still in a cache, it costs next to nothing.
@@ -124,12 +76,13 @@ data::MapFunction with_hash(data::MapFunction function) {
   return function;
 }
 
-/// Of the stream: two runs with the same hash gave the same batches. All but the pictures, whose
-/// hashes are among the rest.
+/// Of the stream: two runs with the same hash gave the same batches. Of pictures that have been
+/// hashed where they were made, the hashes are among the rest.
 class StreamHash {
  public:
+  explicit StreamHash(bool hashed) : first_(hashed ? 1 : 0) {}
   void add(const data::Element& batch) {
-    for (std::size_t i = 1; i < batch.size(); ++i) {
+    for (std::size_t i = first_; i < batch.size(); ++i) {
       const Tensor tensor = batch[i].tensor().contiguous();
       hash_.add(tensor.raw_data(), tensor.nbytes());
     }
@@ -137,25 +90,28 @@ class StreamHash {
   std::string text() const { return fmt::format("{:016x}", hash_.value()); }
 
  private:
+  const std::size_t first_;
   ContentHash hash_;
 };
 
 /// A bar on a terminal; nothing elsewhere.
 class Progress {
  public:
-  explicit Progress(std::int64_t total) : total_(total), shown_(::isatty(STDERR_FILENO) != 0) {}
+  Progress(const char* unit, std::int64_t total)
+      : unit_(unit), total_(total), shown_(::isatty(STDERR_FILENO) != 0) {}
   void show(std::int64_t done, double rate) {
     if (!shown_ || total_ <= 0 || seconds_since(last_) < 0.1) return;
     last_ = Clock::now();
     const auto filled = static_cast<std::size_t>(40 * done / total_);
-    fmt::print(stderr, "\r[{:<40}] {:>3}%  {:.0f} images/s ", std::string(filled, '#'),
-               100 * done / total_, rate);
+    fmt::print(stderr, "\r[{:<40}] {:>3}%  {:.0f} {}/s ", std::string(filled, '#'),
+               100 * done / total_, rate, unit_);
   }
   void end() {
     if (shown_) fmt::print(stderr, "\r{:70}\r", "");
   }
 
  private:
+  const char* unit_;
   std::int64_t total_;
   bool shown_;
   Clock::time_point last_;
@@ -173,27 +129,44 @@ int parse_threads(const std::string& text) {
 
 image::LoadOptions load_options(const BenchOptions& bench) {
   image::LoadOptions options;
-  options.height = options.width = bench.size;
+  options.height = options.width = bench.size > 0 ? bench.size : kSize;
   options.dct = bench.dct == "fast" ? image::Dct::fast : image::Dct::accurate;
   options.allow_scaled = bench.scaled;
   return options;
 }
 
-data::Dataset describe(const BenchOptions& bench) {
+/// The pictures of a folder, or of its training part.
+data::Dataset pictures(const BenchOptions& bench) {
   const data::MapOptions parallel{.parallel = data::kAutotune};
   const image::LoadOptions options = load_options(bench);
-  bool classes = false;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(bench.path, error)) {
-    classes = classes || entry.is_directory();
+  const fs::path inner = fs::path(bench.data) / "train";
+  const std::string folder = fs::is_directory(inner, error) ? inner.string() : bench.data;
+  bool classes = false;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    classes = classes || at->is_directory(unknown);
   }
-  if (error) throw DataError(fmt::format("{}: {}", bench.path, error.message()));
-  const data::Dataset files = classes ? data::Dataset::image_folder(bench.path)
-                                      : data::Dataset::list_files(bench.path + "/*.[jpJP]*[gG]");
-  return files.shuffle({.elements = data::kWholeSet})
+  if (error) throw DataError(fmt::format("{}: {}", printable(folder), error.message()));
+  const data::Dataset files = classes ? data::Dataset::image_folder(folder)
+                                      : data::Dataset::list_files(folder + "/*.[jpJP]*[gG]");
+  return files.shuffle()
       .map(with_hash(data::load_images(options, classes)), parallel)
       .batch(bench.batch)
       .prefetch();
+}
+
+bool is_pictures(const BenchOptions& bench) {
+  return bench.model.empty() && bench.data != "digits" && bench.data != "synthetic";
+}
+
+/// What `train` would read with the same options.
+TrainingData as_trained(const BenchOptions& bench) {
+  const std::string name = bench.model.empty() ? "lenet" : bench.model;
+  const nn::ModelOptions given{.size = bench.size};
+  const auto model = nn::make_model(name, model_options_for(bench.data, name, given));
+  const std::int64_t elements = bench.elements > 0 ? bench.elements : 8 * bench.batch;
+  return training_data(bench.data, *model, elements, bench.seed, false);
 }
 
 Json stage_json(const data::StageStats& stage, double seconds) {
@@ -226,21 +199,30 @@ void print_table(const std::vector<data::StageStats>& stages, double seconds) {
 }
 
 void bench(const BenchOptions& options) {
-  if (options.size < 1 || options.epochs < 1) {
-    throw InvalidArgument("--size and --epochs must be 1 or more");
+  if (options.size < 0 || options.epochs < 1 || options.batch < 1 || options.elements < 0) {
+    throw InvalidArgument("--size, --epochs, --batch and --elements must be 1 or more");
   }
-  const data::Dataset dataset = describe(options);
+  const bool hashed = is_pictures(options);
+  Bytes held = 0;
+  const data::Dataset dataset = [&] {
+    if (hashed) return pictures(options);
+    const TrainingData data = as_trained(options);
+    held = data.held;
+    return data.train->batch(options.batch).prefetch();
+  }();
+  const char* const unit = hashed || options.data != "synthetic" ? "images" : "examples";
   const Device device =
       Device::open("cpu:0", {.limit = Limit(parse_bytes(options.budget, "--budget"))});
+  const Charge charged = device.budget().charge(Tag::input, options.data, held);
   data::PipelineOptions running;
   running.threads = parse_threads(options.threads);
   running.seed = options.seed;
   running.skip_errors = options.skip_errors;
   data::Pipeline pipeline(dataset, device, running);
-  StreamHash hash;
+  StreamHash hash(hashed);
   std::int64_t images = 0;
   Progress progress(
-      dataset.cardinality() < 0 ? 0 : dataset.cardinality() * options.batch * options.epochs);
+      unit, dataset.cardinality() < 0 ? 0 : dataset.cardinality() * options.batch * options.epochs);
   const auto begin = Clock::now();
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     if (epoch > 0) pipeline.rewind();
@@ -257,8 +239,8 @@ void bench(const BenchOptions& options) {
   const Bytes peak = device.budget().peak();
   if (!options.json) {
     print_table(stages, seconds);
-    fmt::print("{} images in {:.2f} s: {:.0f} images/s; budget peak {} of {}, RSS peak {}\n",
-               images, seconds, static_cast<double>(images) / seconds, format_bytes(peak),
+    fmt::print("{} {} in {:.2f} s: {:.0f} {}/s; budget peak {} of {}, RSS peak {}\n", images, unit,
+               seconds, static_cast<double>(images) / seconds, unit, format_bytes(peak),
                format_bytes(device.budget().limit()), format_bytes(peak_resident_bytes()));
     if (worst) {
       fmt::print("bottleneck: {}; {}\n", worst->stage.substr(0, 40), worst->remedy);
@@ -275,7 +257,7 @@ void bench(const BenchOptions& options) {
                     {"rss_peak", peak_resident_bytes()},
                     {"budget_peak", peak},
                     {"stream_hash", hash.text()},
-                    {"skipped", pipeline.skipped().size()},
+                    {"skipped", pipeline.skipped_count()},
                     {"bottleneck", worst ? worst->stage + ": " + worst->remedy : ""},
                     {"stages", list}};
   fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -283,12 +265,18 @@ void bench(const BenchOptions& options) {
 
 void add_bench(CLI::App& data) {
   CLI::App* const command =
-      data.add_subcommand("bench", "Read, decode, resize and batch a folder of pictures");
+      data.add_subcommand("bench", "Read, decode and batch data as training would");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("path", options->path, "A folder of pictures, or of a folder per class")
+  command
+      ->add_option("data,--data", options->data,
+                   "A folder of pictures, or with a folder per class; digits; synthetic")
       ->required();
-  command->add_option("--size", options->size, "Pixels of height and width")->capture_default_str();
-  command->add_option("--batch", options->batch)->capture_default_str();
+  command->add_option("--model", options->model,
+                      "Elements as this model reads them; default: pictures alone, else lenet");
+  command->add_option("--size", options->size,
+                      "Height and width of pictures; tokens. Default: the model's, or 224");
+  command->add_option("--batch", options->batch, "Elements per batch")->capture_default_str();
+  command->add_option("--elements", options->elements, "Of synthetic data; default: eight batches");
   command->add_option("--budget", options->budget, "All memory the pipeline may take")
       ->capture_default_str();
   command->add_option("--threads", options->threads, "A number, or auto")->capture_default_str();

@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +16,7 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/data/pipeline.h>
 
 #include "commands.h"
@@ -22,11 +27,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
+/// Decoding takes this much at most; a picture that needs more is only probed.
+constexpr Bytes kMostDecoded = GiB(1);
+
 /// What was found in a folder, or in one file.
 struct Found {
   std::int64_t files = 0;
+  std::int64_t others = 0;  ///< that are no pictures by name, and not read
   Bytes bytes = 0;
   std::map<std::string, std::int64_t> kinds;
+  std::map<std::string, std::int64_t> classes;  ///< pictures of the folders in the folder
   int least_width = 0, most_width = 0, least_height = 0, most_height = 0;
   Bytes most_scratch = 0;
   std::vector<std::string> bad;
@@ -41,20 +51,50 @@ std::string kind_of(const image::ImageInfo& info) {
                                           : "RGBA");
 }
 
-void look_at(const fs::path& path, const Device& device, Found& found) {
+class DeviceScratch final : public image::Scratch {
+ public:
+  explicit DeviceScratch(const Device& device) : device_(device) {}
+  void* allocate(Bytes bytes) override {
+    block_ = device_.allocate(std::max<Bytes>(bytes, 1), Tag::decode, "inspect");
+    return block_.data();
+  }
+  void free(void* /*pointer*/) noexcept override { block_ = Block(); }
+
+ private:
+  const Device& device_;
+  Block block_;
+};
+
+/// Decodes all of it and keeps nothing.
+void decode(std::span<const std::byte> data, const image::ImageInfo& info, const Device& device) {
+  const image::DecodeOptions options{.channels = 0};
+  const image::Extent extent = image::decoded_extent(info, options);
+  const Bytes pixels = static_cast<Bytes>(extent.height) * static_cast<Bytes>(extent.width) *
+                       static_cast<Bytes>(extent.channels);
+  if (pixels + info.scratch > kMostDecoded) return;
+  const Block out = device.allocate(pixels, Tag::decode, "inspect");
+  DeviceScratch scratch(device);
+  image::decode(data, info, options, scratch,
+                image::packed(static_cast<std::uint8_t*>(out.data()), extent.height, extent.width,
+                              extent.channels));
+}
+
+void look_at(const fs::path& path, const Device& device, bool quick, Found& found) {
   ++found.files;
   try {
     std::error_code error;
+    if (!fs::is_regular_file(path, error)) throw DataError("not a regular file");
     const Bytes size = fs::file_size(path, error);
     if (error) throw DataError(error.message());
     found.bytes += size;
     const Block block = device.allocate(std::max<Bytes>(size, 1), Tag::decode, "inspect");
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                                &std::fclose);
-    if (!file) throw DataError("cannot be opened");
+    if (!file) throw DataError(fmt::format("cannot be opened: {}", std::strerror(errno)));
     auto* const data = static_cast<std::byte*>(block.data());
     const std::size_t got = std::fread(data, 1, size, file.get());
     const image::ImageInfo info = image::probe({data, got});
+    if (!quick) decode({data, got}, info, device);
     const bool first = found.kinds.empty();
     ++found.kinds[kind_of(info)];
     found.least_width = first ? info.width : std::min(found.least_width, info.width);
@@ -63,60 +103,118 @@ void look_at(const fs::path& path, const Device& device, Found& found) {
     found.most_height = std::max(found.most_height, info.height);
     found.most_scratch = std::max(found.most_scratch, info.scratch);
   } catch (const DataError& error) {
-    found.bad.push_back(fmt::format("{}: {}", path.string(), error.what()));
+    found.bad.push_back(fmt::format("{}: {}", printable(path.string()), error.what()));
   }
 }
 
-Found look(const std::string& path) {
-  const Device device = Device::open("cpu:0");
-  Found found;
-  if (!fs::exists(path)) throw DataError(fmt::format("{}: no such file or folder", path));
-  if (!fs::is_directory(path)) {
-    look_at(path, device, found);
-    return found;
-  }
+bool is_picture(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+/// Pictures by name in a folder and those in it, sorted. What cannot be looked into is bad; links
+/// to folders are not followed, so that none leads round in a circle.
+std::vector<fs::path> pictures_in(const fs::path& folder, Found& found) {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file()) paths.push_back(entry.path());
+  std::vector<fs::path> folders{folder};
+  while (!folders.empty()) {
+    const fs::path here = folders.back();
+    folders.pop_back();
+    std::error_code error;
+    for (fs::directory_iterator at(here, error), end; !error && at != end; at.increment(error)) {
+      std::error_code unknown;
+      const fs::file_status status = at->symlink_status(unknown);
+      if (!unknown && fs::is_directory(status)) {
+        folders.push_back(at->path());
+      } else if (is_picture(at->path())) {
+        paths.push_back(at->path());
+      } else {
+        ++found.others;
+      }
+    }
+    if (error)
+      found.bad.push_back(fmt::format("{}: {}", printable(here.string()), error.message()));
   }
   std::sort(paths.begin(), paths.end());
-  for (const fs::path& each : paths) look_at(each, device, found);
+  return paths;
+}
+
+Found look(const std::string& path, bool quick) {
+  const Device device = Device::open("cpu:0");
+  Found found;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error || !fs::exists(status)) {
+    throw DataError(
+        fmt::format("{}: {}", printable(path), error ? error.message() : "no such file or folder"));
+  }
+  if (!fs::is_directory(status)) {
+    look_at(path, device, quick, found);
+    return found;
+  }
+  for (const fs::path& each : pictures_in(path, found)) {
+    look_at(each, device, quick, found);
+    const fs::path inside = each.lexically_relative(path);
+    if (inside.has_parent_path()) ++found.classes[inside.parent_path().string()];
+  }
+  if (found.files == 0 && found.bad.empty()) {
+    throw DataError(fmt::format("{}: no JPEG or PNG files in it", printable(path)));
+  }
   return found;
 }
 
-void run(const std::string& path, bool json) {
-  const Found found = look(path);
+void run(const std::string& path, bool quick, bool json) {
+  const Found found = look(path, quick);
   if (json) {
     const Json all = {{"files", found.files},
                       {"bytes", found.bytes},
+                      {"other_files", found.others},
                       {"kinds", found.kinds},
+                      {"classes", found.classes},
                       {"width", {found.least_width, found.most_width}},
                       {"height", {found.least_height, found.most_height}},
                       {"decode_bytes", found.most_scratch},
+                      {"decoded", !quick},
                       {"bad", found.bad}};
     fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
-    return;
+  } else {
+    fmt::print("{} {}, {}{}\n", found.files, found.files == 1 ? "picture" : "pictures",
+               format_bytes(found.bytes),
+               found.others > 0 ? fmt::format("; {} other files", found.others) : "");
+    for (const auto& [kind, count] : found.kinds) fmt::print("  {:>8}  {}\n", count, kind);
+    if (!found.kinds.empty()) {
+      fmt::print("width {} to {}, height {} to {}; decoding one takes up to {}\n",
+                 found.least_width, found.most_width, found.least_height, found.most_height,
+                 format_bytes(found.most_scratch));
+    }
+    if (!found.classes.empty()) fmt::print("{} classes:\n", found.classes.size());
+    for (const auto& [name, count] : found.classes) {
+      fmt::print("  {:>8}  {}\n", count, printable(name));
+    }
+    for (const std::string& bad : found.bad) fmt::print("bad: {}\n", bad);
+    if (quick) fmt::print("headers only; without --quick every picture is decoded\n");
   }
-  fmt::print("{} files, {}\n", found.files, format_bytes(found.bytes));
-  for (const auto& [kind, count] : found.kinds) fmt::print("  {:>8}  {}\n", count, kind);
-  if (!found.kinds.empty()) {
-    fmt::print("width {} to {}, height {} to {}; decoding one takes up to {}\n", found.least_width,
-               found.most_width, found.least_height, found.most_height,
-               format_bytes(found.most_scratch));
-  }
-  for (const std::string& bad : found.bad) fmt::print("bad: {}\n", bad);
+  if (found.bad.empty()) return;
+  std::fflush(stdout);
+  fmt::print(stderr, "{} of {} files {} bad\n", found.bad.size(), found.files,
+             found.bad.size() == 1 ? "is" : "are");
+  throw CLI::RuntimeError(2);
 }
 
 }  // namespace
 
 void add_data_inspect(CLI::App& data) {
-  CLI::App* const command =
-      data.add_subcommand("inspect", "What is in a picture file or a folder of them");
+  CLI::App* const command = data.add_subcommand(
+      "inspect", "Decode the pictures of a folder and name the bad ones; exits 2 then");
   const auto path = std::make_shared<std::string>();
+  const auto quick = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
   command->add_option("path", *path, "A file or a folder")->required();
+  command->add_flag("--quick", *quick, "Read headers, and decode nothing");
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
-  command->callback([path, json] { run(*path, *json); });
+  command->callback([path, quick, json] { run(*path, *quick, *json); });
 }
 
 }  // namespace plimsoll::tools

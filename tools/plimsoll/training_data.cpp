@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/map_function.h>
+#include <plimsoll/data/needs.h>
 #include <plimsoll/graph/trace.h>
 
 namespace plimsoll::tools {
@@ -22,7 +24,9 @@ constexpr std::int64_t kDigits = 1797;
 /// Every so many-th is for validation: the digits lie in the order of who wrote them.
 constexpr std::int64_t kHeldOut = 5;
 constexpr std::int64_t kDigitSize = 8;
+/// What is counted on where not all headers have been read.
 constexpr Bytes kDecode = MiB(16);
+constexpr Bytes kLeastDecode = MiB(1);
 
 Shape row(const TensorType& batch) {
   const std::vector<std::int64_t> dims(batch.shape.begin() + 1, batch.shape.end());
@@ -146,9 +150,7 @@ TrainingData digits(const nn::Model& model) {
   TrainingData all;
   all.validation_count = kDigits / kHeldOut;
   all.train_count = kDigits - all.validation_count;
-  all.train = Dataset::range(all.train_count)
-                  .shuffle({.elements = data::kWholeSet})
-                  .map(digit(model, bytes, false));
+  all.train = Dataset::range(all.train_count).shuffle().map(digit(model, bytes, false));
   all.validation = Dataset::range(all.validation_count).map(digit(model, bytes, true));
   all.held = bytes->images.size() + bytes->labels.size() * sizeof(std::int64_t);
   return all;
@@ -158,9 +160,7 @@ TrainingData made_up(const nn::Model& model, std::int64_t elements, std::uint64_
   TrainingData all;
   all.train_count = elements;
   const data::MapFunction make = synthetic(model, seed);
-  all.train = Dataset::range(elements)
-                  .shuffle({.elements = data::kWholeSet})
-                  .map(make, {.parallel = data::kAutotune});
+  all.train = Dataset::range(elements).shuffle().map(make, {.parallel = data::kAutotune});
   return all;
 }
 
@@ -172,20 +172,35 @@ fs::path first_of(const fs::path& folder, std::initializer_list<const char*> nam
   return {};
 }
 
-/// Names of the folders in a folder, in the order in which image_folder numbers them.
+/// Names of the folders in a folder, in the order in which image_folder numbers them. What is not a
+/// folder, or a link that leads nowhere, is none.
 std::vector<std::string> class_names(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    if (at->is_directory(unknown) && !unknown) names.push_back(at->path().filename().string());
   }
   if (error) {
     throw InvalidArgument(
         fmt::format("--data {}: {}; give digits, synthetic, or a folder with a folder per class",
-                    path.string(), error.message()));
+                    printable(path.string()), error.message()));
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+/// "132 pictures in 3 classes: cat 40, dog 52, owl 40"; of many classes the first few.
+std::string counts_of(const Dataset& files) {
+  constexpr std::size_t kNamed = 8;
+  const std::vector<std::string> names = files.classes();
+  const std::vector<std::int64_t> counts = files.class_counts();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
+    text += fmt::format("{} {} {}", text.empty() ? "" : ",", printable(names[i]), counts[i]);
+  }
+  if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
+  return fmt::format("{} pictures in {} classes:{}", files.cardinality(), names.size(), text);
 }
 
 /// Throws unless these are classes that such a model can learn to tell apart.
@@ -194,12 +209,13 @@ void check_classes(const fs::path& path, const std::vector<std::string>& names,
   if (names.size() < 2) {
     throw InvalidArgument(fmt::format(
         "--data {}: {}; it wants a folder with the pictures of each class, and two or more of them",
-        path.string(), names.empty() ? "no folders in it" : "there is one class, " + names[0]));
+        printable(path.string()),
+        names.empty() ? "no folders in it" : "there is one class, " + printable(names[0])));
   }
   if (static_cast<std::int64_t>(names.size()) > classes) {
     throw InvalidArgument(
         fmt::format("--data {}: it has {} classes, the model {}; leave --classes out",
-                    path.string(), names.size(), classes));
+                    printable(path.string()), names.size(), classes));
   }
 }
 
@@ -212,7 +228,8 @@ void check_same(const fs::path& path, const std::vector<std::string>& names,
   const bool extra = here != names.end() && (there == trained.end() || *here < *there);
   throw InvalidArgument(fmt::format(
       "--data {}: {} is a class {} training; both want the same folders, or use --no-validation",
-      path.string(), extra ? *here : *there, extra ? "that is not in" : "missing that is in"));
+      printable(path.string()), printable(extra ? *here : *there),
+      extra ? "that is not in" : "missing that is in"));
 }
 
 TrainingData folder(const std::string& path, const nn::Model& model, bool validates) {
@@ -221,8 +238,8 @@ TrainingData folder(const std::string& path, const nn::Model& model, bool valida
       inner.empty() ? fs::path() : first_of(path, {"val", "validation", "test"});
   const Shape shape = row(model.input_type(1));
   if (shape.rank() != 3) {
-    throw InvalidArgument(fmt::format("--data {}: the model wants {}, which is no picture", path,
-                                      model.input_type(1).to_string()));
+    throw InvalidArgument(fmt::format("--data {}: the model wants {}, which is no picture",
+                                      printable(path), model.input_type(1).to_string()));
   }
   image::LoadOptions load;
   load.channels = static_cast<int>(shape.dim(0));
@@ -235,15 +252,21 @@ TrainingData folder(const std::string& path, const nn::Model& model, bool valida
   TrainingData all;
   const Dataset files = Dataset::image_folder(inner.empty() ? path : inner.string());
   all.train_count = files.cardinality();
-  all.train =
-      files.shuffle({.elements = data::kWholeSet}).map(data::load_images(load, true), parallel);
+  all.train = files.shuffle().map(data::load_images(load, true), parallel);
+  all.summary = counts_of(files) + "\n";
   if (!validation.empty() && validates) {
     check_same(validation, class_names(validation), names);
     const Dataset others = Dataset::image_folder(validation.string());
     all.validation_count = others.cardinality();
     all.validation = others.map(data::load_images(load, true), parallel);
+    all.summary += "validation: " + counts_of(others) + "\n";
   }
-  all.decode = kDecode;
+  for (const auto& set : {all.train, all.validation}) {
+    if (!set) continue;
+    const data::DecodeNeeds needs = data::decode_needs(*set);
+    all.decode = std::max({all.decode, needs.complete ? kLeastDecode : kDecode, needs.largest});
+    if (all.decode == needs.largest) all.decode_file = needs.largest_file;
+  }
   return all;
 }
 
@@ -272,6 +295,13 @@ TrainingData training_data(const std::string& name, const nn::Model& model, std:
   if (name == "digits") return digits(model);
   if (name == "synthetic") return made_up(model, elements, seed);
   return folder(name, model, validates);
+}
+
+std::string absolute_data(const std::string& name) {
+  if (name.empty() || name == "digits" || name == "synthetic") return name;
+  std::error_code error;
+  const fs::path full = fs::absolute(name, error);
+  return error ? name : full.lexically_normal().string();
 }
 
 }  // namespace plimsoll::tools

@@ -17,8 +17,10 @@ struct TrainingData {
   std::optional<data::Dataset> validation;  ///< none: there is none
   std::int64_t train_count = 0;
   std::int64_t validation_count = 0;
-  Bytes decode = 0;  ///< what a file and its decoding may take
-  Bytes held = 0;    ///< bytes that the elements are made of, outside any arena
+  Bytes decode = 0;         ///< what a file and its decoding may take
+  std::string decode_file;  ///< the file that takes it, where the headers said so
+  Bytes held = 0;           ///< bytes that the elements are made of, outside any arena
+  std::string summary;      ///< classes and counts for a reader, with line ends; may be empty
 };
 
 /// What the data says about the model before there is one.
@@ -30,5 +32,8 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
 /// nothing for validation is looked at. Throws InvalidArgument for folders that are not that.
 TrainingData training_data(const std::string& name, const nn::Model& model, std::int64_t elements,
                            std::uint64_t seed, bool validates);
+
+/// `--data` as it is remembered for a resumed run: a folder with its whole path.
+std::string absolute_data(const std::string& name);
 
 }  // namespace plimsoll::tools

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <plimsoll/data/element.h>
@@ -37,7 +38,7 @@ struct MapOptions {
 
 struct ShuffleOptions {
   /// The window: each element goes out at random among this many. kWholeSet draws a permutation
-  /// of the whole set without a buffer, for sources that can be indexed.
+  /// of the whole set without a buffer, where elements have an index.
   std::int64_t elements = 0;
   /// The window in bytes of contents: as many elements as it takes to reach this. 0: no such bound.
   /// With `elements`, too, whichever is reached first. No budget changes the window.
@@ -182,10 +183,20 @@ class Dataset {
   Dataset window(std::int64_t size, const WindowOptions& options = {}) const;
   /// The elements of each batch one by one.
   Dataset unbatch() const;
-  Dataset shuffle(const ShuffleOptions& options) const;
+  /// The whole set in a random order, another one in each epoch, without a buffer; InvalidArgument
+  /// where elements have no index. With a window, as tf.data does: `shuffle(1024)`.
+  Dataset shuffle(const ShuffleOptions& options = {}) const;
+  Dataset shuffle(std::int64_t window) const;
+  /// Two parts that have no element in common, in any epoch, whatever is shuffled before or after:
+  /// `auto [train, validation] = files.split(0.8)`. The seed decides which elements go to which
+  /// part; the first has round(share * cardinality()) of them. Needs a source with an index, or
+  /// one after which there are only maps, shuffles, caches and prefetches; split before a map, or
+  /// both parts do its work for all elements. The parts have an index where the input has one.
+  std::pair<Dataset, Dataset> split(double share, std::uint64_t seed = 0) const;
   /// `count` times over; without one, for ever.
   Dataset repeat(std::int64_t count = -1) const;
-  /// The first `count` elements; -1: all.
+  /// The first `count` elements; -1: all. Of a set that is shuffled these are others in each epoch:
+  /// for training and validation, use split().
   Dataset take(std::int64_t count) const;
   /// All but the first `count`; -1: none of them.
   Dataset skip(std::int64_t count) const;
@@ -214,6 +225,12 @@ class Dataset {
 
   // What it is.
 
+  /// Names of the classes of an image_folder, in the order of their labels; empty where this is
+  /// not made of one.
+  std::vector<std::string> classes() const;
+  /// How many files each of classes() has. Parts (take, skip, shard, split) of the folder count
+  /// theirs; filters, repetitions and skipped errors change nothing.
+  std::vector<std::int64_t> class_counts() const;
   /// As far as the stages say it, without running.
   const ElementSpec& element_spec() const;
   /// Elements of one epoch, or kInfinite, or kUnknown.
@@ -229,5 +246,9 @@ class Dataset {
  private:
   NodePtr node_;
 };
+
+/// Throws InvalidArgument where the two are parts of one set that are not the same elements in each
+/// epoch: `take` and `skip` of a set that is shuffled anew, parts of two different splits.
+void require_disjoint(const Dataset& train, const Dataset& validation);
 
 }  // namespace plimsoll::data

@@ -64,6 +64,10 @@ struct MapFunction {
   /// About what a call takes besides its result. A budget with less than that for each thread is
   /// refused at once; 0: nothing worth naming.
   Bytes scratch = 0;
+  /// The most that a call for the file at `path`, which is component 0 of its element, takes
+  /// besides its result; from the file's header, quickly. DataError where that cannot be told.
+  /// decode_needs() asks it before there is a pipeline. Empty: nothing is known beforehand.
+  std::function<Bytes(const std::string& path)> needs = nullptr;
   /// Name and version; part of the pipeline's signature, so that a checkpoint made with another
   /// function is refused.
   std::string name = "function";

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
-#include <plimsoll/base/owned.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/element.h>
+#include <plimsoll/data/needs.h>
 #include <plimsoll/device/device.h>
 
 namespace plimsoll::data {
@@ -22,11 +22,16 @@ struct PipelineOptions {
   /// the rest while it waits.
   int threads = 0;
   std::uint64_t seed = 0;
-  /// Leave out up to so many elements per stage and epoch that fail in a map or a source, and list
-  /// them in skipped(). 0: the first error ends the stream. -1: any number.
+  /// Leave out up to so many elements per stage and epoch that fail in a map or a source, list them
+  /// in skipped(), and name them in a warning at the end of the epoch. 0: the first error ends the
+  /// stream. -1: any number. A position may be restored with another number.
   std::int64_t skip_errors = 0;
   /// On top of skip_errors, this share of the elements that the stage has seen in the epoch.
   double skip_rate = 0;
+  /// After a DataError, save() gives the position before the element that failed, so that what is
+  /// restored from it reads that element again: once it is mended, or with more memory, or with
+  /// skip_errors. Costs a save() of the stages for each next(). Without it the position is past it.
+  bool save_before_errors = false;
 };
 
 /// What one stage has done and holds.
@@ -53,7 +58,8 @@ struct Bottleneck {
 /// An element that was left out.
 struct SkippedElement {
   std::string stage;
-  std::string message;
+  std::string message;      ///< begins with the file, where it is one
+  std::uint64_t epoch = 0;  ///< 0 for the first
 };
 
 /// A running Dataset: gives its elements one after the other.
@@ -70,16 +76,18 @@ class Pipeline {
   /// Throws BudgetTooSmall, with the number, where the element specs already need more than the
   /// budget has; InvalidArgument if `device` is not a host device.
   Pipeline(const Dataset& dataset, const Device& device, const PipelineOptions& options = {});
+  /// What was moved from can be assigned to or destroyed; all else throws InvalidArgument.
   Pipeline(Pipeline&&) noexcept;
   Pipeline& operator=(Pipeline&&) noexcept;
   ~Pipeline();
 
   /// The next element; nullopt at the end and after cancel().
   ///
-  /// Throws DataError naming the stage and the element (file) that failed, also for one that needs
+  /// Throws DataError naming the element (file) that failed and the stage, also for one that needs
   /// more than the budget even alone; the stream goes on after it. Throws OutOfMemory, naming the
-  /// holders, where what the consumer still holds leaves too little; nothing is lost, and after
-  /// memory is freed the same call succeeds.
+  /// holders, where what the consumer still holds leaves too little, and BudgetTooSmall where a
+  /// shuffle's window has no room on disk either; nothing is lost, and after memory is freed the
+  /// same call succeeds.
   std::optional<Element> next();
 
   /// Begins the stream again; as a later epoch, so that shuffles differ.
@@ -96,22 +104,32 @@ class Pipeline {
   /// The position: what the consumer has received. Small; prefetched work is not in it but is done
   /// again. InvalidArgument for a pipeline that cannot be saved, naming the stage.
   std::string save();
-  /// Goes to a saved position of the same pipeline with the same seed; threads and budget may
-  /// differ. InvalidArgument naming the difference for another one, DataError for bytes that are
-  /// no saved position; the pipeline is then as before.
+  /// Goes to a saved position of the same pipeline with the same seed; threads, budget and
+  /// skip_errors may differ. InvalidArgument naming the difference for another one, and naming
+  /// files where the data has others than when it was saved, or of other sizes; DataError for bytes
+  /// that are no saved position. The pipeline is then as before. Files that have only been written
+  /// to since are named in a warning.
   void restore(const std::string& position);
 
   const ElementSpec& element_spec() const;
   std::vector<StageStats> stats() const;
   /// nullopt before anything was done.
   std::optional<Bottleneck> bottleneck() const;
-  /// The elements left out so far, in stream order within a stage.
+  /// The elements left out so far, in stream order within a stage; the first 10,000 of them.
   std::vector<SkippedElement> skipped() const;
+  /// How many were left out so far.
+  std::int64_t skipped_count() const;
+  /// What decode_needs() knows by now. Where it is not complete when the first element is asked
+  /// for, a thread of the pipeline reads on in the background.
+  DecodeNeeds needs() const;
+  /// Its limit may be moved while the pipeline runs: more is used at once, and a lower limit is
+  /// kept by giving up what was made ahead.
   Budget budget() const;
 
  private:
   struct State;
-  Owned<State> state_{"Pipeline"};
+  State& state(const char* function) const;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace plimsoll::data

@@ -8,7 +8,7 @@
 
 namespace plimsoll::image {
 
-/// Bytes read in order, big-endian; reading past the end throws DataError.
+/// Bytes read in order, big-endian; reading past the end throws HeaderCutOff.
 class HeaderReader {
  public:
   HeaderReader(std::span<const std::byte> data, const char* format)

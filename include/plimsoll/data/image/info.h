@@ -6,6 +6,7 @@
 #include <span>
 
 #include <plimsoll/base/bytes.h>
+#include <plimsoll/base/error.h>
 
 namespace plimsoll::image {
 
@@ -49,11 +50,17 @@ struct ProbeOptions {
   std::int64_t max_pixels = std::int64_t{1} << 27;
 };
 
+/// The bytes end within the header: more of the file may help.
+class HeaderCutOff final : public DataError {
+ public:
+  using DataError::DataError;
+};
+
 /// Reads the header of a JPEG or PNG file without decoding and without taking memory.
 ///
-/// Throws DataError if `data` is neither, its header is broken or cut off, its kind is not
-/// supported (lossless, 12-bit), or it has more pixels than allowed. Messages name no file: the
-/// caller knows it. Thread-safe.
+/// Throws DataError if `data` is neither, its header is broken or cut off (HeaderCutOff), its kind
+/// is not supported (lossless, 12-bit), or it has more pixels than allowed. Messages name no file:
+/// the caller knows it. Thread-safe.
 ImageInfo probe(std::span<const std::byte> data, const ProbeOptions& options = {});
 
 }  // namespace plimsoll::image
