@@ -29,7 +29,7 @@ std::uint32_t HeaderReader::number(int count) {
 std::span<const std::byte> HeaderReader::bytes(std::size_t count) {
   if (count > data_.size() - position_) {
     throw HeaderCutOff(std::string("[") + format_ + "] the header is cut off after " +
-                    std::to_string(data_.size()) + " bytes");
+                       std::to_string(data_.size()) + " bytes");
   }
   const auto result = data_.subspan(position_, count);
   position_ += count;
