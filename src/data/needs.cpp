@@ -1,9 +1,13 @@
 #include <plimsoll/data/needs.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
-#include <plimsoll/base/error.h>
+#include <fmt/format.h>
+
+#include <plimsoll/base/printable.h>
+#include <plimsoll/data/unreadable.h>
 
 #include "data/needs_scan.h"
 #include "data/node.h"
@@ -22,17 +26,24 @@ DecodeNeeds NeedsScan::known() const {
   return known_;
 }
 
+std::string NeedsScan::first_unreadable() const {
+  const std::lock_guard lock(mutex_);
+  return first_unreadable_;
+}
+
 void NeedsScan::look_at(const std::string& path) {
   Bytes bytes = 0;
-  bool readable = true;
+  std::optional<std::string> wrong;
   try {
     bytes = needs_(path);
-  } catch (const std::exception&) {  // says so when it is read
-    readable = false;
+  } catch (const std::exception& error) {  // says so when it is read
+    wrong = error.what();
   }
   const std::lock_guard lock(mutex_);
   ++known_.looked_at;
-  if (!readable) ++known_.unreadable;
+  if (wrong && known_.unreadable++ == 0) {
+    first_unreadable_ = fmt::format("{}: {}", printable(path), *wrong);
+  }
   if (bytes > known_.largest) {
     known_.largest = bytes;
     known_.largest_file = path;
@@ -89,6 +100,15 @@ DecodeNeeds decode_needs(const Dataset& dataset, std::chrono::milliseconds time,
     }
   }
   return all;
+}
+
+std::string first_unreadable(const Dataset& dataset) {
+  std::vector<NeedsScan*> scans;
+  find_scans(*dataset.node(), scans);
+  for (const NeedsScan* const scan : scans) {
+    if (std::string found = scan->first_unreadable(); !found.empty()) return found;
+  }
+  return {};
 }
 
 }  // namespace plimsoll::data

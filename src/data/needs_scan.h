@@ -25,6 +25,8 @@ class NeedsScan {
   /// above 0. Returns how many.
   std::int64_t go_on(std::chrono::steady_clock::time_point deadline, std::int64_t most);
   DecodeNeeds known() const;
+  /// "path: why" of the first file whose header could not be read; empty if there is none.
+  std::string first_unreadable() const;
 
  private:
   void look_at(const std::string& path);
@@ -36,6 +38,7 @@ class NeedsScan {
   std::size_t source_ = 0;    ///< the one that is being read, and its next file
   std::int64_t next_ = 0;
   DecodeNeeds known_;
+  std::string first_unreadable_;
 };
 
 }  // namespace plimsoll::data

@@ -45,6 +45,15 @@ train photos --epochs 2 --steps 10 --resume parts >parts.json
 [[ $(grep -o '"losses":[^]]*' whole.json) == "$(grep -o '"losses":[^]]*' parts.json)" ]] ||
   fail "resumed: $(cat whole.json parts.json)"
 
+# From any folder, as the data is remembered by its whole path.
+runs=$PWD/parts
+json=$(cd / && "$PLIMSOLL" train --resume "$runs" --steps 11 --epochs 3 --quiet --json) || fail "elsewhere exits $?"
+[[ $(field "$json" steps) == 11 ]] || fail "elsewhere: $json"
+
+# What was found is said first.
+text=$("$PLIMSOLL" plan --model lenet --size 32 --batch 8 --data photos) || fail "plan exits $?"
+[[ $text == "40 pictures in 2 classes: colour 20, gray 20"*"fits: "* ]] || fail "no classes: $text"
+
 refuses() {
   local status=$1 word=$2
   shift 2

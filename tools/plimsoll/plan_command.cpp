@@ -46,7 +46,11 @@ void plan_now(PlanCommand& o) {
     const train::TrainingPlan plan = opened
                                          ? prepared.trainer->plan(prepared.request, opened->device)
                                          : prepared.trainer->plan(prepared.request, description);
-    fmt::print("{}{}", o.json ? plan.to_json() : plan.explain(), o.json ? "\n" : "");
+    if (o.json) {
+      fmt::print("{}\n", plan.to_json());
+    } else {
+      fmt::print("{}{}", prepared.data.summary, plan.explain());
+    }
     return;
   }
   const auto curve = prepared.trainer->curve(prepared.request, description);

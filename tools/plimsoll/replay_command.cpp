@@ -209,7 +209,7 @@ void run(const ReplayOptions& options) {
 
 void add_replay(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("replay", "Replay an allocation trace, show the memory it takes");
+      app.add_subcommand("replay", "Replay an allocation trace, show its memory use");
   command->footer(kFooter);
   const auto options = std::make_shared<ReplayOptions>();
   command->add_option("TRACE.csv", options->trace, "The trace")->required()->type_name("");

@@ -13,6 +13,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "training_data.h"
+
 namespace plimsoll::tools {
 namespace {
 
@@ -61,6 +63,9 @@ void save_run(const CLI::App& command, const std::string& folder) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() > 0 && of_the_run(*option)) {
       json[option->get_single_name()] = option->results();
+      // It is resumed from any folder.
+      if (option->check_name("--data"))
+        json["data"] = Json::array({absolute_data(option->results().back())});
     }
   }
   const fs::path path = fs::path(folder) / kRunFile;

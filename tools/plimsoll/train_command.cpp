@@ -186,7 +186,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   const Opened opened = open_device(o, prepared);
   const Device& device = opened.device;
   const train::TrainingPlan plan = prepared.trainer->plan(prepared.request, device);
-  if (!o.json && !o.quiet) fmt::print("{}", plan.explain());
+  if (!o.json && !o.quiet) fmt::print("{}{}", prepared.data.summary, plan.explain());
   std::fflush(stdout);
 
   RunLog log = o.log.empty() ? RunLog() : RunLog(o.log);

@@ -1,18 +1,19 @@
 #include "train_options.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/data/needs.h>
+#include <plimsoll/data/unreadable.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/plan/device_description.h>
 
-#include "check_images.h"
 #include "mistakes.h"
 
 namespace plimsoll::tools {
@@ -56,6 +57,18 @@ std::vector<std::int64_t> remainder(std::int64_t count, std::int64_t batch) {
 /// For options where nothing is not the same as not given: an empty variable of a shell, say.
 std::string is_given(const std::string& text) {
   return text.empty() ? "is empty; give a size such as 4GiB, or leave the option out" : "";
+}
+
+/// Files that are no images are named before anything is planned, as far as their headers tell.
+void check_readable(const TrainingData& data, std::int64_t allowed) {
+  for (const auto& set : {data.train, data.validation}) {
+    if (!set) continue;
+    const std::int64_t bad = data::decode_needs(*set, std::chrono::milliseconds(0)).unreadable;
+    if (bad <= allowed) continue;
+    throw DataError(fmt::format(
+        "--data: {}{}; remove it, or train with --skip-errors {}", data::first_unreadable(*set),
+        bad == 1 ? "" : fmt::format(" (and {} more like it)", bad - 1), bad));
+  }
 }
 
 }  // namespace
@@ -190,12 +203,7 @@ Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
   auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
   Prepared all;
   all.data = training_data(o.data, *model, o.elements, o.seed, !o.no_validation);
-  if (o.data != "digits" && o.data != "synthetic") {
-    const std::string inner = o.data + "/train";
-    std::error_code none;
-    check_images(std::filesystem::is_directory(inner, none) ? inner : o.data, skip_errors,
-                 "--data");
-  }
+  check_readable(all.data, skip_errors);
   const std::int64_t count = all.data.train_count;
   if (count < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));
   const std::int64_t batches = (count + o.batch - 1) / o.batch;
