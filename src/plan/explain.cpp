@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/plan/plan.h>
+#include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::plan {
 Bytes Plan::total() const {
@@ -31,6 +32,7 @@ std::string Plan::explain() const {
     text += fmt::format("  {} without any of this: everything gradients need, kept at once\n",
                         format_bytes(unconstrained_peak));
   }
+  for (const SlowTasks& slow : slow_tasks(*this)) text += "  slow: " + slow.to_string() + "\n";
   if (const std::string note = runtime_note(device); !note.empty()) text += "  " + note + "\n";
   return text;
 }
@@ -62,6 +64,14 @@ std::string Plan::to_json() const {
   for (const Measure& measure : measures) {
     json["measures"].push_back(
         {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
+  }
+  json["slow"] = nlohmann::json::array();
+  for (const SlowTasks& slow : slow_tasks(*this)) {
+    json["slow"].push_back({{"op", slow.op},
+                            {"tasks", slow.count},
+                            {"seconds", slow.seconds},
+                            {"reason", slow.reason},
+                            {"remedy", slow.remedy}});
   }
   return json.dump();
 }

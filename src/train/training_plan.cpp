@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <plimsoll/plan/slow_tasks.h>
+
 namespace plimsoll::train {
 namespace {
 
@@ -95,6 +97,9 @@ std::string TrainingPlan::explain() const {
                           format_bytes(measure.saved),
                           step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0);
     }
+    for (const plan::SlowTasks& slow : plan::slow_tasks(step)) {
+      text += fmt::format("    slow: {}\n", slow.to_string());
+    }
   }
   if (pinned() != 0) {
     text += fmt::format("  in the host's memory: {} of state, {} of activations\n",
@@ -143,7 +148,15 @@ std::string TrainingPlan::to_json() const {
                  {"range", phase.range()},
                  {"lower_bound", largest(phase).lower_bound},
                  {"seconds", phase.seconds()},
-                 {"measures", Json::array()}};
+                 {"measures", Json::array()},
+                 {"slow", Json::array()}};
+    for (const plan::SlowTasks& slow : plan::slow_tasks(largest(phase))) {
+      each["slow"].push_back({{"op", slow.op},
+                              {"tasks", slow.count},
+                              {"seconds", slow.seconds},
+                              {"reason", slow.reason},
+                              {"remedy", slow.remedy}});
+    }
     for (const plan::Measure& measure : largest(phase).measures) {
       each["measures"].push_back(
           {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
