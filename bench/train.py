@@ -3,10 +3,16 @@
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 
-WORK = {"gpt2": (16, "adamw", 50257), "vit_b16": (128, "adamw", 1000), "resnet50": (256, "sgd", 1000)}
+WORK = {"gpt2": (16, "adamw", 50257), "vit_b16": (128, "adamw", 1000), "resnet50": (256, "sgd", 1000),
+        "unet": (32, "sgd", 2), "mixer_b16": (128, "adamw", 1000), "convnext_t": (128, "adamw", 1000)}
+# Of the zoo: each model's and the geometric mean's time against torch.compile's, without a bound and
+# at so much of its memory; and the predicted time against the measured one.
+ZOO_BARS = {None: (1.10, 0.95), 0.60: (1.20, 1.02)}
+ZOO_PREDICTED = 0.20
 # torch.compile's activation_memory_budget, beside 1.
 SWEEP = (0, 0.2, 0.4, 0.6, 0.8)
 # Bars of step time and peak against torch.compile's; None: reported only.
@@ -45,6 +51,14 @@ def compile_first(model, precision, budgets):
     """Fills torch.compile's cache for all budgets at once; what is measured later finds it there."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     commands = [torch_command(model, precision, "warm", b) for b in budgets]
+    for process in [subprocess.Popen(command, **quiet) for command in commands]:
+        process.wait()
+
+
+def compile_all(models, precision):
+    """Fills torch.compile's cache for all models at once."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    commands = [torch_command(model, precision, "warm") for model in models]
     for process in [subprocess.Popen(command, **quiet) for command in commands]:
         process.wait()
 
@@ -118,7 +132,7 @@ def sweep(args, model, free, compiled):
 
 
 def measure(args, model):
-    time_bar, peak_bar = BARS[model]
+    time_bar, peak_bar = BARS.get(model, (None, 0.60))
     print(f"\n{model}, batch {WORK[model][0]}, {args.precision}, {WORK[model][1]}", flush=True)
     sweeps = args.sweep and not args.without_torch and model != "resnet50"
     if sweeps:
@@ -148,20 +162,69 @@ def measure(args, model):
     return held
 
 
+def zoo(args, models):
+    """All models beside torch.compile, as a table."""
+    ratios = {share: [] for share in ZOO_BARS}
+    held = True
+    print(f"{'work':24} {'ours':>9} {'compile':>9} {'ratio':>7} {'at 0.60':>9} {'ratio':>7} {'MiB':>7} "
+          f"{'its':>7} {'planned':>9}", flush=True)
+    if not args.without_torch:
+        compile_all(models, args.precision)
+    for model in models:
+        free = ours(args.build, model, args.precision)
+        if "error" in free:
+            print(f"{model:24} {free['error']}", flush=True)
+            held = False
+            continue
+        name = f"{model} {WORK[model][0]}"
+        if args.without_torch:
+            print(f"{name:24} {free['ms']:9.2f} {'':>9} {'':>7} {'':>9} {'':>7} {free['peak_mib']:7.0f} "
+                  f"{'':>7} {free['planned_ms']:9.2f}", flush=True)
+            continue
+        compiled = torch(model, args.precision, "compile")
+        if "error" in compiled:
+            print(f"{name:24} {free['ms']:9.2f} {compiled['error']}", flush=True)
+            held = False
+            continue
+        tight = ours(args.build, model, args.precision, budget_for(free, 0.60 * compiled["peak_mib"]))
+        pairs = {None: free, 0.60: tight}
+        shown = {}
+        for share, figures in pairs.items():
+            if "error" in figures:
+                held = False
+                shown[share] = (float("nan"), float("nan"))
+                continue
+            shown[share] = (figures["ms"], figures["ms"] / compiled["ms"])
+            ratios[share].append(shown[share][1])
+            held &= shown[share][1] <= ZOO_BARS[share][0]
+        held &= abs(free["planned_ms"] / free["ms"] - 1) <= ZOO_PREDICTED
+        print(f"{name:24} {free['ms']:9.2f} {compiled['ms']:9.2f} {shown[None][1]:7.3f} {shown[0.60][0]:9.2f} "
+              f"{shown[0.60][1]:7.3f} {free['peak_mib']:7.0f} {compiled['peak_mib']:7.0f} "
+              f"{free['planned_ms']:9.2f}", flush=True)
+    for share, all_of in ratios.items():
+        if all_of:
+            mean = statistics.geometric_mean(all_of)
+            where = "without a bound" if share is None else f"at {share} of its memory"
+            held &= verdict(f"geometric mean {where}", mean, ZOO_BARS[share][1])
+    return held
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--models", default="gpt2,vit_b16,resnet50")
+    parser.add_argument("--zoo", action="store_true", help="six models in one table")
+    parser.add_argument("--models", help="by default gpt2,vit_b16,resnet50; with --zoo all")
     parser.add_argument("--batch", type=int, help="instead of each model's own")
-    parser.add_argument("--precision", default="bf16", choices=["bf16", "f16"])
+    parser.add_argument("--precision", default="bf16", choices=["bf16", "f16", "f32"])
     parser.add_argument("--without-torch", action="store_true")
     parser.add_argument("--offload", help="pinned host memory for our steps of the sweep, 16GiB say")
     parser.add_argument("--sweep", action="store_true", help="budgets of both, GPT-2 and ViT")
     args = parser.parse_args()
-    held = True
-    for model in args.models.split(","):
-        if args.batch:
-            WORK[model] = (args.batch, *WORK[model][1:])
+    models = args.models.split(",") if args.models else list(WORK) if args.zoo else list(BARS)
+    if args.batch:
+        WORK.update({model: (args.batch, *WORK[model][1:]) for model in models})
+    held = zoo(args, models) if args.zoo else True
+    for model in [] if args.zoo else models:
         held &= measure(args, model)
     if args.without_torch:
         print("\nnothing is compared: PyTorch is not measured")

@@ -18,6 +18,7 @@
 
 #include "random_batch.h"
 #include "support/driver_peak.h"
+#include "zoo_models.h"
 
 namespace {
 
@@ -40,6 +41,7 @@ struct Options {
 
 std::unique_ptr<nn::Model> model_of(const std::string& name) {
   if (name == "gpt2") return nn::gpt2({.dropout = 0});
+  if (auto model = bench::zoo_model(name)) return model;
   return nn::make_model(name, {.channels_last = true});
 }
 

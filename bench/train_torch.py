@@ -2,7 +2,7 @@
 
     train_torch.py MODEL:BATCH:MODE[:PRECISION[:BUDGET]] ...
 
-MODE is eager, compile, or warm (compiles and runs twice); PRECISION bf16 or f16; BUDGET is
+MODE is eager, compile, or warm (compiles and runs twice); PRECISION bf16, f16, tf32 or f32; BUDGET is
 torch.compile's activation_memory_budget. A line of JSON each.
 """
 
@@ -92,11 +92,77 @@ def resnet50(batch):
     import torchvision
 
     model = torchvision.models.resnet50().cuda().to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, fused=True)
     return pictures(model, batch, optimizer, channels_last=True)
 
 
-MODELS = {"gpt2": gpt2, "vit_b16": vit_b16, "resnet50": resnet50}
+def timm_adamw(name, batch, channels_last):
+    import timm
+
+    model = timm.create_model(name).cuda()
+    if channels_last:
+        model = model.to(memory_format=torch.channels_last)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    return pictures(model, batch, optimizer, channels_last)
+
+
+def mixer_b16(batch):
+    return timm_adamw("mixer_b16_224", batch, False)
+
+
+def convnext_t(batch):
+    return timm_adamw("convnext_tiny", batch, True)
+
+
+class DoubleConv(nn.Sequential):
+    def __init__(self, before, after):
+        layers = []
+        for channels in (before, after):
+            layers += [
+                nn.Conv2d(channels, after, 3, padding=1, bias=False),
+                nn.BatchNorm2d(after),
+                nn.ReLU(inplace=True),
+            ]
+        super().__init__(*layers)
+
+
+class Unet(nn.Module):
+    def __init__(self, channels=3, classes=2, width=64, levels=4):
+        super().__init__()
+        widths = [width * 2**i for i in range(levels + 1)]
+        self.inside = DoubleConv(channels, width)
+        self.down = nn.ModuleList(DoubleConv(w, 2 * w) for w in widths[:-1])
+        self.up = nn.ModuleList(nn.ConvTranspose2d(w, w // 2, 2, stride=2) for w in widths[:0:-1])
+        self.conv = nn.ModuleList(DoubleConv(w, w // 2) for w in widths[:0:-1])
+        self.outside = nn.Conv2d(width, classes, 1)
+
+    def forward(self, x):
+        x = self.inside(x)
+        beside = []
+        for down in self.down:
+            beside.append(x)
+            x = down(F.max_pool2d(x, 2))
+        for up, conv in zip(self.up, self.conv):
+            x = conv(torch.cat([beside.pop(), up(x)], dim=1))
+        return self.outside(x)
+
+
+def unet(batch):
+    model = Unet().cuda().to(memory_format=torch.channels_last)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, fused=True)
+    x = torch.randn(batch, 3, 256, 256, device="cuda").contiguous(memory_format=torch.channels_last)
+    y = torch.randint(0, 2, (batch, 256, 256), device="cuda")
+    return lambda: F.cross_entropy(model(x), y), optimizer
+
+
+MODELS = {
+    "gpt2": gpt2,
+    "vit_b16": vit_b16,
+    "resnet50": resnet50,
+    "unet": unet,
+    "mixer_b16": mixer_b16,
+    "convnext_t": convnext_t,
+}
 
 
 class Watch:
@@ -121,8 +187,11 @@ def measure(name, batch, mode, precision="bf16", budget=None, warm=6, steps=15):
     torch.cuda.empty_cache()
     forward, optimizer = MODELS[name](batch)
 
+    narrow = {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+
     def loss_of():
-        with torch.autocast("cuda", dtype=torch.float16 if precision == "f16" else torch.bfloat16):
+        with torch.autocast("cuda", dtype=narrow or torch.bfloat16, enabled=narrow is not None):
             return forward()
 
     if mode == "warm":

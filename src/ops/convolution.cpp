@@ -9,7 +9,7 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
 
-#include "ops/convolution_shape.h"
+#include "ops/convolution_route.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
@@ -84,6 +84,12 @@ const OpDef kConv2d = {
         [](const OpInputs& in, std::span<const TensorType> out) {
           return cost_of(in, out, conv_shape(in, in.shape(0), in.shape(1)).flops());
         },
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return conv_route(conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward,
+                            in.dtype(0))
+              .workspace;
+        },
     .precision = Precision::compute,
 };
 
@@ -99,6 +105,12 @@ const OpDef kTranspose = {
         [](const OpInputs& in, std::span<const TensorType> out) {
           return cost_of(in, out, conv_shape(in, out[0].shape, in.shape(1)).flops());
         },
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return conv_route(conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input,
+                            in.dtype(0))
+              .workspace;
+        },
     .precision = Precision::compute,
 };
 
@@ -113,6 +125,12 @@ const OpDef kWeightGrad = {
     .cost =
         [](const OpInputs& in, std::span<const TensorType> out) {
           return cost_of(in, out, conv_shape(in, in.shape(0), out[0].shape).flops());
+        },
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return conv_route(conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight,
+                            in.dtype(0))
+              .workspace;
         },
     .precision = Precision::compute,
 };

@@ -25,19 +25,19 @@ struct Known {
   const char* name;
   double gib;
   double bandwidth;  ///< GB/s that kernels reach
-  double f32;        ///< Tflop/s, with TF32 where the device has it
+  double f32;        ///< Tflop/s in full precision, without TF32
   double f16;
   double host;  ///< GB/s over the bus
 };
 
-// What matmuls and copies reach in practice: about 0.7 of the data sheet's matrix rates and 0.85 of
-// its bandwidth.
+// What matmuls and copies reach in practice: about 0.7 of the data sheet's rates and 0.85 of its
+// bandwidth.
 constexpr std::array<Known, 9> kKnown = {{
-    {"h200", 139, 4100, 280, 620, 50},
-    {"h100", 79, 2800, 280, 620, 50},
-    {"a100", 79, 1650, 105, 220, 22},
-    {"a100-40g", 39, 1320, 105, 220, 22},
-    {"l4", 22, 255, 42, 85, 22},
+    {"h200", 139, 4100, 48, 620, 50},
+    {"h100", 79, 2800, 48, 620, 50},
+    {"a100", 79, 1650, 15, 220, 22},
+    {"a100-40g", 39, 1320, 15, 220, 22},
+    {"l4", 22, 255, 20, 85, 22},
     {"t4", 15, 270, 6.5, 45, 11},
     {"v100", 31, 765, 11, 85, 11},
     {"rtx4090", 23.5, 860, 58, 115, 22},

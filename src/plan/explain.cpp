@@ -3,6 +3,7 @@
 
 #include <plimsoll/base/text.h>
 #include <plimsoll/plan/plan.h>
+#include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::plan {
 Bytes Plan::total() const {
@@ -39,6 +40,7 @@ std::string Plan::explain() const {
                     format_bytes(unconstrained_peak)),
         4);
   }
+  for (const SlowTasks& slow : slow_tasks(*this)) add("  slow: " + slow.to_string(), 4);
   if (const std::string note = runtime_note(device); !note.empty()) add("  note: " + note, 4);
   return text;
 }
@@ -70,6 +72,14 @@ std::string Plan::to_json() const {
   for (const Measure& measure : measures) {
     json["measures"].push_back(
         {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
+  }
+  json["slow"] = nlohmann::json::array();
+  for (const SlowTasks& slow : slow_tasks(*this)) {
+    json["slow"].push_back({{"op", slow.op},
+                            {"tasks", slow.count},
+                            {"seconds", slow.seconds},
+                            {"reason", slow.reason},
+                            {"remedy", slow.remedy}});
   }
   return json.dump();
 }

@@ -9,6 +9,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/predicted_time.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -24,15 +26,6 @@ void add_once(std::vector<int>& list, int item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
-/// The dtype that the arithmetic runs in: the widest floating input's.
-DType arithmetic_dtype(const std::vector<TensorType>& types) {
-  DType dtype = DType::bf16;
-  for (const TensorType& type : types) {
-    if (is_floating(type.dtype)) dtype = std::min(dtype, type.dtype);
-  }
-  return dtype;
-}
-
 /// A copy takes so long whatever its size.
 constexpr double kCopyLatency = 10e-6;
 
@@ -42,16 +35,9 @@ struct Expense {
 };
 
 Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription& device) {
-  std::vector<TensorType> in;
-  std::vector<TensorType> out;
-  for (const ValueId v : node.inputs) in.push_back(graph.value(v).type);
-  for (const ValueId v : node.outputs) out.push_back(graph.value(v).type);
+  const auto [in, out] = types_of(graph, node);
   const ops::OpInputs inputs(*node.op, in, node.attributes);
-  const ops::Cost cost = node.op->cost_of(inputs, out);
-  Expense expense;
-  expense.seconds = std::max(cost.flops / device.flops(arithmetic_dtype(in)),
-                             cost.bytes / device.bytes_per_second) +
-                    device.launch_seconds;
+  Expense expense{.seconds = predicted_seconds(node, {in, out}, device)};
   if (device.kind != DeviceKind::cpu) {
     // The slot stands apart; only what does not fit it has a place of its own.
     const Bytes wanted = node.op->workspace == nullptr ? 0 : node.op->workspace(inputs, out);

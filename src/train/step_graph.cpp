@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/graph/layout.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/metrics.h>
 #include <plimsoll/ops/elementwise.h>
@@ -71,8 +72,9 @@ void bind_states(Tracer& tracer, const std::vector<optim::State>* states, Tag ta
   }
 }
 
-std::shared_ptr<const graph::Graph> finished(const Tracer& tracer) {
+std::shared_ptr<const graph::Graph> finished(const Tracer& tracer, DeviceKind device) {
   auto graph = std::make_shared<graph::Graph>(tracer.finish());
+  if (device != DeviceKind::cpu) *graph = graph::with_fast_layouts(*graph);
   graph->verify();
   return graph;
 }
@@ -143,7 +145,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
         ops::assign(sum, both);
       }
     }
-    if (part != StepPart::last) return finished(tracer);
+    if (part != StepPart::last) return finished(tracer, rules.device);
   }
   Tensor enable;
   if (loss_scale != nullptr) {
@@ -164,10 +166,11 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
                                  ops::scale(parameters[i], 1 - rules.average_decay)));
     }
   }
-  return finished(tracer);
+  return finished(tracer, rules.device);
 }
 
-EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n) {
+EvaluationGraph trace_evaluation(nn::Model& model, DType compute, DeviceKind device,
+                                 std::int64_t n) {
   const EvaluationMode mode(model);
   Tracer tracer;
   CommonCalls calls(tracer);
@@ -193,12 +196,12 @@ EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n
       result.outputs.emplace_back("accuracy");
     }
   }
-  result.graph = finished(tracer);
+  result.graph = finished(tracer, device);
   return result;
 }
 
 std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType compute,
-                                                     const TensorType& type) {
+                                                     DeviceKind device, const TensorType& type) {
   const EvaluationMode mode(model);
   Tracer tracer;
   const Tensor input = tracer.input("input", type);
@@ -209,7 +212,7 @@ std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType com
     const ops::PrecisionScope precision(compute);
     tracer.output(model(input));
   }
-  return finished(tracer);
+  return finished(tracer, device);
 }
 
 bool has_batch_statistics(const graph::Graph& graph) {

@@ -20,6 +20,7 @@ enum class StepPart : std::uint8_t {
 
 struct StepRules {
   DType compute = DType::f32;
+  DeviceKind device = DeviceKind::cpu;  ///< where it runs: pictures are laid out for that
   double clip_norm = 0;
   double clip_value = 0;
   double average_decay = 0;
@@ -37,11 +38,12 @@ struct EvaluationGraph {
   std::shared_ptr<const graph::Graph> graph;
   std::vector<std::string> outputs;  ///< "loss", and "accuracy" where it costs no further layers
 };
-EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n);
+EvaluationGraph trace_evaluation(nn::Model& model, DType compute, DeviceKind device,
+                                 std::int64_t n);
 
 /// The model's output for an input of that type, in evaluation mode.
 std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType compute,
-                                                     const TensorType& input);
+                                                     DeviceKind device, const TensorType& input);
 
 /// True if results depend on how a batch is split: it has statistics of the batch.
 bool has_batch_statistics(const graph::Graph& graph);

@@ -119,18 +119,19 @@ PersistentState Trainer::Impl::persistent(bool split) const {
           .gradients = split ? &gradients : nullptr};
 }
 
-StepRules Trainer::Impl::rules() const {
+StepRules Trainer::Impl::rules(DeviceKind device) const {
   return {.compute = options.precision.compute,
+          .device = device,
           .clip_norm = options.clip_norm,
           .clip_value = options.clip_value,
           .average_decay = options.moving_average};
 }
 
-std::shared_ptr<const graph::Graph> Trainer::Impl::trace(std::int64_t n, StepPart part,
-                                                         std::int64_t parts) {
+std::shared_ptr<const graph::Graph> Trainer::Impl::trace(DeviceKind device, std::int64_t n,
+                                                         StepPart part, std::int64_t parts) {
   return trace_step(*model, optimizer, loss_scale ? &*loss_scale : nullptr,
                     average.empty() ? nullptr : &average,
-                    part == StepPart::whole ? nullptr : &gradients, rules(), n, part, parts);
+                    part == StepPart::whole ? nullptr : &gradients, rules(device), n, part, parts);
 }
 
 plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& device,
@@ -191,7 +192,7 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
       divisor_from(request.batch, std::min(request.batch, impl_->options.accumulate));
   // The last part is the one with the update.
   const StepPart part = parts == 1 ? StepPart::whole : StepPart::last;
-  const auto graph = impl_->trace(request.batch / parts, part, parts);
+  const auto graph = impl_->trace(device.kind, request.batch / parts, part, parts);
   plan::PlanOptions options = impl_->plan_options(device, *graph);
   options.host_room = request.offload;
   plan::Planner planner(graph, options);

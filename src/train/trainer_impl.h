@@ -19,8 +19,9 @@ class Trainer::Impl {
   ~Impl();
 
   PersistentState persistent(bool split) const;
-  StepRules rules() const;
-  std::shared_ptr<const graph::Graph> trace(std::int64_t n, StepPart part, std::int64_t parts);
+  StepRules rules(DeviceKind device) const;
+  std::shared_ptr<const graph::Graph> trace(DeviceKind device, std::int64_t n, StepPart part,
+                                            std::int64_t parts);
   /// For a graph, whose times are as far as they are known.
   plan::PlanOptions plan_options(const plan::DeviceDescription& device,
                                  const graph::Graph& graph) const;

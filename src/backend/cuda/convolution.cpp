@@ -1,6 +1,8 @@
-// conv2d, conv2d_transpose, conv2d_weight_grad: by cuDNN where it takes the shape, else by the
-// plain kernels.
+// conv2d, conv2d_transpose, conv2d_weight_grad: by the kernels that their route names; by the plain
+// ones where cuDNN has no plan.
 #include "backend/cuda/convolution.h"
+
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,21 +18,22 @@ namespace {
 using ops::KernelState;
 using ops::OpInputs;
 
-struct ConvState final : KernelState {
-  ConvSpec spec;
-  std::optional<FusedConv> fused;
-  Bytes weight = 0;       ///< bytes at the start of the workspace for the weight in another order
-  bool add_bias = false;  ///< after the convolution
+/// So many pictures of the batch, by one plan.
+struct ConvPart {
+  std::int64_t pictures = 0;
+  FusedConv fused;
 };
 
-bool is_empty(const ops::ConvShape& s) {
-  return s.in_shape().elements() == 0 || s.out_shape().elements() == 0 ||
-         s.weight_shape().elements() == 0;
-}
+struct ConvState final : KernelState {
+  ConvSpec spec;
+  ops::ConvRoute route;
+  std::vector<ConvPart> parts;  ///< one after another; empty where cuDNN is not used
+  bool add_bias = false;        ///< after the convolution
+};
 
-/// Whether the weight's two orders are the same.
-bool is_one_order(const ops::ConvShape& s) {
-  return !s.nhwc || s.kernel_height * s.kernel_width == 1 || s.in_channels == s.groups;
+/// How many pictures part `i` of a batch has.
+std::int64_t pictures_of(const ops::ConvShape& s, std::int64_t parts, std::int64_t i) {
+  return s.n * (i + 1) / parts - s.n * i / parts;
 }
 
 const char* name_of(ConvPass pass) {
@@ -55,45 +58,80 @@ void tell_of_plain(const ConvSpec& spec) {
   if (!Libraries::current()->is_first(name)) return;
 #if PLIMSOLL_HAS_CUDNN
   log_warning(name + ": plain kernels, many times slower than others; cuDNN has no plan within " +
-              format_bytes(ops::kWorkspaceSlot) + "; PLIMSOLL_LOG=debug tells why");
+              format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug tells why");
 #else
   log_warning(name + ": plain kernels, many times slower than others; build with cuDNN");
 #endif
 }
 
-std::shared_ptr<ConvState> choose(const ConvSpec& spec) {
-  auto state = std::make_shared<ConvState>();
-  state->spec = spec;
-  Bytes weight = 0;
-  if (!is_one_order(spec.shape)) {
-    const auto elements = static_cast<Bytes>(spec.shape.weight_shape().elements());
-    weight = align_up(elements * dtype_size(spec.dtype), 256);
+/// cuDNN's plans for the parts of the batch; false where one of them has none.
+bool fuse_parts(ConvState& state, const ConvSpec& spec, Bytes limit) {
+  state.parts.clear();
+  for (std::int64_t i = 0; i < state.route.parts; ++i) {
+    ConvSpec part = spec;
+    part.shape.n = pictures_of(spec.shape, state.route.parts, i);
+    const auto fused = fuse_conv(part, limit);
+    if (!fused) return false;
+    state.parts.push_back({part.shape.n, *fused});
   }
-  const Bytes limit = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
-  if (weight >= limit) return state;
-  state->fused = fuse_conv(spec, limit - weight);
-  if (!state->fused && spec.bias && spec.dtype == DType::f32) {
+  return true;
+}
+
+void choose(ConvState& state) {
+  const Bytes slot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
+  const Bytes taken = state.route.weight + state.route.sums;
+  const Bytes limit = std::max(state.route.workspace, slot) - taken;
+  const ConvSpec& spec = state.spec;
+  bool found = fuse_parts(state, spec, limit);
+  if (!found && spec.bias && spec.dtype == DType::f32) {
     // Sums in f32 lose nothing by being stored before the bias is added.
     ConvSpec bare = spec;
     bare.bias = false;
-    state->fused = fuse_conv(bare, limit - weight);
-    state->add_bias = state->fused.has_value();
+    found = state.add_bias = fuse_parts(state, bare, limit);
   }
-  if (!state->fused) return state;
-  state->weight = weight;
-  state->workspace = weight + state->fused->workspace;
-  return state;
+  if (!found) {
+    state.parts.clear();
+    return tell_of_plain(spec);
+  }
+  for (const ConvPart& part : state.parts) {
+    state.workspace = std::max(state.workspace, taken + part.fused.workspace);
+  }
 }
 
 std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
-  if (spec.dtype == DType::f64 || is_empty(spec.shape)) {
-    auto state = std::make_shared<ConvState>();
-    state->spec = spec;
-    return state;
+  auto state = std::make_shared<ConvState>();
+  state->spec = spec;
+  state->route = ops::conv_route(spec.shape, spec.pass, spec.dtype);
+  if (state->route.kernel == ops::ConvKernel::library) choose(*state);
+  if (state->route.kernel == ops::ConvKernel::depthwise) {
+    state->workspace = state->route.workspace;
   }
-  auto state = choose(spec);
-  if (!state->fused) tell_of_plain(spec);
   return state;
+}
+
+std::byte* moved(void* data, Bytes bytes) { return static_cast<std::byte*>(data) + bytes; }
+
+/// The parts of the batch one after another; `arrays.w` is in the order of the pictures.
+void run_parts(const ConvState& state, const ConvArrays& arrays, std::byte* workspace,
+               cudaStream_t stream) {
+  const ConvSpec& spec = state.spec;
+  const auto size = dtype_size(spec.dtype);
+  const Bytes x = static_cast<Bytes>(spec.shape.in_shape().elements() / spec.shape.n) * size;
+  const Bytes y = static_cast<Bytes>(spec.shape.out_shape().elements() / spec.shape.n) * size;
+  const std::int64_t weights = spec.shape.weight_shape().elements();
+  const bool adds = state.route.sums != 0;
+  auto* sums = reinterpret_cast<float*>(workspace);
+  ConvArrays part = arrays;
+  if (adds) part.w = workspace + align_up(static_cast<Bytes>(weights) * 4, 256);
+  bool first = true;
+  for (const ConvPart& each : state.parts) {
+    run_fused_conv(each.fused, part, workspace + state.route.sums, stream);
+    if (adds) add_part(spec.dtype, sums, part.w, weights, first, stream);
+    first = false;
+    part.x = moved(part.x, x * static_cast<Bytes>(each.pictures));
+    part.y = moved(part.y, y * static_cast<Bytes>(each.pictures));
+  }
+  if (adds) round_sums(spec.dtype, arrays.w, sums, weights, stream);
 }
 
 void run(const KernelContext& k) {
@@ -113,14 +151,18 @@ void run(const KernelContext& k) {
       arrays = {.x = k.in(0).data, .w = k.out(0).data, .y = k.in(1).data};
       break;
   }
-  if (!state.fused) return plain_conv(spec, arrays, stream);
+  if (state.route.kernel == ops::ConvKernel::depthwise) {
+    return depthwise_conv(spec, arrays, k.workspace, stream);
+  }
+  if (state.parts.empty()) return plain_conv(spec, arrays, stream);
   void* weight = arrays.w;
-  const bool reordered = state.weight != 0;
+  auto* workspace = static_cast<std::byte*>(k.workspace);
+  const bool reordered = state.route.weight != 0;
   if (reordered) {
-    arrays.w = k.workspace;
+    arrays.w = workspace;
     if (spec.pass != ConvPass::by_weight) reorder_weight(spec, weight, arrays.w, false, stream);
   }
-  run_fused_conv(*state.fused, arrays, static_cast<std::byte*>(k.workspace) + state.weight, stream);
+  run_parts(state, arrays, workspace + state.route.weight, stream);
   if (reordered && spec.pass == ConvPass::by_weight) {
     reorder_weight(spec, arrays.w, weight, true, stream);
   }

@@ -6,15 +6,15 @@
 #include <optional>
 #include <string>
 
-#include "ops/convolution_shape.h"
+#include "ops/convolution_route.h"
 
 // The three passes of a convolution, each an op: out of the picture x, the weight w and the result
-// y, two are given and the third is computed. By cuDNN, or by our own plain kernels, which take
-// everything.
+// y, two are given and the third is computed. By cuDNN, by our own kernels for depthwise ones, or
+// by our own plain kernels, which take everything.
 
 namespace plimsoll::cuda {
 
-enum class ConvPass : std::uint8_t { forward, by_input, by_weight };
+using ops::ConvPass;
 
 struct ConvSpec {
   ops::ConvShape shape;
@@ -32,6 +32,17 @@ struct ConvArrays {
 
 /// Needs no workspace.
 void plain_conv(const ConvSpec& spec, const ConvArrays& arrays, cudaStream_t stream);
+
+/// Depthwise, channels last. The workspace is that of its route.
+void depthwise_conv(const ConvSpec& spec, const ConvArrays& arrays, void* workspace,
+                    cudaStream_t stream);
+
+/// sums = part where `first`, else sums += part; f32 sums of `elements`.
+void add_part(DType dtype, float* sums, const void* part, std::int64_t elements, bool first,
+              cudaStream_t stream);
+/// The sums rounded to the dtype.
+void round_sums(DType dtype, void* to, const float* sums, std::int64_t elements,
+                cudaStream_t stream);
 
 /// y += bias, by channel.
 void add_conv_bias(const ConvSpec& spec, void* y, const void* bias, cudaStream_t stream);

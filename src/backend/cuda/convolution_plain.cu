@@ -216,6 +216,27 @@ __global__ void __launch_bounds__(kThreads) swap_kernel(const T* from, T* to, st
   }
 }
 
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    add_part_kernel(float* sums, const T* part, std::int64_t elements, bool first) {
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < elements; i += threads) {
+    const auto value = static_cast<float>(widen(part[i]));
+    sums[i] = first ? value : sums[i] + value;
+  }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    round_kernel(T* to, const float* sums, std::int64_t elements) {
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i < elements; i += threads) {
+    to[i] = narrow<T>(static_cast<Acc<T>>(sums[i]));
+  }
+}
+
 }  // namespace
 
 void plain_conv(const ConvSpec& spec, const ConvArrays& arrays, cudaStream_t stream) {
@@ -268,6 +289,24 @@ void reorder_weight(const ConvSpec& spec, const void* from, void* to, bool back,
         back ? channels : window);
   });
   check_launch("conv2d");
+}
+
+void add_part(DType dtype, float* sums, const void* part, std::int64_t elements, bool first,
+              cudaStream_t stream) {
+  with_float(dtype, [&]<typename T>() {
+    add_part_kernel<T><<<blocks_for(elements), kThreads, 0, stream>>>(
+        sums, static_cast<const T*>(part), elements, first);
+  });
+  check_launch("conv2d_weight_grad");
+}
+
+void round_sums(DType dtype, void* to, const float* sums, std::int64_t elements,
+                cudaStream_t stream) {
+  with_float(dtype, [&]<typename T>() {
+    round_kernel<T>
+        <<<blocks_for(elements), kThreads, 0, stream>>>(static_cast<T*>(to), sums, elements);
+  });
+  check_launch("conv2d_weight_grad");
 }
 
 }  // namespace plimsoll::cuda

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <plimsoll/nn/basic.h>
+#include <plimsoll/nn/convolution.h>
+#include <plimsoll/nn/dense.h>
+#include <plimsoll/nn/model.h>
+#include <plimsoll/nn/normalization.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/shape_ops.h>
+
+// Networks that the library does not come with, written as a user would: pictures as they are fed,
+// channels first, and a transpose wherever a layer wants them last.
+
+namespace plimsoll::bench {
+
+/// A dense layer, GELU, another dense layer.
+class Perceptron final : public nn::Module {
+ public:
+  Perceptron(std::int64_t features, std::int64_t hidden)
+      : up_(add<nn::Dense>("fc1", features, hidden)),
+        down_(add<nn::Dense>("fc2", hidden, features)) {}
+  Tensor forward(const Tensor& x) const override { return down_(ops::gelu(up_(x))); }
+
+ private:
+  const nn::Dense& up_;
+  const nn::Dense& down_;
+};
+
+class MixerBlock final : public nn::Module {
+ public:
+  MixerBlock(std::int64_t tokens, std::int64_t features)
+      : norm1_(add<nn::LayerNorm>("norm1", features, 1e-6)),
+        tokens_(add<Perceptron>("mlp_tokens", tokens, features / 2)),
+        norm2_(add<nn::LayerNorm>("norm2", features, 1e-6)),
+        channels_(add<Perceptron>("mlp_channels", features, 4 * features)) {}
+  Tensor forward(const Tensor& x) const override {
+    const Tensor across = tokens_(ops::transpose(norm1_(x), {0, 2, 1}));
+    const Tensor y = ops::add(x, ops::transpose(across, {0, 2, 1}));
+    return ops::add(y, channels_(norm2_(y)));
+  }
+
+ private:
+  const nn::LayerNorm& norm1_;
+  const Perceptron& tokens_;
+  const nn::LayerNorm& norm2_;
+  const Perceptron& channels_;
+};
+
+/// Pictures of 224 x 224 in 1000 classes.
+class PictureModel : public nn::Model {
+ public:
+  TensorType input_type(std::int64_t n) const override { return {DType::f32, {n, 3, 224, 224}}; }
+  TensorType target_type(std::int64_t n) const override { return {DType::i64, {n}}; }
+};
+
+/// MLP-Mixer-B/16 of Tolstikhin et al. 2021.
+class Mixer final : public PictureModel {
+ public:
+  Mixer()
+      : stem_(add<nn::Conv2D>("stem", 3, 768, 16, nn::Conv2DOptions{.stride = 16})),
+        norm_(add<nn::LayerNorm>("norm", 768, 1e-6)),
+        head_(add<nn::Dense>("head", 768, 1000)) {
+    for (int i = 0; i < 12; ++i) {
+      blocks_.push_back(&add<MixerBlock>(fmt::format("block{}", i), 196, 768));
+    }
+  }
+  Tensor forward(const Tensor& pictures) const override {
+    const Tensor y = stem_(pictures);
+    Tensor x = ops::transpose(ops::reshape(y, Shape{y.dim(0), 768, 196}), {0, 2, 1});
+    for (const MixerBlock* block : blocks_) x = (*block)(x);
+    return head_(ops::mean(norm_(x), {.axes = {1}}));
+  }
+
+ private:
+  const nn::Conv2D& stem_;
+  const nn::LayerNorm& norm_;
+  const nn::Dense& head_;
+  std::vector<const MixerBlock*> blocks_;
+};
+
+/// A norm over the channels of pictures that have them first.
+class ChannelNorm final : public nn::Module {
+ public:
+  explicit ChannelNorm(std::int64_t channels) : norm_(add<nn::LayerNorm>("norm", channels, 1e-6)) {}
+  Tensor forward(const Tensor& x) const override {
+    return ops::transpose(norm_(ops::transpose(x, {0, 2, 3, 1})), {0, 3, 1, 2});
+  }
+
+ private:
+  const nn::LayerNorm& norm_;
+};
+
+class ConvNextBlock final : public nn::Module {
+ public:
+  explicit ConvNextBlock(std::int64_t channels)
+      : depthwise_(add<nn::Conv2D>("conv_dw", channels, channels, 7,
+                                   nn::Conv2DOptions{.padding = 3, .groups = channels})),
+        norm_(add<nn::LayerNorm>("norm", channels, 1e-6)),
+        mlp_(add<Perceptron>("mlp", channels, 4 * channels)),
+        gamma_(parameter("gamma", {channels}, nn::Init::constant(1e-6))) {}
+  Tensor forward(const Tensor& x) const override {
+    const Tensor y = mlp_(norm_(ops::transpose(depthwise_(x), {0, 2, 3, 1})));
+    const Tensor scaled = ops::mul(y, ops::cast(gamma_, y.dtype()));
+    return ops::add(x, ops::transpose(scaled, {0, 3, 1, 2}));
+  }
+
+ private:
+  const nn::Conv2D& depthwise_;
+  const nn::LayerNorm& norm_;
+  const Perceptron& mlp_;
+  const nn::Parameter& gamma_;
+};
+
+/// ConvNeXt-T of Liu et al. 2022.
+class ConvNext final : public PictureModel {
+ public:
+  ConvNext()
+      : stem_(add<nn::Conv2D>("stem", 3, 96, 4, nn::Conv2DOptions{.stride = 4})),
+        norm_(add<nn::LayerNorm>("norm", 768, 1e-6)),
+        head_(add<nn::Dense>("head", 768, 1000)) {
+    layers_.push_back(&add<ChannelNorm>("stem_norm", 96));
+    std::int64_t channels = 96;
+    int number = 0;
+    for (const int blocks : {3, 3, 9, 3}) {
+      if (number != 0) {
+        layers_.push_back(&add<ChannelNorm>(fmt::format("down_norm{}", number), channels));
+        layers_.push_back(&add<nn::Conv2D>(fmt::format("down{}", number), channels, 2 * channels, 2,
+                                           nn::Conv2DOptions{.stride = 2}));
+        channels *= 2;
+      }
+      for (int i = 0; i < blocks; ++i) {
+        layers_.push_back(&add<ConvNextBlock>(fmt::format("stage{}_block{}", number, i), channels));
+      }
+      ++number;
+    }
+  }
+  Tensor forward(const Tensor& pictures) const override {
+    Tensor x = stem_(pictures);
+    for (const nn::Module* layer : layers_) x = (*layer)(x);
+    return head_(norm_(ops::global_avg_pool2d(x)));
+  }
+
+ private:
+  const nn::Conv2D& stem_;
+  const nn::LayerNorm& norm_;
+  const nn::Dense& head_;
+  std::vector<const nn::Module*> layers_;
+};
+
+/// Null if it is none of them.
+inline std::unique_ptr<nn::Model> zoo_model(const std::string& name) {
+  if (name == "mixer_b16") return std::make_unique<Mixer>();
+  if (name == "convnext_t") return std::make_unique<ConvNext>();
+  return nullptr;
+}
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,229 @@
+#include "graph/channel_move.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace plimsoll::graph {
+namespace {
+
+using ops::Attributes;
+
+template <std::size_t N>
+bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+constexpr std::array<std::string_view, 3> kConvolutions = {"conv2d", "conv2d_transpose",
+                                                           "conv2d_weight_grad"};
+constexpr std::array<std::string_view, 7> kReductions = {"sum",  "mean", "max", "min",
+                                                         "prod", "all",  "any"};
+
+/// Whether the layout that an attribute speaks of is the one that the move starts from.
+bool starts_from(ChannelMove move, bool channels_last) {
+  return channels_last == (move == ChannelMove::to_first);
+}
+
+Attributes with(const Node& node, std::string_view name, ops::Attribute value) {
+  Attributes attributes = node.attributes;
+  attributes.set(name, std::move(value));
+  return attributes;
+}
+
+void move_shape(Attributes& attributes, ChannelMove move) {
+  if (!attributes.has("shape")) return;
+  attributes.set("shape", ops::to_integers(moved_shape(move, attributes.shape("shape"))));
+}
+
+/// Form::moved for those whose bit is set in `mask`.
+std::vector<Form> forms(std::size_t count, std::uint32_t mask) {
+  std::vector<Form> all(count, Form::natural);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i < 32 && (mask >> i & 1U) != 0) all[i] = Form::moved;
+  }
+  return all;
+}
+
+/// Pictures are which inputs and outputs of an op that has its layout as an attribute.
+struct PictureOp {
+  std::string_view name;
+  std::uint32_t inputs;
+  std::uint32_t outputs;
+  bool moves_shape = false;  ///< the attribute "shape" is a picture's
+};
+constexpr std::array kPictureOps = {
+    PictureOp{"conv2d", 1, 1},
+    PictureOp{"conv2d_transpose", 1, 1, true},
+    PictureOp{"conv2d_weight_grad", 3, 0},
+    PictureOp{"max_pool2d", 1, 3},
+    PictureOp{"max_pool2d_grad", 3, 1, true},
+    PictureOp{"avg_pool2d", 1, 1},
+    PictureOp{"avg_pool2d_grad", 1, 1, true},
+    PictureOp{"global_avg_pool2d", 1, 0},
+    PictureOp{"global_avg_pool2d_grad", 0, 1, true},
+    PictureOp{"upsample_nearest2d", 1, 1},
+    PictureOp{"upsample_nearest2d_grad", 1, 1},
+};
+constexpr std::array kBatchNorms = {
+    PictureOp{"batch_norm", 1, 1},
+    PictureOp{"batch_norm_grad", 3, 1},
+    PictureOp{"batch_norm_inference", 1, 1},
+    PictureOp{"batch_norm_inference_grad", 3, 1},
+};
+
+template <std::size_t N>
+const PictureOp* find(const std::array<PictureOp, N>& ops, std::string_view name) {
+  const auto* const it = std::ranges::find(ops, name, &PictureOp::name);
+  return it == ops.end() ? nullptr : it;
+}
+
+std::optional<MovedCall> picture_call(const Node& node, ChannelMove move, const PictureOp& op,
+                                      std::string_view layout) {
+  const bool last = node.attributes.flag(layout);
+  if (!starts_from(move, last)) return std::nullopt;
+  MovedCall call{.attributes = with(node, layout, !last),
+                 .inputs = forms(node.inputs.size(), op.inputs),
+                 .outputs = forms(node.outputs.size(), op.outputs)};
+  if (op.moves_shape) move_shape(call.attributes, move);
+  return call;
+}
+
+/// Inputs that broadcast to `rank` dimensions. A single element needs no dimensions.
+std::vector<Form> broadcast_forms(const Graph& graph, const Node& node, int rank) {
+  std::vector<Form> all;
+  for (const ValueId v : node.inputs) {
+    const Shape& shape = graph.value(v).type.shape;
+    if (shape.rank() == rank) {
+      all.push_back(Form::moved);
+    } else {
+      all.push_back(shape.elements() == 1 && shape.rank() <= 1 ? Form::natural : Form::lifted);
+    }
+  }
+  return all;
+}
+
+std::optional<MovedCall> reduction_call(const Graph& graph, const Node& node, ChannelMove move) {
+  const int rank = graph.value(node.inputs[0]).type.shape.rank();
+  const Axes& axes = node.attributes.integers("axes");
+  Axes moved;
+  for (const std::int64_t axis : axes) moved.push_back(moved_axis(move, axis, rank));
+  std::ranges::sort(moved);
+  const bool keep = node.attributes.flag("keep_dims");
+  if (!keep) {
+    // What is left must come in the same order.
+    std::int64_t last = -1;
+    for (std::int64_t axis = 0; axis < rank; ++axis) {
+      if (std::ranges::find(axes, axis) != axes.end()) continue;
+      const std::int64_t at = moved_axis(move, axis, rank);
+      if (at < last) return std::nullopt;
+      last = at;
+    }
+  }
+  return MovedCall{.attributes = with(node, "axes", moved),
+                   .inputs = {Form::moved},
+                   .outputs = {keep ? Form::moved : Form::natural}};
+}
+
+Axes moved_entries(ChannelMove move, const Axes& entries) {
+  Axes moved;
+  for (const std::int64_t from : move_order(move, static_cast<int>(entries.size()))) {
+    moved.push_back(entries[static_cast<std::size_t>(from)]);
+  }
+  return moved;
+}
+
+}  // namespace
+
+Axes move_order(ChannelMove move, int rank) {
+  Axes order = {0};
+  if (move == ChannelMove::to_first) order.push_back(rank - 1);
+  for (int i = 1; i < rank; ++i) {
+    if (i != (move == ChannelMove::to_last ? 1 : rank - 1)) order.push_back(i);
+  }
+  if (move == ChannelMove::to_last) order.push_back(1);
+  return order;
+}
+
+std::int64_t moved_axis(ChannelMove move, std::int64_t axis, int rank) {
+  const Axes order = move_order(move, rank);
+  return std::ranges::find(order, axis) - order.begin();
+}
+
+Shape moved_shape(ChannelMove move, const Shape& shape) {
+  const Axes dims = moved_entries(move, Axes(shape.begin(), shape.end()));
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+bool keeps_bytes(ChannelMove move, const Shape& shape) {
+  const std::int64_t channels = shape.dim(move == ChannelMove::to_last ? 1 : -1);
+  return channels <= 1 || shape.elements() <= shape[0] * channels;
+}
+
+Axes composed(const Axes& first, const Axes& second) {
+  Axes both;
+  for (const std::int64_t i : second) both.push_back(first[static_cast<std::size_t>(i)]);
+  return both;
+}
+
+bool is_identity(const Axes& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return true;
+}
+
+std::optional<MovedCall> moved_call(const Graph& graph, const Node& node, ChannelMove move) {
+  const ops::OpDef& op = *node.op;
+  if (op.writes != 0 || op.random || node.inputs.empty() || node.outputs.empty()) {
+    return std::nullopt;
+  }
+  if (const PictureOp* picture = find(kPictureOps, op.name)) {
+    return picture_call(node, move, *picture, "nhwc");
+  }
+  const Shape& first = graph.value(node.inputs[0]).type.shape;
+  if (const PictureOp* norm = find(kBatchNorms, op.name)) {
+    if (first.rank() != 4) return std::nullopt;
+    return picture_call(node, move, *norm, "channels_last");
+  }
+  const int rank = graph.value(node.outputs[0]).type.shape.rank();
+  if (is_one_of(op.name, kReductions)) {
+    return first.rank() < 3 ? std::nullopt : reduction_call(graph, node, move);
+  }
+  if (rank < 3) return std::nullopt;
+  if (op.family == "elementwise" || op.family == "compare" || op.name == "cast" ||
+      op.name == "broadcast_to") {
+    MovedCall call{.attributes = node.attributes,
+                   .inputs = broadcast_forms(graph, node, rank),
+                   .outputs = std::vector<Form>(node.outputs.size(), Form::moved)};
+    move_shape(call.attributes, move);
+    // A single element has no place to be moved from, but broadcasting needs nothing else either.
+    return call;
+  }
+  if (op.name == "concat" || op.name == "split" || op.name == "slice" || op.name == "slice_grad") {
+    MovedCall call{
+        .attributes = with(node, "axis", moved_axis(move, node.attributes.integer("axis"), rank)),
+        .inputs = std::vector<Form>(node.inputs.size(), Form::moved),
+        .outputs = std::vector<Form>(node.outputs.size(), Form::moved)};
+    move_shape(call.attributes, move);
+    return call;
+  }
+  if (op.name == "pad") {
+    MovedCall call{
+        .attributes = node.attributes, .inputs = {Form::moved}, .outputs = {Form::moved}};
+    for (const std::string_view side : {"before", "after"}) {
+      call.attributes.set(side, moved_entries(move, node.attributes.integers(side)));
+    }
+    return call;
+  }
+  return std::nullopt;
+}
+
+bool wants_move(const Graph& graph, const Node& node, ChannelMove move) {
+  if (!is_one_of(node.op->name, kConvolutions)) return false;
+  const DType dtype = graph.value(node.inputs[0]).type.dtype;
+  const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
+  const bool fits = move == ChannelMove::to_last ? narrow : dtype == DType::f32;
+  return fits && starts_from(move, node.attributes.flag("nhwc"));
+}
+
+}  // namespace plimsoll::graph
