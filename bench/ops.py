@@ -6,19 +6,19 @@ one works the others wait for their input. Times are of a step after the first t
 up. The bar is the clock's, on cores that nobody else uses: a turn counts for it only if other
 processes left all but a little of the cores that the threads need, and without such turns the bar
 is UNSETTLED, which is no pass. The processor's time is that of all threads of the process; it
-stands beside, for busy machines, does not see work that waits for another thread, and of single
-steps of a few milliseconds is coarse. With --wait-policy active the side that waits for its turn
-spins and takes a core from the others, so that nothing can be settled. Memory is counted from before a model is made to the most there was: for
-Plimsoll and TensorFlow as the system counts it (RSS), for Plimsoll also what its arena had mapped.
+stands beside, does not see work that waits for another thread, and of single steps of a few
+milliseconds is coarse; bench/busy.py measures on busy cores. Memory is counted from before a model
+is made to the most there was: for Plimsoll and TensorFlow as the system counts it (RSS), for
+Plimsoll also what its arena had mapped.
 """
 
 import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
-import time
+
+from sides import plimsoll, tensorflow
 
 MODELS = ("lenet", "resnet18", "transformer")
 TIME_BAR, MEMORY_BAR = 1.1, 1.0
@@ -29,62 +29,15 @@ parser.add_argument("build")
 parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL")
 parser.add_argument("--threads", type=int, default=min(2, len(os.sched_getaffinity(0))))
 parser.add_argument("--turns", type=int, default=7)
-parser.add_argument("--wait-policy", choices=("passive", "active", "default"), default="passive",
-                    help="OpenMP's, of Plimsoll's processes: whether threads without work spin")
 parser.add_argument("--without-tensorflow", action="store_true")
 options = parser.parse_intermixed_args()
 
 
-def busy_seconds():
-    """Of all cores since the machine started, what a hypervisor took included."""
-    with open("/proc/stat") as lines:
-        user, nice, system, _, _, irq, soft, steal = map(int, next(lines).split()[1:9])
-    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
-
-
-class Side:
-    """One process, asked for steps."""
-
-    def __init__(self, command, **environment):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, env=os.environ | {"OMP_NUM_THREADS": str(options.threads)} | environment)
-        self.command, self.turns, self.last = " ".join(command), [], {}
-
-    def steps(self, count):
-        self.process.stdin.write(f"{count}\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"[ops.py] '{self.command}' ended; run it by hand with a number of steps on "
-                     "its standard input to see why")
-        self.last = json.loads(line)
-        return self.last
-
-    def turn(self, count):
-        """Takes steps; returns how many cores others had meanwhile."""
-        at, busy = time.perf_counter(), busy_seconds()
-        result = self.steps(count)
-        seconds = time.perf_counter() - at
-        self.turns.append(result)
-        return max(0.0, busy_seconds() - busy - sum(result["cpu"])) / seconds
-
-    def times(self, key, turns):
-        return [seconds for i in turns for seconds in self.turns[i][key]]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
 def measure(model):
-    policy = {} if options.wait_policy == "default" else {"OMP_WAIT_POLICY": options.wait_policy}
-    program = f"{options.build}/bench/bench_ops"
-    sides = {mode: Side([program, model, mode, str(options.threads)], **policy)
+    sides = {mode: plimsoll(options.build, model, mode, options.threads)
              for mode in ("eager", "planned")}
     if not options.without_tensorflow:
-        sides["TensorFlow"] = Side([".venv-tf/bin/python", "bench/ops_tf.py", model,
-                                    str(options.threads)])
+        sides["TensorFlow"] = tensorflow(model, options.threads)
     for side in sides.values():
         side.steps(4)
     # About half a second a turn, by what a step takes when it is warm.
@@ -111,8 +64,8 @@ def figures(side, turns):
 
 COLUMNS = (("wall", "ms, least"), ("wall_median", "median"), ("cpu", "cpu ms, least"),
            ("cpu_median", "median"))
-print(f"{options.threads} threads, OMP_WAIT_POLICY={options.wait_policy}; in brackets the ratio "
-      f"to TensorFlow, at most {TIME_BAR} of time and {MEMORY_BAR} of RSS")
+print(f"{options.threads} threads; in brackets the ratio to TensorFlow, at most {TIME_BAR} of time "
+      f"and {MEMORY_BAR} of RSS")
 report, holds = {}, True
 for model in options.models:
     measured, others, quiet = measure(model)

@@ -51,7 +51,8 @@ set_source_files_properties(${plimsoll_cpu_kernels} PROPERTIES COMPILE_OPTIONS
                                                                "-fno-math-errno;-fno-trapping-math")
 # Calls within the library go straight to their target: an allocation makes several.
 target_compile_options(plimsoll PRIVATE -fno-semantic-interposition)
-target_link_options(plimsoll PRIVATE -Wl,-Bsymbolic-functions)
+# Threads of its pool may be asleep in it, so it is never unloaded.
+target_link_options(plimsoll PRIVATE -Wl,-Bsymbolic-functions -Wl,-z,nodelete)
 set_target_properties(
   plimsoll PROPERTIES VERSION ${PROJECT_VERSION}
                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}

@@ -19,7 +19,6 @@ nvidia-smi -L >/dev/null 2>&1 || { echo "gpu_sanitize: there is no GPU" >&2; exi
 limit=${PLIMSOLL_SANITIZE_LIMIT:-1200}
 at_once=${PLIMSOLL_SANITIZE_AT_ONCE:-$(nproc)}
 logs=$build/sanitize
-export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=2
 mkdir -p "$logs"
 
 # Program, number of processes, tests. Left out are those that look at the driver's figures or the

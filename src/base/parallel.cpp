@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
 
-// The mathematical libraries come with OpenMP's threads; using the same ones keeps two pools from
-// fighting over the cores. ThreadSanitizer cannot see its barriers, so there one thread does it.
-#if defined(_OPENMP) && !defined(__SANITIZE_THREAD__)
-#include <omp.h>
-#define PLIMSOLL_OPENMP 1
-#else
-#define PLIMSOLL_OPENMP 0
-#endif
+#include "base/thread_pool.h"
 
 namespace plimsoll {
 namespace {
+
 std::atomic<int> chosen_threads{0};
+
+/// Pieces for each thread: with more than one, a thread that comes late leaves little to wait for.
+constexpr std::int64_t kPieces = 4;
+
 }  // namespace
 
 int compute_threads() {
@@ -27,41 +27,44 @@ int compute_threads() {
   return available;
 }
 
+int most_compute_threads() {
+  static const int most = std::max(16, 4 * affinity_cpus());
+  return most;
+}
+
 void set_compute_threads(int threads) {
-  chosen_threads.store(std::max(0, threads), std::memory_order_relaxed);
-#if PLIMSOLL_OPENMP
-  omp_set_num_threads(compute_threads());
-#endif
+  if (threads < 0 || threads > most_compute_threads()) {
+    throw InvalidArgument(
+        fmt::format("[set_compute_threads] {} threads on {} CPUs; use 1 to {}, or 0 for as many as "
+                    "there are CPUs",
+                    threads, affinity_cpus(), most_compute_threads()));
+  }
+  chosen_threads.store(threads, std::memory_order_relaxed);
 }
 
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
-  const std::int64_t most =
-      (count + std::max<std::int64_t>(grain, 1) - 1) / std::max<std::int64_t>(grain, 1);
-  const auto threads = static_cast<int>(std::min<std::int64_t>(compute_threads(), most));
-#if PLIMSOLL_OPENMP
-  if (threads > 1 && omp_in_parallel() == 0) {
-    std::exception_ptr error;
-    std::atomic_flag failed = ATOMIC_FLAG_INIT;
-#pragma omp parallel num_threads(threads)
-    {
-      const std::int64_t parts = omp_get_num_threads();
-      const std::int64_t part = omp_get_thread_num();
-      try {
-        const std::int64_t first = count * part / parts;
-        const std::int64_t last = count * (part + 1) / parts;
-        if (first < last) body(first, last);
-      } catch (...) {
-        if (!failed.test_and_set()) error = std::current_exception();
-      }
-    }
-    if (error) std::rethrow_exception(error);
-    return;
-  }
-#endif
-  (void)threads;
-  body(0, count);
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t most = (count + grain - 1) / grain;
+  const int threads = compute_threads();
+  if (threads == 1 || most == 1 || ThreadPool::inside()) return body(0, count);
+  const std::int64_t pieces = std::min(most, kPieces * threads);
+  ThreadPool::instance().run(pieces, threads, [&](std::int64_t piece, int) {
+    const std::int64_t first = count * piece / pieces;
+    const std::int64_t last = count * (piece + 1) / pieces;
+    if (first < last) body(first, last);
+  });
 }
+
+void parallel_tasks(std::int64_t count, int threads,
+                    const std::function<void(std::int64_t, int)>& body) {
+  if (threads > 1 && count > 1 && !ThreadPool::inside()) {
+    return ThreadPool::instance().run(count, threads, body);
+  }
+  for (std::int64_t task = 0; task < count; ++task) body(task, 0);
+}
+
+bool in_parallel_task() { return ThreadPool::inside(); }
 
 }  // namespace plimsoll

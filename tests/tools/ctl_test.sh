@@ -4,8 +4,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 PLIMSOLL=$(realpath "$PLIMSOLL")
-# Threads that wait do not spin: many of these runs are short, and tests run beside one another.
-export OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'kill -9 "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
 export XDG_RUNTIME_DIR=$work

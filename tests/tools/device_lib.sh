@@ -2,7 +2,6 @@
 # plenty of room within AMPLE.
 
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-export OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

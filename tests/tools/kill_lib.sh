@@ -2,8 +2,6 @@
 # compares losses and weights with those of a run that was left alone.
 
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# Threads that wait do not spin: many of these runs are short, and tests run beside one another.
-export OMP_WAIT_POLICY=passive
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -73,19 +73,13 @@ std::shared_ptr<const KernelState> prepared(const AttentionShape& shape, DType d
 
 bool narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-/// Runs `body(unit, workspace)` for all units, each slot a contiguous range of them.
+/// Runs `body(unit, workspace)` for all units, at most `slots` at a time.
 template <typename A, typename Body>
 void each_unit(const KernelContext& k, Body body) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
   const ThreadsScope threads(state.threads);
-  parallel_for(state.slots, 1, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t slot = first; slot < last; ++slot) {
-      A* workspace = static_cast<A*>(k.workspace) + slot * state.slot_elements;
-      const std::int64_t end = state.units * (slot + 1) / state.slots;
-      for (std::int64_t unit = state.units * slot / state.slots; unit < end; ++unit) {
-        body(unit, workspace);
-      }
-    }
+  parallel_tasks(state.units, static_cast<int>(state.slots), [&](std::int64_t unit, int slot) {
+    body(unit, static_cast<A*>(k.workspace) + slot * state.slot_elements);
   });
 }
 

@@ -11,9 +11,6 @@
 #if PLIMSOLL_HAS_BLAS
 #include <cblas.h>
 #endif
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 namespace plimsoll::cpu {
 namespace {
@@ -61,6 +58,54 @@ template <typename T>
 int blas_stride(const Matrix<T>& m, std::int64_t rows, std::int64_t columns) {
   return blas_int(std::max<std::int64_t>({m.stride, 1, m.transposed ? rows : columns}));
 }
+
+void blas(CBLAS_TRANSPOSE a_order, CBLAS_TRANSPOSE b_order, int m, int n, int k, float alpha,
+          const float* a, int a_stride, const float* b, int b_stride, float beta, float* c,
+          int c_stride) {
+  cblas_sgemm(CblasRowMajor, a_order, b_order, m, n, k, alpha, a, a_stride, b, b_stride, beta, c,
+              c_stride);
+}
+void blas(CBLAS_TRANSPOSE a_order, CBLAS_TRANSPOSE b_order, int m, int n, int k, double alpha,
+          const double* a, int a_stride, const double* b, int b_stride, double beta, double* c,
+          int c_stride) {
+  cblas_dgemm(CblasRowMajor, a_order, b_order, m, n, k, alpha, a, a_stride, b, b_stride, beta, c,
+              c_stride);
+}
+
+/// OpenBLAS changes tables of its own when it is first called for one thread: once, before several
+/// threads do.
+void settle_blas() {
+  static const bool settled = [] {
+    const LibraryScope library;
+    const float one = 1;
+    float product = 0;
+    blas(CblasNoTrans, CblasNoTrans, 1, 1, 1, 1.0F, &one, 1, &one, 1, 0.0F, &product, 1);
+    return true;
+  }();
+  (void)settled;
+}
+
+template <typename T>
+void divided(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
+             Matrix<const T> b, T beta, Matrix<T> c) {
+  settle_blas();
+  const int a_stride = blas_stride(a, m, k);
+  const int b_stride = blas_stride(b, k, n);
+  const int c_stride = blas_stride(c, m, n);
+  const ProductGrid grid = ProductGrid::of(m, n, k, division_threads());
+  const auto part = [&](std::int64_t task, int) {
+    const Part rows = Part::of(m, task / grid.columns, grid.rows, kDivisionBlock);
+    const Part columns = Part::of(n, task % grid.columns, grid.columns, kDivisionBlock);
+    const LibraryScope library;
+    blas(blas_order(a.transposed), blas_order(b.transposed), blas_int(rows.size),
+         blas_int(columns.size), blas_int(k), alpha,
+         a.data + rows.begin * (a.transposed ? 1 : a.stride), a_stride,
+         b.data + columns.begin * (b.transposed ? b.stride : 1), b_stride, beta,
+         c.data + rows.begin * c.stride + columns.begin, c_stride);
+  };
+  if (grid.parts() == 1) return part(0, 0);
+  parallel_tasks(grid.parts(), division_threads(), part);
+}
 #endif
 
 template <typename T>
@@ -89,9 +134,7 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, Matrix<co
   if (m == 0 || n == 0) return;
   if (k == 0) return scale_rows(m, n, beta, c);
 #if PLIMSOLL_HAS_BLAS
-  cblas_sgemm(CblasRowMajor, blas_order(a.transposed), blas_order(b.transposed), blas_int(m),
-              blas_int(n), blas_int(k), alpha, a.data, blas_stride(a, m, k), b.data,
-              blas_stride(b, k, n), beta, c.data, blas_stride(c, m, n));
+  divided(m, n, k, alpha, a, b, beta, c);
 #else
   plain(m, n, k, alpha, a, b, beta, c);
 #endif
@@ -102,24 +145,9 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Matrix<c
   if (m == 0 || n == 0) return;
   if (k == 0) return scale_rows(m, n, beta, c);
 #if PLIMSOLL_HAS_BLAS
-  cblas_dgemm(CblasRowMajor, blas_order(a.transposed), blas_order(b.transposed), blas_int(m),
-              blas_int(n), blas_int(k), alpha, a.data, blas_stride(a, m, k), b.data,
-              blas_stride(b, k, n), beta, c.data, blas_stride(c, m, n));
+  divided(m, n, k, alpha, a, b, beta, c);
 #else
   plain(m, n, k, alpha, a, b, beta, c);
-#endif
-}
-
-ThreadsScope::ThreadsScope([[maybe_unused]] int threads) : before_(0) {
-#ifdef _OPENMP
-  before_ = omp_get_max_threads();
-  if (before_ != threads) omp_set_num_threads(threads);
-#endif
-}
-
-ThreadsScope::~ThreadsScope() {
-#ifdef _OPENMP
-  if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
 #endif
 }
 

@@ -5,6 +5,8 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/dtype.h>
 
+#include "backend/cpu/division.h"
+
 // Matrix products for kernels that are made of them.
 
 namespace plimsoll::cpu {
@@ -19,8 +21,9 @@ struct Matrix {
 };
 
 /// c = alpha a b + beta c for a of m times k, b of k times n. With beta 0, c is not read. By
-/// OpenBLAS, or by a plain blocked loop without it. Uses several threads unless it is called from
-/// within one of parallel_for. The same bits for the same shapes, on a given number of threads.
+/// OpenBLAS, or by a plain blocked loop without it. Divided for division_threads() threads, unless
+/// it is called from within a task. The same bits for the same shapes, on a given number of
+/// threads.
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, float alpha, Matrix<const float> a,
           Matrix<const float> b, float beta, Matrix<float> c);
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Matrix<const double> a,
@@ -49,17 +52,5 @@ Bytes any_gemm_workspace(std::int64_t m, std::int64_t n, std::int64_t k, DType a
 /// `count` elements of a floating dtype to f32 and back, in one thread.
 void to_f32(const void* from, DType dtype, std::int64_t count, float* to);
 void from_f32(const float* from, std::int64_t count, void* to, DType dtype);
-
-/// Holds the libraries to `threads` threads (of OpenMP) in this thread until it goes out of scope.
-class ThreadsScope {
- public:
-  explicit ThreadsScope(int threads);
-  ThreadsScope(const ThreadsScope&) = delete;
-  ThreadsScope& operator=(const ThreadsScope&) = delete;
-  ~ThreadsScope();
-
- private:
-  int before_;
-};
 
 }  // namespace plimsoll::cpu

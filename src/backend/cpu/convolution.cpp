@@ -21,8 +21,7 @@ std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
   auto state = std::make_shared<ConvState>();
   state->spec = spec;
   state->threads = compute_threads();
-  const ThreadsScope threads(state->threads);
-  state->onednn = make_onednn_conv(spec);
+  state->onednn = make_onednn_conv(spec, state->threads);
   state->workspace =
       state->onednn != nullptr ? state->onednn->workspace() : plain_conv_workspace(spec);
   return state;

@@ -27,7 +27,7 @@ struct ConvArguments {
   void* workspace = nullptr;
 };
 
-/// A convolution by oneDNN, prepared once. Does not change.
+/// A convolution by oneDNN, prepared once for a number of threads. Does not change.
 class OnednnConv {
  public:
   virtual ~OnednnConv() = default;
@@ -36,7 +36,7 @@ class OnednnConv {
 };
 
 /// Null if oneDNN is not there or has nothing better than a plain loop.
-std::unique_ptr<const OnednnConv> make_onednn_conv(const ConvSpec& spec);
+std::unique_ptr<const OnednnConv> make_onednn_conv(const ConvSpec& spec, int threads);
 
 /// One picture and group at a time: its windows as columns of a matrix, then a matrix product.
 Bytes plain_conv_workspace(const ConvSpec& spec);

@@ -1,7 +1,10 @@
 // matmul and linear: oneDNN's matmul for f32 and bf16 where it is there, else gemm of blas.h.
 #include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <plimsoll/base/parallel.h>
 
@@ -93,59 +96,153 @@ Product linear_product(const OpInputs& inputs) {
   return p;
 }
 
+#if PLIMSOLL_HAS_ONEDNN
+/// A part of a product that one thread computes: some rows and columns of some batches.
+struct ProductPart {
+  Part batches;
+  Part rows;
+  Part columns;
+  std::size_t kernel = 0;  ///< parts of the same extents share one
+};
+
+struct ProductKernel {
+  dnnl::matmul::primitive_desc desc;
+  dnnl::matmul primitive;
+};
+#endif
+
 struct ProductState final : KernelState {
   Product product;
   int threads = 1;
 #if PLIMSOLL_HAS_ONEDNN
-  std::optional<dnnl::matmul::primitive_desc> desc;
-  dnnl::matmul primitive;
+  std::vector<ProductPart> parts;
+  std::vector<ProductKernel> kernels;
+  Bytes scratch = 0;  ///< of one part at work
   dnnl::stream stream;
 #endif
 };
 
 #if PLIMSOLL_HAS_ONEDNN
+/// Strides of a matrix in row-major order with rows of `columns` elements, or of one that is
+/// stored transposed with rows of `rows`.
+struct Steps {
+  std::int64_t down;
+  std::int64_t across;
+};
+Steps steps_of(std::int64_t rows, std::int64_t columns, bool transposed) {
+  return transposed ? Steps{1, rows} : Steps{columns, 1};
+}
+
 /// A matrix, or `batches` of them, `step` elements apart; 0: the same for all.
 onednn::Desc matrix_desc(std::int64_t batches, std::int64_t step, std::int64_t rows,
-                         std::int64_t columns, bool transposed, dnnl::memory::data_type type) {
-  const std::int64_t down = transposed ? 1 : columns;
-  const std::int64_t across = transposed ? rows : 1;
-  if (batches == 1) return {{rows, columns}, type, onednn::Dims{down, across}};
+                         std::int64_t columns, Steps steps, dnnl::memory::data_type type) {
+  if (batches == 1) return {{rows, columns}, type, onednn::Dims{steps.down, steps.across}};
   return {{step == 0 ? 1 : batches, rows, columns},
           type,
-          onednn::Dims{step == 0 ? rows * columns : step, down, across}};
+          onednn::Dims{step == 0 ? rows * columns : step, steps.down, steps.across}};
+}
+
+std::optional<ProductKernel> make_kernel(const Product& p, const ProductPart& part,
+                                         dnnl::memory::data_type type) {
+  const std::int64_t batches = part.batches.size;
+  const std::int64_t rows = part.rows.size;
+  const std::int64_t columns = part.columns.size;
+  onednn::Desc bias;
+  if (p.bias) bias = {{1, columns}, type, onednn::Dims{columns, 1}};
+  auto desc = onednn::matmul(
+      matrix_desc(batches, p.step_a, rows, p.k, steps_of(p.m, p.k, p.transpose_a), type),
+      matrix_desc(batches, p.step_b, p.k, columns, steps_of(p.k, p.n, p.transpose_b), type), bias,
+      matrix_desc(batches, p.m * p.n, rows, columns, {p.n, 1}, type));
+  if (!desc || std::string_view(desc->impl_info_str()).starts_with("ref")) return std::nullopt;
+  dnnl::matmul primitive(*desc);
+  return ProductKernel{std::move(*desc), std::move(primitive)};
+}
+
+/// Batches are divided where there are enough of them, else rows and columns of each.
+std::vector<ProductPart> divide(const Product& p, int threads) {
+  std::vector<ProductPart> parts;
+  const auto add = [&](Part batches, const ProductGrid& grid) {
+    for (std::int64_t i = 0; i < grid.parts(); ++i) {
+      parts.push_back({batches, Part::of(p.m, i / grid.columns, grid.rows, kDivisionBlock),
+                       Part::of(p.n, i % grid.columns, grid.columns, kDivisionBlock)});
+    }
+  };
+  if (!p.regular) {
+    // Each batch is where it is.
+    const ProductGrid grid = ProductGrid::of(p.m, p.n, p.k, threads);
+    for (std::int64_t i = 0; i < p.batches; ++i) add({i, 1}, grid);
+  } else if (p.batches >= threads) {
+    const int used = threads_for(p.batches * p.m * p.n * p.k, threads);
+    for (int i = 0; i < used; ++i) add(Part::of(p.batches, i, used), {});
+  } else {
+    add({0, p.batches}, ProductGrid::of(p.m, p.n, p.k * p.batches, threads));
+  }
+  return parts;
 }
 
 void prepare_onednn(ProductState& state) {
   const Product& p = state.product;
   const auto type = onednn::data_type(p.dtype);
-  if (!type || p.m == 0 || p.n == 0 || p.k == 0) return;
-  const std::int64_t batches = p.regular ? p.batches : 1;
-  if (batches == 0) return;
-  onednn::Desc bias;
-  if (p.bias) bias = {{1, p.n}, *type, onednn::Dims{p.n, 1}};
-  const ThreadsScope threads(state.threads);
-  auto desc = onednn::matmul(matrix_desc(batches, p.step_a, p.m, p.k, p.transpose_a, *type),
-                             matrix_desc(batches, p.step_b, p.k, p.n, p.transpose_b, *type), bias,
-                             matrix_desc(batches, p.m * p.n, p.m, p.n, false, *type));
-  if (!desc || std::string_view(desc->impl_info_str()).starts_with("ref")) return;
-  state.workspace = desc->scratchpad_desc().get_size();
-  state.primitive = dnnl::matmul(*desc);
+  if (!type || p.batches == 0 || p.m == 0 || p.n == 0 || p.k == 0) return;
+  const LibraryScope library;
+  std::vector<ProductPart> parts = divide(p, state.threads);
+  std::map<std::array<std::int64_t, 3>, std::size_t> known;
+  for (ProductPart& part : parts) {
+    const auto [at, isnew] = known.try_emplace(
+        {part.batches.size, part.rows.size, part.columns.size}, state.kernels.size());
+    part.kernel = at->second;
+    if (!isnew) continue;
+    auto kernel = make_kernel(p, part, *type);
+    if (!kernel) return state.kernels.clear();
+    state.scratch = std::max<Bytes>(state.scratch, kernel->desc.scratchpad_desc().get_size());
+    state.kernels.push_back(std::move(*kernel));
+  }
+  constexpr Bytes kAlignment = 256;
+  state.scratch = (state.scratch + kAlignment - 1) / kAlignment * kAlignment;
+  state.workspace =
+      state.scratch * std::min<Bytes>(static_cast<Bytes>(state.threads), parts.size());
   state.stream = dnnl::stream(onednn::engine());
-  state.desc = std::move(desc);
+  state.parts = std::move(parts);
 }
 
-void run_onednn(const KernelContext& k, const ProductState& state, void* a, void* b, void* c) {
-  const dnnl::matmul::primitive_desc& desc = *state.desc;
+void run_part(const KernelContext& k, const ProductState& state, const ProductPart& part,
+              int slot) {
+  const Product& p = state.product;
+  const dnnl::matmul::primitive_desc& desc = state.kernels[part.kernel].desc;
   const dnnl::engine& engine = onednn::engine();
-  std::unordered_map<int, dnnl::memory> args = {
-      {DNNL_ARG_SRC, {desc.src_desc(), engine, a}},
-      {DNNL_ARG_WEIGHTS, {desc.weights_desc(), engine, b}},
-      {DNNL_ARG_DST, {desc.dst_desc(), engine, c}},
-      {DNNL_ARG_SCRATCHPAD, {desc.scratchpad_desc(), engine, k.workspace}}};
-  if (state.product.bias) {
-    args.emplace(DNNL_ARG_BIAS, dnnl::memory(desc.bias_desc(), engine, k.in(2).data));
+  std::int64_t a = part.batches.begin * p.step_a;
+  std::int64_t b = part.batches.begin * p.step_b;
+  if (!p.regular) {
+    const Shape& out = k.out(0).shape();
+    a = batch_of(out, k.in(0).shape(), part.batches.begin) * p.m * p.k;
+    b = batch_of(out, k.in(1).shape(), part.batches.begin) * p.k * p.n;
   }
-  state.primitive.execute(state.stream, args);
+  a += part.rows.begin * steps_of(p.m, p.k, p.transpose_a).down;
+  b += part.columns.begin * steps_of(p.k, p.n, p.transpose_b).across;
+  const std::int64_t c =
+      part.batches.begin * p.m * p.n + part.rows.begin * p.n + part.columns.begin;
+  const auto at = [&](const TensorView& view, std::int64_t element) {
+    return view.as<std::byte>() + element * static_cast<std::int64_t>(dtype_size(p.dtype));
+  };
+  auto* scratch = static_cast<std::byte*>(k.workspace) + static_cast<Bytes>(slot) * state.scratch;
+  std::unordered_map<int, dnnl::memory> args = {
+      {DNNL_ARG_SRC, {desc.src_desc(), engine, at(k.in(0), a)}},
+      {DNNL_ARG_WEIGHTS, {desc.weights_desc(), engine, at(k.in(1), b)}},
+      {DNNL_ARG_DST, {desc.dst_desc(), engine, at(k.out(0), c)}},
+      {DNNL_ARG_SCRATCHPAD, {desc.scratchpad_desc(), engine, scratch}}};
+  if (p.bias) {
+    args.emplace(DNNL_ARG_BIAS,
+                 dnnl::memory(desc.bias_desc(), engine, at(k.in(2), part.columns.begin)));
+  }
+  const LibraryScope library;
+  state.kernels[part.kernel].primitive.execute(state.stream, args);
+}
+
+void run_onednn(const KernelContext& k, const ProductState& state) {
+  parallel_tasks(static_cast<std::int64_t>(state.parts.size()), state.threads,
+                 [&](std::int64_t task, int slot) {
+                   run_part(k, state, state.parts[static_cast<std::size_t>(task)], slot);
+                 });
 }
 #endif
 
@@ -155,7 +252,7 @@ std::shared_ptr<const KernelState> prepare(const Product& product) {
   state->threads = compute_threads();
 #if PLIMSOLL_HAS_ONEDNN
   prepare_onednn(*state);
-  if (state->desc) return state;
+  if (!state->parts.empty()) return state;
 #endif
   if (product.dtype != DType::f64) {
     state->workspace = any_gemm_workspace(product.m, product.n, product.k, product.dtype,
@@ -187,16 +284,14 @@ void run_gemm(const Product& p, const void* a, const void* b, void* c, void* wor
 void run_matmul(const KernelContext& k) {
   const auto& state = static_cast<const ProductState&>(*k.state);
   const Product& p = state.product;
+#if PLIMSOLL_HAS_ONEDNN
+  if (!state.parts.empty()) return run_onednn(k, state);
+#endif
   const ThreadsScope threads(state.threads);
   const auto* a = k.in(0).as<std::byte>();
   const auto* b = k.in(1).as<std::byte>();
   auto* c = k.out(0).as<std::byte>();
   const auto size = static_cast<std::int64_t>(dtype_size(p.dtype));
-#if PLIMSOLL_HAS_ONEDNN
-  if (state.desc && p.regular) {
-    return run_onednn(k, state, k.in(0).data, k.in(1).data, k.out(0).data);
-  }
-#endif
   for (std::int64_t i = 0; i < p.batches; ++i) {
     const std::int64_t ia =
         p.regular ? i * p.step_a : batch_of(k.out(0).shape(), k.in(0).shape(), i) * p.m * p.k;
@@ -205,12 +300,6 @@ void run_matmul(const KernelContext& k) {
     const std::byte* from_a = a + ia * size;
     const std::byte* from_b = b + ib * size;
     std::byte* to = c + i * p.m * p.n * size;
-#if PLIMSOLL_HAS_ONEDNN
-    if (state.desc) {
-      run_onednn(k, state, const_cast<std::byte*>(from_a), const_cast<std::byte*>(from_b), to);
-      continue;
-    }
-#endif
     run_gemm(p, from_a, from_b, to, k.workspace);
   }
 }
@@ -248,10 +337,10 @@ void linear_narrow(const KernelContext& k, const Product& p) {
 void run_linear(const KernelContext& k) {
   const auto& state = static_cast<const ProductState&>(*k.state);
   const Product& p = state.product;
-  const ThreadsScope threads(state.threads);
 #if PLIMSOLL_HAS_ONEDNN
-  if (state.desc) return run_onednn(k, state, k.in(0).data, k.in(1).data, k.out(0).data);
+  if (!state.parts.empty()) return run_onednn(k, state);
 #endif
+  const ThreadsScope threads(state.threads);
   if (p.dtype == DType::f64) return linear_gemm<double>(k, p);
   if (p.dtype == DType::f32) return linear_gemm<float>(k, p);
   if (p.bias) return linear_narrow(k, p);
