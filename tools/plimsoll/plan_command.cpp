@@ -49,7 +49,8 @@ void plan_now(PlanCommand& o) {
     fmt::print("{}{}", o.json ? plan.to_json() : plan.explain(), o.json ? "\n" : "");
     return;
   }
-  const auto curve = prepared.trainer->curve(prepared.request, description);
+  const auto curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
+                            : prepared.trainer->curve(prepared.request, description);
   if (o.json) {
     Json list = Json::array();
     for (const plan::CurvePoint& point : curve) {
