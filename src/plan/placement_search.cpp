@@ -14,7 +14,9 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr Units kNone = std::numeric_limits<Units>::max();
-constexpr std::size_t kFailedStates = std::size_t{1} << 20;
+/// States that are remembered as failed: at first, and at most.
+constexpr std::size_t kFirstFailed = std::size_t{1} << 12;
+constexpr std::size_t kMostFailed = std::size_t{1} << 20;
 constexpr std::int64_t kStepsBetweenLooks = 64;
 constexpr std::int64_t kStepsOfShortRun = 500;
 
@@ -53,7 +55,7 @@ struct PlacementSearch::State {
     base.resize(sections);
     candidates.resize(sections);
     reach.resize(sections);
-    failed.resize(kFailedStates);
+    failed.resize(kFirstFailed);
     found.offsets.resize(count);
     // Items are in the order of their beginnings.
     for (std::size_t i = 0; i < count; ++i) {
@@ -189,11 +191,26 @@ struct PlacementSearch::State {
     if (const auto answer = solve_parts(depth, first, last)) return *answer;
 
     const Key state = key(open);
-    Key& slot = failed[state.a & (kFailedStates - 1)];
-    if (slot == state) return false;
+    if (failed[state.a & (failed.size() - 1)] == state) return false;
     if (branch(depth, first, last)) return true;
-    if (!cut) failed[state.a & (kFailedStates - 1)] = state;
+    if (!cut) remember(state);
     return false;
+  }
+
+  /// One for each place of the table, which grows with what there is to remember.
+  void remember(const Key& state) {
+    Key& slot = failed[state.a & (failed.size() - 1)];
+    if (slot == Key{}) ++remembered;
+    slot = state;
+    if (remembered * 2 < failed.size() || failed.size() == kMostFailed) return;
+    std::vector<Key> before(failed.size() * 4);
+    before.swap(failed);
+    remembered = 0;
+    for (const Key& each : before) {
+      if (each == Key{}) continue;
+      failed[each.a & (failed.size() - 1)] = each;
+      ++remembered;
+    }
   }
 
   /// Solves what falls apart in time piece by piece; nothing if it is all one piece.
@@ -339,6 +356,7 @@ struct PlacementSearch::State {
   std::vector<Units> top, base;
   std::vector<std::int32_t> candidates, reach;
   std::vector<Key> failed;
+  std::size_t remembered = 0;  ///< places of it that are taken
   std::vector<std::pair<std::int32_t, Units>> trail;
   std::deque<Frame> frames;
   Deadline* deadline = nullptr;

@@ -161,6 +161,8 @@ Bytes Planner::fixed_bytes() const {
          device.runtime;
 }
 
+Bytes Planner::least_range() const { return state_->lower_bound; }
+
 Plan Planner::largest() { return state_->build(state_->search.keep_all(), kUnlimited); }
 
 const Plan& Planner::smallest() {

@@ -1,5 +1,6 @@
 #include "train/file_digest.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -25,6 +26,29 @@ constexpr std::uint64_t mixed(std::uint64_t state, std::uint64_t word) {
   return std::rotl((state ^ word) * 0x9e3779b97f4a7c15U, 29);
 }
 
+/// Takes pieces of a whole number of rows, but for the last.
+class Digest {
+ public:
+  void add(const unsigned char* bytes, std::size_t count) {
+    size_ += count;
+    for (std::size_t at = 0; at < count; at += kRow) {
+      // The last row is filled with zeros; the size tells them from a file's own.
+      std::array<std::uint64_t, kLanes> words = {};
+      std::memcpy(words.data(), bytes + at, std::min(kRow, count - at));
+      for (std::size_t i = 0; i < kLanes; ++i) lanes_[i] = mixed(lanes_[i], words[i]);
+    }
+  }
+  std::string text() const {
+    std::uint64_t all = size_;
+    for (const std::uint64_t lane : lanes_) all = mixed(all, lane);
+    return fmt::format("{:016x}", all ^ (all >> 31));
+  }
+
+ private:
+  std::array<std::uint64_t, kLanes> lanes_ = {1, 2, 3, 4};
+  std::uint64_t size_ = 0;
+};
+
 }  // namespace
 
 std::string file_digest(const std::string& path) {
@@ -34,24 +58,19 @@ std::string file_digest(const std::string& path) {
     throw DataError(fmt::format("[checkpoint] {} cannot be read: {}", path, std::strerror(errno)));
   };
   if (file == nullptr) fail();
-  std::array<std::uint64_t, kLanes> lanes = {1, 2, 3, 4};
+  Digest digest;
   std::vector<unsigned char> piece(kPiece);
-  std::uint64_t size = 0;
   while (const std::size_t read = std::fread(piece.data(), 1, kPiece, file.get())) {
-    size += read;
-    // The last row is filled with zeros; the size tells them from a file's own.
-    const std::size_t rows = (read + kRow - 1) / kRow;
-    std::memset(piece.data() + read, 0, rows * kRow - read);
-    for (std::size_t row = 0; row < rows; ++row) {
-      std::array<std::uint64_t, kLanes> words;
-      std::memcpy(words.data(), piece.data() + row * kRow, kRow);
-      for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = mixed(lanes[i], words[i]);
-    }
+    digest.add(piece.data(), read);
   }
   if (std::ferror(file.get()) != 0) fail();
-  std::uint64_t all = size;
-  for (const std::uint64_t lane : lanes) all = mixed(all, lane);
-  return fmt::format("{:016x}", all ^ (all >> 31));
+  return digest.text();
+}
+
+std::string text_digest(std::string_view text) {
+  Digest digest;
+  digest.add(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  return digest.text();
 }
 
 }  // namespace plimsoll::train

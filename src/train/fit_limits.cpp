@@ -41,11 +41,7 @@ bool FitLoop::keep_within(Bytes limit) {
   if (shared && training + others + input_.budget().limit() > limit) {
     const Bytes taken = training + others;
     const Bytes rest = limit > taken ? align_down(limit - taken, KiB(64)) : 0;
-    train_.pause();
-    if (validation_) validation_->pause();
-    input_.arena().trim();
-    const Bytes input = std::min(input_.budget().limit(), std::max(rest, plan.input_least));
-    if (input_.budget().used() <= input) input_.budget().set_limit(input);
+    limit_input(std::min(input_.budget().limit(), std::max(rest, plan.input_least)));
   }
   const Bytes input = shared ? input_.budget().limit() : 0;
   const Bytes room = limit > others + input ? limit - others - input : 0;
@@ -68,6 +64,23 @@ bool FitLoop::keep_within(Bytes limit) {
   return false;
 }
 
+void FitLoop::limit_input(Bytes bytes) {
+  const Budget input = input_.budget();
+  if (input.used() > bytes) {
+    train_.pause();
+    if (validation_) validation_->pause();
+    input_.arena().trim();
+  }
+  if (input.used() <= bytes) input.set_limit(bytes);
+}
+
+void FitLoop::lend() {
+  if (memory_.plan().input == 0) return;  // they run elsewhere
+  const Budget input = input_.budget();
+  const Bytes share = align_down(input.used() + device().budget().available(), KiB(64));
+  if (share > input.limit()) input.set_limit(share);
+}
+
 Bytes FitLoop::give(Bytes wanted) {
   if (memory_.in_use()) return 0;  // a callback evaluates, and its executors know the range
   const Budget all = device().budget();
@@ -86,6 +99,7 @@ std::string FitLoop::look_at_limit() {
   log().write("limit", {{"budget", limit}, {"step", state_.step}});
   if (limit > old) {
     use_more();
+    lend();
     return {};
   }
   if (keep_within(limit)) return {};
@@ -142,26 +156,19 @@ LimitRequests::Verdict FitLoop::take_limit(Bytes limit) {
 
 void FitLoop::use_more() {
   const TrainingPlan& plan = memory_.plan();
-  // The pipelines may have been given less than their share when the limit was low.
-  if (const Budget input = input_.budget(); input.limit() < plan.input) {
-    const Bytes spare = device().budget().available();
-    const Bytes held = input.used();
-    const Bytes share =
-        plan.input > held ? std::min(plan.input, held + std::min(spare, plan.input)) : plan.input;
-    if (share > input.limit()) input.set_limit(share);
-  }
   if (plan.phases.front().steps.front()->measures.empty()) return;
   const Bytes here = memory_.device().budget().used();
-  const Bytes spare = device().budget().available();
-  const Bytes held = input_.budget().used();
-  const Bytes input = plan.input > held ? plan.input - held : 0;
-  if (spare <= input) return;
-  const Bytes room = here + (spare - input);
+  const Bytes held = plan.input != 0 ? input_.budget().used() : 0;
+  // The pipelines keep their share; what they were lent beyond it they give back.
+  const Bytes free = device().budget().available() + held;
+  if (free <= plan.input) return;
+  const Bytes room = here + (free - plan.input);
   const Bytes range =
       largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
   if (range <= plan.range) return;
   const std::optional<TrainingPlan> larger = runner_.replanned(range, kUnlimited);
   if (!larger || larger->phases.front().seconds() >= plan.phases.front().seconds()) return;
+  if (plan.input != 0 && input_.budget().limit() > plan.input) limit_input(plan.input);
   try {
     adopt(*larger, "the limit was raised");
     ++replans_;

@@ -8,6 +8,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
+#include <plimsoll/data/needs.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/plan/slow_tasks.h>
 
@@ -41,7 +42,9 @@ const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
   return options;
 }
 
-bool higher_is_better(const std::string& metric) { return metric.ends_with("accuracy"); }
+/// Steps in a row without a finite loss that a loss scale may answer for: after as many it is at
+/// its smallest.
+constexpr std::int64_t kSkippedInARow = 50;
 
 }  // namespace
 
@@ -80,6 +83,10 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
     }
   }
   overlaps_ = sheets_ && may_overlap;
+  check_decoding(train);
+  if (validation) check_decoding(*validation);
+  has_accuracy_ = plan.phases.front().outputs.size() > 1;
+  check_metrics();
   if (!options.checkpoints.empty()) {
     checkpoints_.emplace(options.checkpoints, options.checkpoints_kept);
     train_.save();  // refuses a pipeline that cannot be saved before anything is trained
@@ -89,6 +96,24 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
                       options.checkpoints));
     }
   }
+}
+
+void FitLoop::check_decoding(const data::Dataset& dataset) const {
+  const data::DecodeNeeds needs = data::decode_needs(dataset);
+  if (needs.largest == 0) return;
+  const Budget budget = input_.budget();
+  const Bytes used = budget.used();
+  const Bytes room = used + std::min(budget.available(), kUnlimited - used);
+  const Bytes needed = input_of(*impl_.model, {.batch = batch(), .decode = needs.largest});
+  if (needed <= room) return;
+  const Budget all = input_.device().budget();
+  const Bytes limit = memory_.plan().input != 0 ? device().budget().limit() : all.limit();
+  throw BudgetTooSmall(fmt::format(
+      "[fit] {} takes {} to decode: with batches of {} the input pipelines need {}, and the budget "
+      "of {} leaves them {}; raise it to {} or leave the file out",
+      needs.largest_file, format_bytes(needs.largest), batch(), format_bytes(needed),
+      format_bytes(limit), format_bytes(room),
+      format_bytes(align_up(limit + (needed - room), MiB(1)))));
 }
 
 double FitLoop::seconds() const {
@@ -102,46 +127,10 @@ std::int64_t FitLoop::total_steps() const {
   return by_epochs == 0 ? options_.steps : std::min(options_.steps, by_epochs);
 }
 
-std::map<std::string, std::string> FitLoop::identity() const {
-  const TrainingPlan& plan = memory_.plan();
-  return {{"seed", std::to_string(impl_.options.seed)},
-          {"batch", std::to_string(plan.batch())},
-          {"number of parts of a batch", std::to_string(plan.parts())},
-          {"precision", std::string(dtype_name(impl_.options.precision.compute))},
-          {"optimizer", std::string(impl_.optimizer.name())},
-          {"learning rate", impl_.optimizer.schedule().to_string()},
-          {"gradient clipping", fmt::format("{} by norm, {} by value", impl_.options.clip_norm,
-                                            impl_.options.clip_value)},
-          {"moving average", fmt::format("{}", impl_.options.moving_average)}};
-}
-
 void FitLoop::call(std::function<void(Run&)> Callback::*which) {
   const LimitRelief::Between between(*relief_);
   for (const Callback& callback : options_.callbacks) {
     if (callback.*which) (callback.*which)(*this);
-  }
-}
-
-void FitLoop::resume() {
-  if (!checkpoints_ || !options_.resume) return;
-  std::optional<RunState> state = checkpoints_->load(impl_, identity());
-  if (!state) return;
-  state_ = std::move(*state);
-  train_.restore(state_.train_position);
-  if (validation_ && !state_.validation_position.empty()) {
-    validation_->restore(state_.validation_position);
-    validation_->pause();
-    validated_ = !state_.history.empty();
-  }
-  if (!state_.history.empty()) metrics_ = state_.history.back();
-  if (!state_.losses.empty()) loss_ = state_.losses.back();
-  stop_if_without_improvement();
-}
-
-void FitLoop::stop_if_without_improvement() {
-  const EarlyStopping& early = options_.early_stopping;
-  if (early.patience > 0 && state_.without >= early.patience) {
-    stop(fmt::format("{} has not improved for {} epochs", early.metric, early.patience));
   }
 }
 
@@ -193,7 +182,7 @@ void FitLoop::train_all() {
     serve_limit_requests();
     if (const std::string why = look_at_limit(); !why.empty()) log_warning(why);
     measure();
-    const std::optional<data::Element> element = train_.next();
+    const std::optional<data::Element> element = next_batch();
     if (element) {
       train_one(*element);
       if (running_ || state_.in_epoch != batches_) continue;
@@ -205,6 +194,16 @@ void FitLoop::train_all() {
     end_epoch();
   }
   finish_step();
+}
+
+std::optional<data::Element> FitLoop::next_batch() {
+  try {
+    return train_.next();
+  } catch (const Error&) {
+    settle();
+    save_before_error();
+    throw;
+  }
 }
 
 void FitLoop::finish_step() {
@@ -221,14 +220,11 @@ FitResult FitLoop::run() {
     settle_quietly();
     throw;
   }
-  if (!checkpoints_ && interrupted_ && !options_.stop_checkpoints.empty()) {
-    checkpoints_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
-  }
-  if (checkpoints_) checkpoint(false);
+  if (checkpoints_ || (interrupted_ && !options_.stop_checkpoints.empty())) last_checkpoint();
   if (state_.in_epoch > 0 && stopped_.empty()) {
     // It ends within an epoch: say where it stands.
     metrics_ = validate();
-    metrics_["loss"] = state_.loss_sum / static_cast<double>(state_.loss_count);
+    add_training_metrics();
   }
   call(&Callback::on_end);
 
@@ -274,11 +270,11 @@ void FitLoop::train_one(const data::Element& element) {
     next.timer = memory_.device().make_timer(memory_.stream());
     next.timer->mark();
   }
-  next.loss = runner_.train(element, counted.before(), timed);
+  next.numbers = runner_.train(element, counted.before(), timed);
   if (overlaps_) {
     next.timer->mark();
   } else {
-    next.loss.wait();
+    next.numbers.wait();
     next.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   }
   counted.stands();
@@ -300,8 +296,8 @@ bool FitLoop::must_settle() {
   const std::int64_t step = state_.step + 1;
   return (options_.steps > 0 && step >= options_.steps) || state_.in_epoch + 1 == batches_ ||
          (checkpoints_ && options_.checkpoint_steps > 0 && step % options_.checkpoint_steps == 0) ||
-         (options_.stop != nullptr && options_.stop->load()) || relief_->wanted() ||
-         limit_wanted() || device().budget().limit() != limit_ ||
+         step == retry_at_ || (options_.stop != nullptr && options_.stop->load()) ||
+         relief_->wanted() || limit_wanted() || device().budget().limit() != limit_ ||
          (options_.measure_after > 0 && steps_here_ == options_.measure_after && corrected_ == 0);
 }
 
@@ -314,7 +310,9 @@ void FitLoop::settle() {
 }
 
 void FitLoop::note(Submitted& done) {
-  loss_ = done.loss.wait();
+  const StepRunner::Numbers numbers = done.numbers.wait();
+  loss_ = numbers.loss;
+  accuracy_ = numbers.accuracy;
   rate_ = done.rate;
   try {
     if (done.timer != nullptr) done.seconds = done.timer->seconds().front();
@@ -331,9 +329,42 @@ void FitLoop::note(Submitted& done) {
   state_.losses.push_back(loss_);
   state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(done.count);
   state_.loss_count += done.count;
+  if (!accuracy_) {
+    log().write("step", {{"step", state_.step},
+                         {"loss", static_cast<double>(loss_)},
+                         {"used", device().budget().used()}});
+    return;
+  }
+  state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
   log().write("step", {{"step", state_.step},
                        {"loss", static_cast<double>(loss_)},
+                       {"accuracy", static_cast<double>(*accuracy_)},
                        {"used", device().budget().used()}});
+}
+
+void FitLoop::look_at_loss() {
+  if (std::isfinite(loss_)) {
+    nonfinite_ = 0;
+    return;
+  }
+  // A loss scale leaves such a step out.
+  if (++nonfinite_ < kSkippedInARow && impl_.loss_scale) return;
+  const std::string loss = std::isnan(loss_) ? "nan" : fmt::format("{}", loss_);
+  log().write("nonfinite_loss", {{"step", state_.step}, {"loss", loss}});
+  const std::string what = fmt::format("the loss of step {} is {}", state_.step, loss);
+  if (options_.allow_nonfinite_loss) {
+    if (!std::exchange(warned_, true)) {
+      log_warning(fmt::format("[fit] {}; training goes on, as it was asked to", what));
+    }
+    return;
+  }
+  const bool half = impl_.options.precision.compute == DType::f16;
+  throw Diverged(fmt::format(
+      "[fit] {}: training has diverged, or the data has values that are not finite; lower the "
+      "learning rate (it is {:g}), clip gradients (clip_norm, now {:g}){}, or look at the data{}",
+      what, impl_.optimizer.schedule().at(state_.step - 1), impl_.options.clip_norm,
+      half ? ", use bf16 instead of f16" : "",
+      written_.empty() ? "" : fmt::format("; the last checkpoint is {}", written_)));
 }
 
 void FitLoop::after_step() {
@@ -341,10 +372,11 @@ void FitLoop::after_step() {
   call(&Callback::on_step);
   gate_.step(state_.step);
   in_callback_ = false;
+  look_at_loss();
   interrupted_ = options_.stop != nullptr && options_.stop->load();
   if (interrupted_) stopped_ = "interrupted";
   const bool due = options_.checkpoint_steps > 0 && state_.step % options_.checkpoint_steps == 0;
-  if (checkpoints_ && due) checkpoint(false);
+  if (checkpoints_ && (due || state_.step == retry_at_)) try_checkpoint(false);
 }
 
 void FitLoop::settle_quietly() noexcept {
@@ -357,78 +389,6 @@ void FitLoop::settle_quietly() noexcept {
   } catch (...) {  // the first one is what happened
   }
   running_.reset();
-}
-
-Metrics FitLoop::validate() {
-  Metrics all;
-  if (!validation_) return all;
-  train_.pause();
-  if (validated_) validation_->rewind();
-  Metrics sums;
-  std::int64_t count = 0;
-  const auto next = [&] {
-    if (relief_->wanted() || limit_wanted()) {
-      runner_.end_evaluation(sums);  // a new plan has other executors
-      relief_->serve();
-      serve_limit_requests();
-    }
-    return validation_->next();
-  };
-  while (const auto element = next()) count += runner_.evaluate(*element, sums);
-  runner_.end_evaluation(sums);
-  validated_ = true;
-  validation_->pause();
-  if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");
-  for (const auto& [name, value] : means(sums, count)) all["validation_" + name] = value;
-  return all;
-}
-
-bool FitLoop::improves(const std::string& metric, std::optional<double>& best, double least) const {
-  const auto found = metrics_.find(metric);
-  if (found == metrics_.end()) {
-    std::string names;
-    for (const auto& [name, value] : metrics_) names += (names.empty() ? "" : ", ") + name;
-    throw InvalidArgument(
-        fmt::format("[fit] there is no metric '{}'; there are {}", metric, names));
-  }
-  const double value = found->second;
-  if (std::isnan(value)) return false;
-  const bool better =
-      !best || (higher_is_better(metric) ? value > *best + least : value < *best - least);
-  if (better) best = value;
-  return better;
-}
-
-void FitLoop::end_epoch() {
-  metrics_ = validate();
-  metrics_["loss"] = state_.loss_sum / static_cast<double>(state_.loss_count);
-  ++state_.epoch;
-  state_.in_epoch = 0;
-  state_.loss_sum = 0;
-  state_.loss_count = 0;
-  state_.history.push_back(metrics_);
-  train_.rewind();
-  const bool best = !options_.best.empty() && improves(options_.best, state_.best, 0);
-  const EarlyStopping& early = options_.early_stopping;
-  if (early.patience > 0) {
-    state_.without = improves(early.metric, state_.least, early.least) ? 0 : state_.without + 1;
-    stop_if_without_improvement();
-  }
-  for (const auto& [name, value] : metrics_) {
-    log().write("metric", {{"epoch", state_.epoch}, {"name", name}, {"value", value}});
-  }
-  call(&Callback::on_epoch);
-  gate_.epoch(state_.epoch);
-  const bool due = options_.checkpoint_epochs > 0 && state_.epoch % options_.checkpoint_epochs == 0;
-  if (checkpoints_ && (due || best)) checkpoint(best);
-}
-
-void FitLoop::checkpoint(bool best) {
-  state_.identity = identity();
-  state_.train_position = train_.save();
-  if (validation_) state_.validation_position = validation_->save();
-  written_ = checkpoints_->save(impl_, state_, best);
-  log().write("checkpoint", {{"step", state_.step}, {"path", written_}, {"best", best}});
 }
 
 }  // namespace plimsoll::train

@@ -28,6 +28,7 @@ class FitLoop final : private Run {
   std::int64_t total_steps() const override;
   std::int64_t epoch_steps() const override { return std::max<std::int64_t>(batches_, 0); }
   float loss() const override { return loss_; }
+  std::optional<float> accuracy() const override { return accuracy_; }
   double rate() const override { return running_ ? rate_ : impl_.optimizer.rate(); }
   std::int64_t batch() const override { return memory_.plan().batch(); }
   std::int64_t elements() const override { return elements_; }
@@ -45,7 +46,7 @@ class FitLoop final : private Run {
   void train_one(const data::Element& element);
   /// A step that was submitted and whose numbers have not been read.
   struct Submitted {
-    StepRunner::LateLoss loss;
+    StepRunner::LateStep numbers;
     std::int64_t count = 0;              ///< elements
     double rate = 0;                     ///< of the step after it
     std::optional<double> seconds = {};  ///< by the host's clock
@@ -60,12 +61,31 @@ class FitLoop final : private Run {
   void finish_step();
   void note(Submitted& done);
   void after_step();
+  /// Throws Diverged, or warns, where the loss is not finite.
+  void look_at_loss();
+  /// The next batch; nullopt at the end of the epoch. Where the data cannot be read, the steps so
+  /// far are saved first.
+  std::optional<data::Element> next_batch();
   /// An exception is on its way: the step that runs is not lost.
   void settle_quietly() noexcept;
   void end_epoch();
   Metrics validate();
-  bool improves(const std::string& metric, std::optional<double>& best, double least) const;
+  /// What metrics() will have at the end of an epoch.
+  std::vector<std::string> metric_names() const;
+  /// Throws InvalidArgument for a metric that there will not be.
+  void check_metrics() const;
+  /// Of the epoch that is under way, or at its end, without validation.
+  void add_training_metrics();
+  bool improves(const std::string& metric, std::optional<double>& best, double min_delta) const;
   void checkpoint(bool best);
+  /// One that is due while training goes on: warns where it cannot be written, and tries again
+  /// later. False if it was not written.
+  bool try_checkpoint(bool best);
+  /// The last one of the run, wherever it can be written. Throws what went wrong with the folder
+  /// that was named if it cannot be written anywhere.
+  void last_checkpoint();
+  /// An error ends the run between two steps: saves them, if a folder is named, and throws nothing.
+  void save_before_error() noexcept;
   void call(std::function<void(Run&)> Callback::*which);
   /// Frees about so many bytes, for a limit that is being lowered.
   Bytes give(Bytes wanted);
@@ -81,6 +101,12 @@ class FitLoop final : private Run {
   void note_peak(Bytes limit);
   /// A limit that was raised may allow a faster plan.
   void use_more();
+  /// Lets the pipelines have at most so much, as far as they can give back what they hold.
+  void limit_input(Bytes bytes);
+  /// Lets them use everything that is free, until somebody else needs it.
+  void lend();
+  /// Throws BudgetTooSmall where a file takes more memory to decode than pipelines can have.
+  void check_decoding(const data::Dataset& dataset) const;
   void adopt(const TrainingPlan& plan, const char* why);
   /// Between steps, once: are the predicted times those of this machine?
   void measure();
@@ -111,6 +137,11 @@ class FitLoop final : private Run {
   RunState state_;
   Metrics metrics_;
   float loss_ = 0;
+  std::optional<float> accuracy_;
+  bool has_accuracy_ = false;   ///< the steps of this plan give one
+  std::int64_t nonfinite_ = 0;  ///< losses in a row that are not finite
+  bool warned_ = false;         ///< of one
+  std::int64_t retry_at_ = -1;  ///< step at which a checkpoint is tried again; below 0: none is
   std::int64_t elements_ = 0;
   std::int64_t replans_ = 0;
   std::int64_t corrections_ = 0;

@@ -10,6 +10,8 @@ namespace plimsoll::train {
 namespace {
 
 constexpr Bytes kAlignment = 256;
+/// That are tried; 256 GiB in pages of 64 KiB.
+constexpr Bytes kMostPages = Bytes{1} << 22;
 
 void add(PackedBlock& block, const std::string& name, const TensorType& type) {
   block.tensors.push_back({name, type, block.bytes});
@@ -58,9 +60,13 @@ std::vector<PackedBlock> pack(const PersistentState& state) {
 }
 
 Bytes pages_for(std::span<const Bytes> blocks, Bytes page_size) {
-  const Budget budget = Budget::root("plan");
   Bytes all = 0;
   for (const Bytes bytes : blocks) all += bytes;
+  // More than any machine has: an arena of so many pages would take long to try, and a bound does.
+  if (all / page_size > kMostPages) {
+    return align_up(all, page_size) + 2 * static_cast<Bytes>(blocks.size()) * page_size;
+  }
+  const Budget budget = Budget::root("plan");
   Arena arena(make_dry_pages(page_size), budget,
               {.address_space = align_up(4 * all + 64 * page_size, page_size)});
   const Account account = budget.account(Tag::user, "plan");

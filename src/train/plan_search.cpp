@@ -8,6 +8,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "train/plan_heap.h"
+
 namespace plimsoll::train {
 namespace {
 
@@ -87,6 +89,7 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
     made.graph = trainer_.trace(target_.device.kind, wanted.batch / wanted.parts,
                                 part_of(index, wanted.parts, steps_of(wanted)), wanted.parts);
     made.outputs = {"loss"};
+    if (made.graph->outputs().size() > 1) made.outputs.emplace_back("accuracy");
   }
   return traced_.emplace(key, std::move(made)).first->second;
 }
@@ -167,27 +170,43 @@ Bytes PlanSearch::input_for(const PlanRequest& request) const {
   return input_of(*trainer_.model, request);
 }
 
-void PlanSearch::give_to_input(TrainingPlan& plan) const {
-  if (!target_.input_on_device || request_.input != 0) return;
-  if (plan.budget == kUnlimited) return;
-  const Bytes left = plan.budget - std::min(plan.budget, plan.total());
-  plan.input += align_down(std::min(left / 2, 4 * plan.input), kInputUnit);
-}
-
-std::vector<std::int64_t> PlanSearch::candidates() {
-  const std::int64_t first =
-      divisor_from(request_.batch, std::min(request_.batch, trainer_.options.accumulate));
-  std::vector<std::int64_t> all = {first};
-  if (!trainer_.options.allow_split || first == request_.batch) return all;
-  if (!trainer_.options.allow_split_batch_statistics &&
-      has_batch_statistics(*traced({Phase::Kind::train, request_.batch, first}, 0).graph)) {
-    return all;
-  }
-  for (std::int64_t parts = first + 1; parts <= request_.batch; ++parts) {
-    if (request_.batch % parts == 0 && (parts >= 2 * all.back() || parts == request_.batch)) {
-      all.push_back(parts);
+Bytes PlanSearch::heap_of(const std::vector<Wanted>& all) {
+  if (!target_.input_on_device) return 0;  // the host's heap is not the device's memory
+  std::int64_t nodes = 0;
+  for (const Wanted& each : all) {
+    for (std::size_t i = 0; i < steps_of(each); ++i) {
+      nodes += static_cast<std::int64_t>(traced(each, i).graph->nodes().size());
     }
   }
+  return charged_heap(nodes);
+}
+
+void PlanSearch::give_to_input(TrainingPlan& plan) const {
+  if (!target_.input_on_device || plan.budget == kUnlimited) return;
+  const auto left = [&] { return plan.budget - std::min(plan.budget, plan.total()); };
+  if (request_.input == 0) {
+    plan.input += align_down(std::min(left() / 2, 4 * plan.input), kInputUnit);
+  }
+  plan.lent = align_down(left(), kInputUnit);
+}
+
+bool PlanSearch::may_split() {
+  if (!may_split_) {
+    const std::int64_t first =
+        divisor_from(request_.batch, std::min(request_.batch, trainer_.options.accumulate));
+    may_split_ =
+        trainer_.options.allow_split &&
+        (trainer_.options.allow_split_batch_statistics ||
+         !has_batch_statistics(*traced({Phase::Kind::train, request_.batch, first}, 0).graph));
+  }
+  return *may_split_;
+}
+
+std::vector<std::int64_t> PlanSearch::candidates(std::int64_t batch) {
+  std::vector<std::int64_t> all = {
+      divisor_from(batch, std::min(batch, trainer_.options.accumulate))};
+  if (all.front() == batch || !may_split()) return all;
+  while (all.back() != batch) all.push_back(divisor_from(batch, 2 * all.back()));
   return all;
 }
 
@@ -230,10 +249,14 @@ std::optional<TrainingPlan> PlanSearch::lay_out(std::int64_t parts) {
   plan.offload = request_.offload;
   plan.host_device = request_.host;
   const std::vector<Wanted> all = wanted(request_, parts);
+  // What does not fit by its batches alone need not be traced.
+  const Bytes beside = plan.runtime + plan.others + plan.input;
+  if (plan.budget <= beside) return std::nullopt;
   plan.outputs = outputs_of(all);
+  plan.heap = heap_of(all);
   Bytes limit = kUnlimited;
   if (plan.budget != kUnlimited) {
-    const Bytes taken = plan.runtime + plan.others + plan.input;
+    const Bytes taken = beside + plan.heap;
     if (plan.budget <= taken) return std::nullopt;
     limit = largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size,
                           plan.budget - taken);
@@ -282,7 +305,7 @@ void PlanSearch::compare_with_keeping(TrainingPlan& plan) {
 }
 
 TrainingPlan PlanSearch::run() {
-  for (const std::int64_t parts : candidates()) {
+  for (const std::int64_t parts : candidates(request_.batch)) {
     if (std::optional<TrainingPlan> plan = attempt(parts)) return std::move(*plan);
   }
   refuse();

@@ -33,6 +33,10 @@ class PlanSearch {
 
   /// Throws BudgetTooSmall with the smallest budget and the largest batch.
   TrainingPlan run();
+  /// Time against budget for the whole of what is requested, from the least budget that is of use
+  /// in full to the smallest; the batch is split as it was asked for and no further. run() finds a
+  /// plan for each, and its text (format_bytes) is that very number of bytes.
+  std::vector<plan::CurvePoint> curve(int points);
   /// All phases of `old` in a range of at most `range`, split as they are. nullopt if they do not
   /// fit.
   /// Steps put at most `host` into the host's memory, and no more than the plan may.
@@ -47,7 +51,9 @@ class PlanSearch {
     std::int64_t parts;
   };
   std::vector<Wanted> wanted(const PlanRequest& request, std::int64_t parts) const;
-  std::vector<std::int64_t> candidates();
+  /// Numbers of parts that are tried for a batch, in that order.
+  std::vector<std::int64_t> candidates(std::int64_t batch);
+  bool may_split();
   /// The fastest for so many parts; nullopt if none fits.
   std::optional<TrainingPlan> attempt(std::int64_t parts);
   /// With the state that is away_.
@@ -60,6 +66,8 @@ class PlanSearch {
   std::optional<Phase> plan_phase(const Wanted& wanted, Bytes range);
   Bytes smallest_range(const Wanted& wanted);
   Bytes outputs_of(const std::vector<Wanted>& all);
+  /// TrainingPlan::heap.
+  Bytes heap_of(const std::vector<Wanted>& all);
   Bytes input_for(const PlanRequest& request) const;
   /// The least that fits, for pages of that size.
   Bytes least(const PlanRequest& request, std::int64_t parts, Bytes page_size);
@@ -69,10 +77,20 @@ class PlanSearch {
     Bytes outputs = 0;
     Bytes range = 0;
     Bytes input = 0;
+    Bytes heap = 0;
   };
   const Least& least_of(const PlanRequest& request, std::int64_t parts);
+  /// A bound for least(), found without a search.
+  Bytes floor_of(const PlanRequest& request, std::int64_t parts);
+  Bytes total_of(const Least& least, Bytes page_size) const;
+  /// The least for any number of parts; more than `enough` is not looked into further than it
+  /// takes to know that, nor is less improved.
+  Bytes least_of_all(const PlanRequest& request, Bytes page_size, Bytes enough);
   Bytes smallest_budget();
   std::int64_t largest_batch();
+  /// The request with a batch of `n`, and the validation too if its batches were as large.
+  PlanRequest request_for(std::int64_t n) const;
+  bool fits(std::int64_t n);
   [[noreturn]] void refuse();
   void give_to_input(TrainingPlan& plan) const;
   /// Sets unconstrained_peak and unconstrained_kept.
@@ -98,6 +116,8 @@ class PlanSearch {
   Bytes most_host_ = kUnlimited;  ///< for values of a step
   std::map<Key, Traced> traced_;
   std::map<std::pair<std::int64_t, std::int64_t>, Least> least_;
+  std::optional<bool> may_split_;
+  bool splits_help_ = true;  ///< a refusal looks at parts, too
 };
 
 }  // namespace plimsoll::train

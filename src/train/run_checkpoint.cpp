@@ -30,6 +30,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kPrefix = "step-";
+constexpr int kFormat = 2;
+/// state.json ends with a digest of itself, written with zeros in the digest's place.
+constexpr std::string_view kDigestKey = "\"digest\": \"";
+constexpr std::string_view kNoDigest = "0000000000000000";
 /// What a checkpoint consists of beside state.json, which has their digests.
 constexpr std::array kFiles = {"model.safetensors", "average.safetensors", "losses.f32",
                                "train.position", "validation.position"};
@@ -39,7 +43,7 @@ constexpr std::array kFiles = {"model.safetensors", "average.safetensors", "loss
 }
 
 void write_file(const fs::path& path, const void* data, std::size_t bytes) {
-  AtomicFile file(path.string());
+  AtomicFile file(path.string(), bytes);
   file.write(data, bytes);
   file.commit();
 }
@@ -70,11 +74,12 @@ std::optional<double> number(const Json& json) {
 
 Json to_json(const RunState& state) {
   Json json;
-  json["format"] = 1;
+  json["format"] = kFormat;
   json["step"] = state.step;
   json["epoch"] = state.epoch;
   json["in_epoch"] = state.in_epoch;
   json["loss_sum"] = state.loss_sum;  // null if it is not finite
+  json["accuracy_sum"] = state.accuracy_sum;
   json["loss_count"] = state.loss_count;
   json["best"] = number(state.best);
   json["least"] = number(state.least);
@@ -89,15 +94,38 @@ double finite_or_nan(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
-RunState from_json(const fs::path& path) {
+std::string signed_text(Json json) {
+  json["digest"] = kNoDigest;
+  std::string text = json.dump(1) + "\n";
+  text.replace(text.rfind(kDigestKey) + kDigestKey.size(), kNoDigest.size(), text_digest(text));
+  return text;
+}
+
+/// True if the text is, to the byte, what signed_text() gave.
+bool is_signed(std::string text) {
+  const std::size_t key = text.rfind(kDigestKey);
+  if (key == std::string::npos) return false;
+  const std::size_t at = key + kDigestKey.size();
+  if (at + kNoDigest.size() > text.size()) return false;
+  const std::string digest = text.substr(at, kNoDigest.size());
+  text.replace(at, kNoDigest.size(), kNoDigest);
+  return text_digest(text) == digest;
+}
+
+RunState from_json(const fs::path& path, const std::string& text) {
   try {
-    const Json json = Json::parse(read_file(path));
-    if (json.at("format") != 1) fail(path, "is of another version of Plimsoll");
+    const Json json = Json::parse(text);
+    if (json.at("format") != kFormat) {
+      fail(path, fmt::format("has format {}, this version of Plimsoll reads {}; resume with the "
+                             "version that wrote it, or start anew",
+                             json.at("format").dump(), kFormat));
+    }
     RunState state;
     state.step = json.at("step").get<std::int64_t>();
     state.epoch = json.at("epoch").get<std::int64_t>();
     state.in_epoch = json.at("in_epoch").get<std::int64_t>();
     state.loss_sum = finite_or_nan(json.at("loss_sum"));
+    state.accuracy_sum = finite_or_nan(json.at("accuracy_sum"));
     state.loss_count = json.at("loss_count").get<std::int64_t>();
     state.best = number(json.at("best"));
     state.least = number(json.at("least"));
@@ -108,7 +136,7 @@ RunState from_json(const fs::path& path) {
       state.history.push_back(std::move(metrics));
     }
     state.identity = json.at("identity").get<std::map<std::string, std::string>>();
-    if (json.contains("digests")) json.at("digests").get_to(state.digests);
+    json.at("digests").get_to(state.digests);
     return state;
   } catch (const nlohmann::json::exception& error) {
     fail(path, fmt::format("is no state of a run: {}", error.what()));
@@ -143,14 +171,27 @@ RunCheckpoints::RunCheckpoints(std::string folder, int kept)
     : folder_(std::move(folder)), kept_(std::max(kept, 1)) {
   std::error_code error;
   fs::create_directories(folder_, error);
-  if (error) fail(folder_, error.message());
+  if (error) throw_write_error(folder_, "create the folder", error.value(), 0);
   const fs::path path = fs::path(folder_) / ".lock";
   lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (lock_ < 0) fail(path, std::strerror(errno));
+  if (lock_ < 0) throw_write_error(path.string(), "create it", errno, 0);
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_);
     throw InvalidArgument(fmt::format(
         "[checkpoint] another run is writing to {}; wait for it, or give another folder", folder_));
+  }
+  remove_leftovers();
+}
+
+void RunCheckpoints::remove_leftovers() const {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    std::error_code ignored;
+    if (name.starts_with(fmt::format(".{}", kPrefix)) || name.starts_with("latest.tmp-") ||
+        name.starts_with("best.tmp-")) {
+      fs::remove_all(entry.path(), ignored);
+    }
   }
 }
 
@@ -190,16 +231,19 @@ std::string RunCheckpoints::latest() const {
   return name.empty() ? name : (fs::path(folder_) / name).string();
 }
 
+void RunCheckpoints::fail_damaged(const fs::path& checkpoint, const std::string& name) const {
+  std::string remedy = "it is the only one";
+  for (const std::string& other : complete()) {
+    if (other == checkpoint.filename()) continue;
+    remedy = fmt::format("to go on from another, write its name into {}: {}",
+                         (fs::path(folder_) / "latest").string(), other);
+  }
+  fail(checkpoint / name, "is damaged: it is not what was written; " + remedy);
+}
+
 void RunCheckpoints::require_intact(const fs::path& checkpoint, const RunState& state) const {
   for (const auto& [name, digest] : state.digests) {
-    if (digest == file_digest((checkpoint / name).string())) continue;
-    std::string remedy = "it is the only one";
-    for (const std::string& other : complete()) {
-      if (other == checkpoint.filename()) continue;
-      remedy = fmt::format("to go on from another, write its name into {}: {}",
-                           (fs::path(folder_) / "latest").string(), other);
-    }
-    fail(checkpoint / name, "is damaged: it is not what was written; " + remedy);
+    if (digest != file_digest((checkpoint / name).string())) fail_damaged(checkpoint, name);
   }
 }
 
@@ -213,7 +257,9 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
   }
   const fs::path temporary = fs::path(folder_) / fmt::format(".{}-{}", name, ::getpid());
   fs::remove_all(temporary, error);
-  if (!fs::create_directory(temporary, error)) fail(temporary, error.message());
+  if (!fs::create_directory(temporary, error)) {
+    throw_write_error(temporary.string(), "create it", error.value(), 0);
+  }
   try {
     save_checkpoint((temporary / "model.safetensors").string(), parts_of(trainer));
     if (!trainer.average.empty()) {
@@ -224,14 +270,14 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
     write_file(temporary / "validation.position", state.validation_position);
     Json json = to_json(state);
     json["digests"] = digests_of(temporary);
-    write_file(temporary / "state.json", json.dump(1) + "\n");
+    write_file(temporary / "state.json", signed_text(std::move(json)));
     flush_folder(temporary);
     // One that `latest` does not name is of a run that was killed before it could.
     fs::remove_all(path);
     fs::rename(temporary, path);
   } catch (const fs::filesystem_error& problem) {
     fs::remove_all(temporary, error);
-    fail(path, problem.code().message());
+    throw_write_error(path.string(), "put it in its place", problem.code().value(), 0);
   } catch (...) {
     fs::remove_all(temporary, error);
     throw;
@@ -244,12 +290,8 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
 }
 
 void RunCheckpoints::prune() const {
+  remove_leftovers();
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename().string();
-    // Of a run that was killed while it wrote.
-    if (name.starts_with(fmt::format(".{}", kPrefix))) fs::remove_all(entry.path(), error);
-  }
   const std::vector<std::string> names = complete();
   const std::string best = read_pointer("best");
   const std::string latest = read_pointer("latest");
@@ -262,7 +304,12 @@ std::optional<RunState> RunCheckpoints::load(
     Trainer::Impl& trainer, const std::map<std::string, std::string>& identity) const {
   const fs::path path = latest();
   if (path.empty()) return std::nullopt;
-  RunState state = from_json(path / "state.json");
+  const std::string text = read_file(path / "state.json");
+  const bool intact = is_signed(text);
+  // What another version wrote has no digest where this one looks for it: say which it is.
+  if (!intact && text.find(kDigestKey) != std::string::npos) fail_damaged(path, "state.json");
+  RunState state = from_json(path / "state.json", text);
+  if (!intact) fail_damaged(path, "state.json");
   for (const auto& [what, here] : identity) {
     const auto there = state.identity.find(what);
     const std::string was = there == state.identity.end() ? "not known" : there->second;

@@ -17,6 +17,7 @@ struct RunState {
   std::int64_t epoch = 0;     ///< finished
   std::int64_t in_epoch = 0;  ///< steps of the one that is under way
   double loss_sum = 0;        ///< over its elements
+  double accuracy_sum = 0;    ///< the same; of steps that give one
   std::int64_t loss_count = 0;
   std::vector<float> losses;
   std::vector<Metrics> history;
@@ -27,7 +28,7 @@ struct RunState {
   std::string validation_position;
   /// What must be the same for the run to go on to the bit: seed, batch, parts, precision, ...
   std::map<std::string, std::string> identity;
-  /// Of the checkpoint it was read from, by file; those from before there were any have none.
+  /// Of the checkpoint's other files, by name, as it was read.
   std::map<std::string, std::string> digests;
 };
 
@@ -38,11 +39,12 @@ struct RunState {
 ///   DIR/latest, DIR/best: files with the name of one of them
 ///
 /// Written under another name, flushed to the disk and renamed: a crash at any moment leaves the
-/// checkpoints from before, and `latest` names one that is complete. Throws DataError.
+/// checkpoints from before, and `latest` names one that is complete. state.json has digests of the
+/// other files and of itself. Throws DataError, and StorageError where a disk is full.
 class RunCheckpoints {
  public:
-  /// Makes the folder, and locks it for as long as this is there: InvalidArgument if another
-  /// process has.
+  /// Makes the folder, locks it for as long as this is there (InvalidArgument if another process
+  /// has), and removes what killed saves left in it.
   RunCheckpoints(std::string folder, int kept);
   RunCheckpoints(const RunCheckpoints&) = delete;
   RunCheckpoints& operator=(const RunCheckpoints&) = delete;
@@ -64,8 +66,12 @@ class RunCheckpoints {
   std::string read_pointer(const std::string& name) const;
   /// Names of all checkpoints, the oldest first.
   std::vector<std::string> complete() const;
+  [[noreturn]] void fail_damaged(const std::filesystem::path& checkpoint,
+                                 const std::string& name) const;
   void require_intact(const std::filesystem::path& checkpoint, const RunState& state) const;
   void prune() const;
+  /// Of saves that were killed; nobody else writes here while this has the lock.
+  void remove_leftovers() const;
 
   std::string folder_;
   int kept_;

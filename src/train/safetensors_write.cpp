@@ -88,8 +88,10 @@ void save_safetensors(const std::string& path, std::span<const NamedTensor> tens
     }
   }
   const std::string header = header_text(tensors, metadata);
-  AtomicFile file(path);
   std::array<std::uint8_t, 8> length{};
+  Bytes all = length.size() + header.size();
+  for (const NamedTensor& named : tensors) all += named.tensor.type().bytes();
+  AtomicFile file(path, all);
   for (std::size_t i = 0; i < length.size(); ++i) {
     length[i] = static_cast<std::uint8_t>(header.size() >> (8 * i));
   }

@@ -49,6 +49,28 @@ class CommonCalls final : public ops::Dispatcher {
   std::int64_t made_ = 0;
 };
 
+/// Notes the logits that a loss compares with the target.
+class FindLogits final : public ops::Dispatcher {
+ public:
+  FindLogits(Tracer& tracer, const Tensor& target) : tracer_(tracer), target_(target) {}
+
+  std::vector<Tensor> call(const ops::OpCall& call) override {
+    if (call.def.name == "cross_entropy" && call.inputs.size() == 2 &&
+        tracer_.find(call.inputs[1]) == tracer_.find(target_) &&
+        call.inputs[0].rank() == target_.rank() + 1) {
+      found_ = call.inputs[0];
+    }
+    return tracer_.call(call);
+  }
+  /// Undefined if there were none.
+  const Tensor& found() const { return found_; }
+
+ private:
+  Tracer& tracer_;
+  const Tensor& target_;
+  Tensor found_;
+};
+
 /// Evaluation mode until it goes out of scope.
 class EvaluationMode {
  public:
@@ -117,22 +139,29 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   bind_states(tracer, average, Tag::parameters, kAveragePrefix);
   bind_states(tracer, gradients, Tag::gradients, kGradientPrefix);
 
-  const ops::DispatchScope dispatch(tracer);
+  FindLogits logits(tracer, target);
+  const ops::DispatchScope dispatch(logits);
   const ops::RandomScope random({});
   std::vector<Tensor> parameters;
   for (const nn::Parameter* p : optimizer.parameters()) parameters.push_back(p->tensor());
   ops::GradientTape tape;
   tape.watch(parameters);
   Tensor loss;
+  Tensor accuracy;
   Tensor minimised;
   {
     const ops::PrecisionScope precision(rules.compute);
     loss = model.loss(input, target);
+    if (logits.found().defined()) {
+      const ops::DispatchScope beside(tracer);  // no gradient by it is asked for
+      accuracy = nn::accuracy(logits.found(), target);
+    }
     minimised = loss_scale != nullptr ? loss_scale->scaled(loss) : loss;
     if (parts > 1) minimised = ops::scale(minimised, 1.0 / static_cast<double>(parts));
   }
   std::vector<Tensor> found = tape.gradient(minimised, parameters);
   tracer.output(loss);
+  if (accuracy.defined()) tracer.output(accuracy);
 
   if (part != StepPart::whole) {
     for (std::size_t i = 0; i < found.size(); ++i) {

@@ -26,7 +26,8 @@ struct StepRules {
   double average_decay = 0;
 };
 
-/// A step on `n` elements, one of `parts` of a batch. Its output is the loss, the mean over the n.
+/// A step on `n` elements, one of `parts` of a batch. Its outputs are the loss, the mean over the
+/// n, and, where the loss is a cross-entropy of logits with the target, the accuracy.
 std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimizer& optimizer,
                                                LossScale* loss_scale,
                                                const std::vector<optim::State>* average,

@@ -1,10 +1,13 @@
 #include "train/step_runner.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 
 #include "plan/step_model.h"
+#include "train/plan_heap.h"
 
 namespace plimsoll::train {
 namespace {
@@ -39,10 +42,11 @@ struct WaitUnlessDone {
 }  // namespace
 
 StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
-    : trainer_(trainer),
-      memory_(memory),
-      search_(std::make_unique<PlanSearch>(trainer, request_of(memory.plan()),
-                                           target_of(memory.plan()))) {}
+    : trainer_(trainer), memory_(memory) {}
+
+PlanSearch StepRunner::search() const {
+  return {trainer_, request_of(memory_.plan()), target_of(memory_.plan())};
+}
 
 std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) const {
   if (element.size() != 2 || element[0].is_scalar() || element[1].is_scalar() ||
@@ -70,13 +74,9 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   const auto known = running_.find({kind, batch});
   if (known != running_.end()) return known->second;
   if (memory_.plan().find(kind, batch) == nullptr) {
-    std::optional<Phase> phase = search_->one_more(memory_.plan(), kind, batch);
-    if (!phase) {
-      throw InvalidArgument(
-          fmt::format("[fit] a batch of {} came, which the plan for {} does not have room for; "
-                      "name its size to plan()",
-                      batch, memory_.plan().batch()));
-    }
+    const HeapScope heap;
+    std::optional<Phase> phase = search().one_more(memory_.plan(), kind, batch);
+    if (!phase) refuse(kind, batch);
     memory_.add(std::move(*phase));
   }
   const Phase& phase =
@@ -87,6 +87,25 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   return running_.emplace(std::pair{kind, batch}, std::move(made)).first->second;
 }
 
+void StepRunner::refuse(Phase::Kind kind, std::int64_t batch) const {
+  const TrainingPlan& plan = memory_.plan();
+  if (kind == Phase::Kind::train) {
+    throw InvalidArgument(fmt::format(
+        "[fit] a training batch of {} does not fit the plan, which was made for {}; name its size "
+        "to plan() as PlanRequest::remainders, or drop remainders with .batch({}, "
+        "{{.drop_remainder = true}})",
+        batch, plan.batch(), plan.batch()));
+  }
+  const bool planned = std::ranges::any_of(
+      plan.phases, [](const Phase& phase) { return phase.kind == Phase::Kind::validation; });
+  throw InvalidArgument(fmt::format(
+      "[evaluate] {}, and a validation batch of {} does not fit the memory that training has; plan "
+      "with PlanRequest::{} {}",
+      planned ? "the plan has no validation batches of this size" : "the plan has no validation",
+      batch,
+      planned ? "validation_batch or validation_remainders =" : "validation_batch =", batch));
+}
+
 void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step) {
   submit(x, y, step, false);
 }
@@ -95,14 +114,17 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
   check(x, y);
   Running& now = running(Phase::Kind::train, x.dim(0));
   parts_ = now.phase->parts;
-  before_ = 0;
+  outputs_ = now.phase->outputs.size();
+  before_ = {};
   LateNumbers numbers;
-  if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_));
+  if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_) * outputs_);
   WaitUnlessDone guard{memory_};
   const std::int64_t micro = now.phase->batch / parts_;
   for (std::int64_t part = 0; part < parts_; ++part) {
     if (part > 0 && sheets_ == nullptr) {
-      before_ += static_cast<double>(last_->outputs().front().item<float>());
+      for (std::size_t i = 0; i < outputs_; ++i) {
+        before_[i] += static_cast<double>(last_->outputs()[i].item<float>());
+      }
     }
     const std::size_t which = part == 0 ? 0 : part + 1 == parts_ ? now.steps.size() - 1 : 1;
     const std::array feeds = {x.slice(0, part * micro, (part + 1) * micro),
@@ -117,7 +139,9 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
     } else {
       executor.run(feeds, random);
     }
-    if (sheets_ != nullptr) executor.copy_output(0, numbers.at(static_cast<std::size_t>(part)));
+    for (std::size_t i = 0; sheets_ != nullptr && i < outputs_; ++i) {
+      executor.copy_output(i, numbers.at(static_cast<std::size_t>(part) * outputs_ + i));
+    }
   }
   if (sheets_ != nullptr) numbers.submitted(memory_.device(), memory_.stream());
   guard.armed = false;
@@ -140,7 +164,8 @@ std::vector<double> StepRunner::submit_timed(const Tensor& x, const Tensor& y, s
   Running& now = running(Phase::Kind::train, x.dim(0));
   if (now.phase->parts != 1) throw InvalidArgument("[profile] the batch is split into parts");
   parts_ = 1;
-  before_ = 0;
+  outputs_ = now.phase->outputs.size();
+  before_ = {};
   last_ = now.steps.front().get();
   const std::array feeds = {x, y};
   return now.steps.front()->run_timed(feeds, {.seed = trainer_.options.seed, .step = step});
@@ -159,15 +184,24 @@ void StepRunner::ready(const data::Element& element) {
 
 float StepRunner::loss() const {
   if (last_ == nullptr) throw InvalidArgument("[Trainer::loss] there was no step()");
-  const double sum = before_ + static_cast<double>(last_->outputs().front().item<float>());
-  return static_cast<float>(sum / static_cast<double>(parts_));
+  return numbers().loss;
+}
+
+StepRunner::Numbers StepRunner::numbers() const {
+  const auto mean = [this](std::size_t i) {
+    const double sum = before_[i] + static_cast<double>(last_->outputs()[i].item<float>());
+    return static_cast<float>(sum / static_cast<double>(parts_));
+  };
+  Numbers all{.loss = mean(0)};
+  if (outputs_ > 1) all.accuracy = mean(1);
+  return all;
 }
 
 void StepRunner::wait() const {
   if (last_ != nullptr) last_->wait();
 }
 
-StepRunner::LateLoss StepRunner::train(const data::Element& element, std::uint64_t step,
+StepRunner::LateStep StepRunner::train(const data::Element& element, std::uint64_t step,
                                        bool timed) {
   auto [x, y] = parts_of(element);
   if (feeds_ != nullptr) {
@@ -175,21 +209,28 @@ StepRunner::LateLoss StepRunner::train(const data::Element& element, std::uint64
     y = feeds_->stage(y, memory_.stream());
   }
   submit(x, y, step, timed);
-  LateLoss result;
+  LateStep result;
   if (sheets_ == nullptr) {
-    result.known_ = loss();
+    result.known_ = numbers();
   } else {
-    result.parts_ = std::move(numbers_);
+    result.late_ = std::move(numbers_);
+    result.outputs_ = outputs_;
   }
   return result;
 }
 
-float StepRunner::LateLoss::wait() {
+StepRunner::Numbers StepRunner::LateStep::wait() {
   if (!known_) {
-    const std::span<const float> parts = parts_.wait();
-    double sum = 0;
-    for (const float part : parts) sum += static_cast<double>(part);
-    known_ = static_cast<float>(sum / static_cast<double>(parts.size()));
+    const std::span<const float> numbers = late_.wait();
+    const auto mean = [&](std::size_t output) {
+      double sum = 0;
+      for (std::size_t i = output; i < numbers.size(); i += outputs_) {
+        sum += static_cast<double>(numbers[i]);
+      }
+      return static_cast<float>(sum / static_cast<double>(numbers.size() / outputs_));
+    };
+    known_ = Numbers{.loss = mean(0)};
+    if (outputs_ > 1) known_->accuracy = mean(1);
   }
   return *known_;
 }
@@ -229,7 +270,8 @@ void StepRunner::end_evaluation(Metrics& sums) {
 }
 
 std::optional<TrainingPlan> StepRunner::replanned(Bytes range, Bytes host) {
-  return search_->shrink(memory_.plan(), range, host);
+  const HeapScope heap;
+  return search().shrink(memory_.plan(), range, host);
 }
 
 StepRunner::Measured StepRunner::measure() {
@@ -259,8 +301,8 @@ StepRunner::Measured StepRunner::measured() {
       result.corrected += by_node[static_cast<std::size_t>(task.node)];
     }
   }
-  search_ = std::make_unique<PlanSearch>(trainer_, request_of(plan), target_of(plan));
-  result.plan = search_->shrink(plan, plan.range, kUnlimited);
+  const HeapScope heap;
+  result.plan = search().shrink(plan, plan.range, kUnlimited);
   return result;
 }
 
@@ -288,7 +330,10 @@ Session input_session(const TrainingPlan& plan, const std::optional<Device>& hos
         device.name()));
   }
   const bool shared = !host || *host == *plan.target;
-  return device.session("input", shared && plan.input != 0 ? Limit(plan.input) : Limit());
+  if (!shared || plan.input == 0) return device.session("input");
+  // A limit that was lowered since leaves less to lend.
+  const Bytes most = std::max(plan.input, device.budget().limit());
+  return device.session("input", Limit(std::min(plan.input + plan.lent, most)));
 }
 
 Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,

@@ -52,20 +52,26 @@ class StepRunner {
     feeds_ = &feeds;
   }
 
-  /// The loss of a step that may still run: the mean over the batch.
-  class LateLoss {
+  /// Means over a batch.
+  struct Numbers {
+    float loss = 0;
+    std::optional<float> accuracy = {};  ///< where the step gives one
+  };
+  /// The numbers of a step that may still run.
+  class LateStep {
    public:
-    float wait();
+    Numbers wait();
 
    private:
     friend class StepRunner;
-    std::optional<float> known_;
-    LateNumbers parts_;
+    std::optional<Numbers> known_;
+    LateNumbers late_;         ///< outputs of each part in turn
+    std::size_t outputs_ = 1;  ///< of a part
   };
   /// One step of a fit. With `timed`, what its tasks take is measured while it runs, and plans are
   /// made with that from then on; measured() says more. Throws InvalidArgument for a batch that is
   /// not as the model wants it.
-  LateLoss train(const data::Element& element, std::uint64_t step, bool timed = false);
+  LateStep train(const data::Element& element, std::uint64_t step, bool timed = false);
   /// Makes sure that a batch like this can be run: throws what submit() would.
   void ready(const Tensor& x, const Tensor& y);
   void ready(const data::Element& element);
@@ -106,9 +112,14 @@ class StepRunner {
     std::vector<std::unique_ptr<plan::Executor>> steps;
   };
   Running& running(Phase::Kind kind, std::int64_t batch);
+  /// For this plan; made when one is needed, as what it keeps takes some MiB of heap.
+  PlanSearch search() const;
+  [[noreturn]] void refuse(Phase::Kind kind, std::int64_t batch) const;
   std::pair<Tensor, Tensor> parts_of(const data::Element& element) const;
   void check(const Tensor& x, const Tensor& y) const;
   void submit(const Tensor& x, const Tensor& y, std::uint64_t step, bool timed);
+  /// Of the last step, which is waited for.
+  Numbers numbers() const;
   void add_times(const plan::Executor& executor, std::span<const double> seconds);
 
   /// Numbers of a validation step.
@@ -120,12 +131,12 @@ class StepRunner {
 
   Trainer::Impl& trainer_;
   TrainingMemory& memory_;
-  std::unique_ptr<PlanSearch> search_;
   std::map<std::pair<Phase::Kind, std::int64_t>, Running> running_;
   std::vector<std::unique_ptr<Phase>> phases_;
   const plan::Executor* last_ = nullptr;  ///< of the last training step
-  double before_ = 0;                     ///< losses of its earlier parts
+  std::array<double, 2> before_ = {};     ///< sums of the outputs of its earlier parts
   std::int64_t parts_ = 1;
+  std::size_t outputs_ = 1;  ///< loss, and accuracy
   NumberSheets* sheets_ = nullptr;
   PinnedFeeds* feeds_ = nullptr;
   LateNumbers numbers_;  ///< of the last training step, with sheets

@@ -8,6 +8,7 @@
 #include <plimsoll/base/error.h>
 
 #include "train/fit_loop.h"
+#include "train/plan_heap.h"
 #include "train/plan_search.h"
 #include "train/trainer_impl.h"
 
@@ -31,7 +32,7 @@ std::vector<optim::State> declare(const std::vector<const nn::Parameter*>& param
   return states;
 }
 
-void check(const TrainerOptions& o) {
+void check_options(const TrainerOptions& o) {
   if (!(o.clip_norm >= 0) || !(o.clip_value >= 0) || o.accumulate < 1 ||
       !(o.moving_average >= 0 && o.moving_average < 1)) {
     throw InvalidArgument(
@@ -70,6 +71,13 @@ PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
   return target;
 }
 
+/// The largest pages that a CPU opened with such a limit may have; smaller ones round less.
+Bytes largest_host_page(Bytes limit) {
+  constexpr Bytes kFewPages = 64;
+  if (limit / MiB(2) >= kFewPages) return MiB(2);
+  return limit / KiB(64) >= kFewPages ? KiB(64) : KiB(4);
+}
+
 /// Pages of pinned memory are no larger.
 constexpr Bytes kPinnedPage = MiB(2);
 
@@ -96,14 +104,18 @@ PlanRequest with_host(PlanRequest request, const Device& device, const nn::Model
 }  // namespace
 
 std::int64_t divisor_from(std::int64_t n, std::int64_t least) {
-  std::int64_t parts = std::max<std::int64_t>(least, 1);
-  while (n % parts != 0) ++parts;
-  return parts;
+  std::int64_t best = n;
+  for (std::int64_t d = 1; d <= n / d; ++d) {
+    if (n % d != 0) continue;
+    if (d >= least) best = std::min(best, d);
+    if (n / d >= least) best = std::min(best, n / d);
+  }
+  return best;
 }
 
 Trainer::Impl::Impl(std::unique_ptr<nn::Model> m, optim::Optimizer o, const TrainerOptions& given)
     : model(std::move(m)), optimizer(std::move(o)), options(given) {
-  check(options);
+  check_options(options);
   if (model == nullptr) throw InvalidArgument("[Trainer] there is no model");
   optimizer.attach(*model);
   if (options.precision.loss_scale) loss_scale.emplace(*options.precision.loss_scale);
@@ -157,6 +169,7 @@ optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 const TrainerOptions& Trainer::options() const { return impl_->options; }
 
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
+  const HeapScope heap;
   const PlanRequest with = with_host(request, device, *impl_->model);
   PlanTarget target = target_of(device, request.budget);
   if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
@@ -168,9 +181,35 @@ TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) con
   return PlanSearch(*impl_, with, std::move(target)).run();
 }
 
+void Trainer::check(const data::ElementSpec& spec) const {
+  if (!spec.known) return;
+  const auto wanted = [&](const TensorType& type) {
+    return data::TensorSpec::of(type.dtype, type.shape).unbatched().batched(data::kAnyExtent);
+  };
+  const data::TensorSpec input = wanted(impl_->model->input_type(1));
+  const data::TensorSpec target = wanted(impl_->model->target_type(1));
+  // Whatever a spec leaves open may turn out to be right.
+  const auto may_be = [](const data::TensorSpec& has, const data::TensorSpec& wants) {
+    if (has.dtype != wants.dtype) return false;
+    if (!has.dims) return true;
+    return std::ranges::equal(*has.dims, *wants.dims, [](std::int64_t a, std::int64_t b) {
+      return a == b || a == data::kAnyExtent || b == data::kAnyExtent;
+    });
+  };
+  if (spec.components.size() == 2 && may_be(spec.components[0], input) &&
+      may_be(spec.components[1], target)) {
+    return;
+  }
+  throw InvalidArgument(fmt::format(
+      "[Trainer] elements are {}; training needs batches of (input, target), and the model wants "
+      "({}, {})",
+      spec.to_string(), input.to_string(), target.to_string()));
+}
+
 TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) const {
-  if (!spec.known || spec.components.size() != 2 || !spec.components[0].dims ||
-      spec.components[0].dims->empty() || spec.components[0].dims->front() < 1) {
+  check(spec);
+  if (!spec.known || !spec.components[0].dims || spec.components[0].dims->empty() ||
+      spec.components[0].dims->front() < 1) {
     throw InvalidArgument(
         fmt::format("[plan] {} does not tell the size of a batch; use "
                     ".batch(n, {{.drop_remainder = true}}), or plan({{.batch = n}}, device)",
@@ -182,36 +221,32 @@ TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) 
 
 TrainingPlan Trainer::plan(const PlanRequest& request,
                            const plan::DeviceDescription& device) const {
+  const HeapScope heap;
   return PlanSearch(*impl_, request, target_of(device, request.budget)).run();
 }
 
 std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
                                              const plan::DeviceDescription& device,
                                              int points) const {
-  const std::int64_t parts =
-      divisor_from(request.batch, std::min(request.batch, impl_->options.accumulate));
-  // The last part is the one with the update.
-  const StepPart part = parts == 1 ? StepPart::whole : StepPart::last;
-  const auto graph = impl_->trace(device.kind, request.batch / parts, part, parts);
-  plan::PlanOptions options = impl_->plan_options(device, *graph);
-  options.host_room = request.offload;
-  plan::Planner planner(graph, options);
-  std::vector<plan::CurvePoint> curve = planner.curve(points);
-  const Bytes fixed = planner.fixed_bytes();
-  const std::vector<PackedBlock> blocks = pack(impl_->persistent(parts > 1));
-  for (plan::CurvePoint& point : curve) {
-    const Bytes range = point.budget - fixed;
-    point.budget = pages_for(allocations(blocks, 256, device.workspace, range),
-                             std::max<Bytes>(device.page_size, 4096)) +
-                   device.runtime;
-    point.seconds *= static_cast<double>(parts);
-  }
-  return curve;
+  const HeapScope heap;
+  PlanTarget target = target_of(device, request.budget);
+  if (device.kind == DeviceKind::cpu) target.page_size = largest_host_page;
+  return PlanSearch(*impl_, request, std::move(target)).curve(points);
+}
+
+std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request, const Device& device,
+                                             int points) const {
+  const HeapScope heap;
+  PlanTarget target = target_of(device, 0);
+  if (device.kind() == DeviceKind::cpu) target.page_size = largest_host_page;
+  return PlanSearch(*impl_, request, std::move(target)).curve(points);
 }
 
 FitResult Trainer::fit(const TrainingPlan& plan, const data::Dataset& train,
                        const std::optional<data::Dataset>& validation, const FitOptions& options) {
-  if (impl_->fitting) throw InvalidArgument("[fit] it is running already");
+  if (impl_->fitting) throw InvalidArgument("[fit] fit() is already running");
+  check(train.element_spec());
+  if (validation) check(validation->element_spec());
   FitLoop loop(*this, *impl_, plan, train, validation, options);
   struct Fitting {
     explicit Fitting(bool& flag) : on(flag) { on = true; }

@@ -14,6 +14,7 @@ namespace plimsoll::train {
 
 TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
     : plan_(plan), parent_(device), session_(device.session("training")), stream_(device) {
+  if (plan.heap != 0) heap_ = device.budget().charge(Tag::runtime, "plans", plan.heap);
   for (const PackedBlock& block : plan.blocks) {
     unpack(block, Storage::allocate(session_.device(), block.bytes, block.tag, block.label));
     // Of plain SGD there are two scalars.

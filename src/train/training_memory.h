@@ -92,6 +92,7 @@ class TrainingMemory {
   std::shared_ptr<Storage> workspace_;
   std::shared_ptr<Storage> range_;  ///< null: lost, see replan()
   std::shared_ptr<Storage> host_;   ///< where steps put values for a while
+  Charge heap_;                     ///< TrainingPlan::heap
   int uses_ = 0;
 };
 

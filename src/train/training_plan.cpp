@@ -69,7 +69,7 @@ std::map<Tag, Bytes> TrainingPlan::at_peak() const {
     if (block.tag != Tag::gradients) all[block.tag] += block.bytes;
   }
   all[Tag::user] = outputs;
-  all[Tag::runtime] = runtime;
+  all[Tag::runtime] = runtime + heap;
   std::erase_if(all, [](const auto& each) { return each.second == 0; });
   return all;
 }
@@ -118,6 +118,11 @@ std::string TrainingPlan::explain() const {
   add(fmt::format("  without recomputation or reuse of memory the peak would be {}",
                   format_bytes(unconstrained_peak)),
       4);
+  if (lent != 0) {
+    add(fmt::format("  {} is free, and lent to the input pipelines until it is needed",
+                    format_bytes(lent)),
+        4);
+  }
   if (const std::string note = runtime_note(device); !note.empty()) add("  note: " + note, 4);
   return text;
 }
@@ -139,7 +144,9 @@ std::string TrainingPlan::to_json() const {
   json["usage"] = usage_name(device.usage);
   const std::string note = runtime_note(device);
   json["note"] = note.empty() ? Json() : Json(note);
+  json["heap"] = heap;
   json["input"] = input;
+  json["lent"] = lent;
   json["others"] = others;
   json["pinned"] = pinned();
   json["batch"] = batch();

@@ -199,7 +199,8 @@ TEST_F(MovingLimit, LoweredAndRaisedAgainGivesThePipelinesTheirShareBack) {
         if (run.step() == 5) run.device().budget().set_limit(kAmple);
       }});
   EXPECT_LT(limits[4], limits[1]);
-  EXPECT_EQ(limits[7], limits[1]);
+  // All that is free is lent, and a plan that stays smaller leaves more.
+  EXPECT_GE(limits[7], limits[1]);
 }
 
 TEST_F(MovingLimit, MovesOverASocketThatOnlyItsOwnerCanOpen) {

@@ -53,7 +53,8 @@ void plan_now(PlanCommand& o) {
     }
     return;
   }
-  const auto curve = prepared.trainer->curve(prepared.request, description);
+  const auto curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
+                            : prepared.trainer->curve(prepared.request, description);
   if (o.json) {
     Json list = Json::array();
     for (const plan::CurvePoint& point : curve) {

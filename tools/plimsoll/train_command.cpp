@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -237,8 +238,9 @@ void train_now(CLI::App& command, RunOptions& o) {
   }
   if (result.stopped == "interrupted") {
     std::fflush(stdout);
-    const std::string folder = saves ? o.checkpoints : options.stop_checkpoints;
-    if (!saves) save_run(command, folder);
+    // Elsewhere than it was told to, if that could not be written.
+    const std::string folder = std::filesystem::path(result.checkpoint).parent_path().string();
+    if (folder != o.checkpoints) save_run(command, folder);
     fmt::print(stderr, "interrupted after step {}; resume with: plimsoll train --resume {}\n",
                format_count(result.steps), folder);
     throw CLI::RuntimeError(128 + Interrupt::signal());

@@ -58,6 +58,8 @@ class Planner {
   /// What every plan takes besides its range: persistent state, copies of the outputs, the
   /// workspace slot and runtime, not rounded to pages.
   Bytes fixed_bytes() const;
+  /// No plan's range is smaller: what the largest task takes alone. Found at once.
+  Bytes least_range() const;
   /// The smallest total found, without splitting the batch. It is found again: nothing in it looks
   /// at a clock.
   const Plan& smallest();

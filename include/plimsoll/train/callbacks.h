@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <plimsoll/base/bytes.h>
@@ -12,8 +13,9 @@ namespace plimsoll::train {
 
 class Trainer;
 
-/// What a metric is called: "loss" of an epoch's training steps, "validation_loss",
-/// "validation_accuracy".
+/// Metrics by name. "loss" and "accuracy" are means over the batches that an epoch trained on, each
+/// as it was before its own update; "validation_loss" and "validation_accuracy" are those of the
+/// validation data afterwards. There is an accuracy where the model gives logits for labels.
 using Metrics = std::map<std::string, double>;
 
 /// A run as its callbacks see it, in the thread that trains, between two steps.
@@ -29,6 +31,8 @@ class Run {
   virtual std::int64_t epoch_steps() const = 0;
   /// Of the last step.
   virtual float loss() const = 0;
+  /// The share of its labels that were right; nullopt where the model gives no logits.
+  virtual std::optional<float> accuracy() const { return std::nullopt; }
   virtual double rate() const = 0;
   virtual std::int64_t batch() const = 0;
   /// Elements trained on since fit() began, and the seconds that took.

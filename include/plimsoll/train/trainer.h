@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <plimsoll/base/error.h>
 #include <plimsoll/base/owned.h>
 #include <plimsoll/base/run_log.h>
 #include <plimsoll/data/dataset.h>
@@ -53,11 +54,14 @@ struct PlanRequest {
   /// 0: no validation.
   std::int64_t validation_batch = 0;
   std::vector<std::int64_t> validation_remainders = {};
-  /// Kept free for input pipelines; 0: what they need at least, and more where there is plenty.
+  /// Kept free for input pipelines, which may use more as long as it is free; 0: what they need at
+  /// least, and more where there is plenty.
   Bytes input = 0;
   /// For pipelines that decode files: what a file and its decoding may take, on top of the
   /// batches.
   Bytes decode = 0;
+  /// The file that takes so much, for messages; see data::decode_needs.
+  std::string decode_file = {};
   /// For the whole device; 0: its limit.
   Bytes budget = 0;
   /// Pinned host memory for what a step has no room for on the device: values until they are needed
@@ -72,7 +76,15 @@ struct EarlyStopping {
   std::string metric = "validation_loss";
   /// Epochs without improvement after which training ends; 0: never.
   std::int64_t patience = 0;
-  double least = 0;  ///< smaller changes are none
+  double min_delta = 0;  ///< smaller changes do not count as improvement
+};
+
+/// The loss of a step was NaN or infinite. Exit code 2: a learning rate, a precision or the data is
+/// to be mended.
+class Diverged : public Error {
+ public:
+  using Error::Error;
+  int exit_code() const noexcept override { return 2; }
 };
 
 struct FitOptions {
@@ -80,13 +92,18 @@ struct FitOptions {
   std::int64_t epochs = 0;
   std::int64_t steps = 0;
   std::vector<Callback> callbacks = {};
-  /// A folder for checkpoints, see docs/train.md. Empty: none are written.
+  /// A folder for checkpoints, see docs/train.md. Empty: none are written. Where one cannot be
+  /// written (the disk is full, say) training warns, goes on and tries again every 50 steps. The
+  /// last one, at the end or when the run is stopped, goes to another folder if it must, named
+  /// "plimsoll-run-PID": in the working directory, else in $TMPDIR (or /tmp). FitResult::checkpoint
+  /// says where it is; if no folder can take it, fit() throws what went wrong with the first.
   std::string checkpoints = {};
-  std::int64_t checkpoint_steps = 0;   ///< write one every so many steps
-  std::int64_t checkpoint_epochs = 1;  ///< and epochs; 0: not
-  int checkpoints_kept = 2;            ///< the latest so many, and the best
+  std::int64_t checkpoint_steps = 0;   ///< write a checkpoint every N steps; 0: not by steps
+  std::int64_t checkpoint_epochs = 1;  ///< and every N epochs; 0: not by epochs
+  int checkpoints_kept = 2;            ///< the latest N are kept, and the best
   /// The metric by which a checkpoint is "best"; empty: none is. Higher is better if its name ends
-  /// with "accuracy", else lower.
+  /// with "accuracy", else lower. InvalidArgument before the first step for a metric that there
+  /// will not be.
   std::string best = {};
   /// Go on from the latest checkpoint of the folder, if there is one.
   bool resume = false;
@@ -108,8 +125,12 @@ struct FitOptions {
   std::optional<bool> overlap = std::nullopt;
   /// Set by another thread or a signal handler: the step is finished, a checkpoint written.
   const std::atomic<bool>* stop = nullptr;
-  /// The folder for that checkpoint if `checkpoints` is empty; empty: none is written then.
+  /// The folder for that checkpoint if `checkpoints` is empty; empty: none is written then. Also
+  /// used where data that cannot be read ends the run, so that its work is not lost.
   std::string stop_checkpoints = {};
+  /// Go on, with one warning, where the loss is NaN or infinite, rather than throw Diverged. With a
+  /// loss scale (f16) steps that overflow are left out, which is not an error until 50 in a row do.
+  bool allow_nonfinite_loss = false;
 };
 
 struct FitResult {
@@ -160,19 +181,33 @@ class Trainer {
   const TrainerOptions& options() const;
 
   /// What training takes on `device`. Throws BudgetTooSmall, with "smallest budget for this batch:
-  /// SIZE" and "largest batch for this budget: N" in its message, both of which work.
+  /// SIZE" and "largest batch for this budget: N" in its message. Both work. SIZE is the least that
+  /// the planner finds for any way to split the batch that is allowed, rounded up to a multiple of
+  /// 4 KiB, 64 KiB or 1 MiB; N + 1 does not fit, though a still larger batch that splits better
+  /// may. N is 0 if no batch fits.
   TrainingPlan plan(const PlanRequest& request, const Device& device) const;
-  /// For batches as `spec` has them, with validation of the same.
+  /// For batches as `spec` has them, with validation of the same. InvalidArgument where check()
+  /// refuses it, or it does not tell the size of a batch.
   TrainingPlan plan(const data::ElementSpec& spec, const Device& device) const;
   /// The same for a device that is not there; request.budget 0 is all of its memory.
   TrainingPlan plan(const PlanRequest& request, const plan::DeviceDescription& device) const;
-  /// Time against budget for a full training batch that is not split; with request.offload, values
-  /// may be in the host's memory, and state is not.
+  /// Throws InvalidArgument, naming both, unless batches as `spec` has them are what the model is
+  /// fed; what a spec leaves open is not refused. fit() checks its data so before it takes memory.
+  void check(const data::ElementSpec& spec) const;
+  /// Time against budget, from the largest budget that is of use to the smallest; the batch is
+  /// split as TrainerOptions::accumulate says and no further. Time never rises with the budget, and
+  /// plan() with the same request fits each of them. With request.offload, values may be in the
+  /// host's memory, and state is not.
   std::vector<plan::CurvePoint> curve(const PlanRequest& request,
                                       const plan::DeviceDescription& device, int points = 12) const;
+  /// The same on a device as it is, beside what others hold there.
+  std::vector<plan::CurvePoint> curve(const PlanRequest& request, const Device& device,
+                                      int points = 12) const;
 
   /// Elements are (input, target), in batches. Throws DataError, InvalidArgument for batches that
-  /// are not as planned, Error for a leak, and whatever a callback throws. A batch of the wrong
+  /// are not as planned, Diverged for a loss that is not finite, BudgetTooSmall, before the first
+  /// step, for a file that takes more memory to decode than there is, StorageError if no checkpoint
+  /// could be written, Error for a leak, and whatever a callback throws. A batch of the wrong
   /// type changes nothing. Values that cannot be, such as a label that is no class, are found by
   /// the CPU while the step runs: running statistics and the device's count of steps may have moved
   /// then, weights have not; go on from a checkpoint.

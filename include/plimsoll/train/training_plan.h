@@ -71,6 +71,12 @@ struct TrainingPlan {
   /// Limit for the input pipelines, which share it; within `budget` where they run on the device.
   Bytes input = 0;
   Bytes input_least = 0;  ///< with less they cannot run
+  /// What the plan leaves free, which pipelines may use on top of `input` for as long as nobody
+  /// else asks for it: a large file, a larger window in memory. Not in total().
+  Bytes lent = 0;
+  /// On the CPU: of the process's heap, for graphs, plans and executors; see docs/limits.md. Small
+  /// models have none.
+  Bytes heap = 0;
   /// Host memory, pinned: what may be taken of it, what the largest step puts there for a while,
   /// and where it comes from.
   Bytes offload = 0;
@@ -89,7 +95,7 @@ struct TrainingPlan {
   /// Bytes of pinned host memory that training holds.
   Bytes pinned() const { return away.bytes + host; }
   /// What the budget is charged with at most.
-  Bytes total() const { return charged + runtime + others + input; }
+  Bytes total() const { return charged + runtime + heap + others + input; }
   std::int64_t batch() const { return phases.front().batch; }
   std::int64_t parts() const { return phases.front().parts; }
   /// Null if there is none.

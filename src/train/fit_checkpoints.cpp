@@ -1,0 +1,167 @@
+// How a fit saves itself and goes on: when, where to, and where else if that fails.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
+#include <plimsoll/base/storage_error.h>
+
+#include "train/file_digest.h"
+#include "train/fit_loop.h"
+
+namespace plimsoll::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Steps after which a checkpoint that could not be written is tried again.
+constexpr std::int64_t kRetrySteps = 50;
+
+/// What the update of each parameter is made with: momentum, decay, factors of its group. The first
+/// in words, all of them as a digest.
+std::string update_settings(const TrainingPlan& plan) {
+  std::string first;
+  std::string all;
+  for (const graph::Node& node : plan.phases.front().steps.back()->graph->nodes()) {
+    if (node.op->writes == 0 || node.op->name == "assign") continue;
+    const std::string text = fmt::format("{} {}", node.op->name, node.attributes.to_string());
+    if (first.empty()) first = text;
+    all += text + "\n";
+  }
+  return fmt::format("{} ({})", first, text_digest(all));
+}
+
+/// Where a last checkpoint goes if its own folder cannot take it, in this order.
+std::vector<fs::path> other_folders() {
+  std::vector<fs::path> all;
+  std::error_code error;
+  if (const fs::path here = fs::current_path(error); !error) all.push_back(here);
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (!error) all.push_back(temporary);
+  return all;
+}
+
+/// A folder in `within` that is no run's yet.
+std::string fresh_folder(const fs::path& within) {
+  fs::path path = within / fmt::format("plimsoll-run-{}", ::getpid());
+  std::error_code error;
+  for (int i = 2; fs::exists(path, error); ++i) {
+    path = within / fmt::format("plimsoll-run-{}-{}", ::getpid(), i);
+  }
+  return path.string();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> FitLoop::identity() const {
+  const TrainingPlan& plan = memory_.plan();
+  return {{"seed", std::to_string(impl_.options.seed)},
+          {"batch", std::to_string(plan.batch())},
+          {"number of parts of a batch", std::to_string(plan.parts())},
+          {"precision", std::string(dtype_name(impl_.options.precision.compute))},
+          {"optimizer", std::string(impl_.optimizer.name())},
+          {"optimizer's settings", update_settings(plan)},
+          {"learning rate", impl_.optimizer.schedule().to_string()},
+          {"gradient clipping", fmt::format("{} by norm, {} by value", impl_.options.clip_norm,
+                                            impl_.options.clip_value)},
+          {"moving average", fmt::format("{}", impl_.options.moving_average)}};
+}
+
+void FitLoop::resume() {
+  if (!checkpoints_ || !options_.resume) return;
+  std::optional<RunState> state = checkpoints_->load(impl_, identity());
+  if (!state) return;
+  state_ = std::move(*state);
+  train_.restore(state_.train_position);
+  if (validation_ && !state_.validation_position.empty()) {
+    validation_->restore(state_.validation_position);
+    validation_->pause();
+    validated_ = !state_.history.empty();
+  }
+  if (!state_.history.empty()) metrics_ = state_.history.back();
+  if (!state_.losses.empty()) loss_ = state_.losses.back();
+  stop_if_without_improvement();
+}
+
+void FitLoop::checkpoint(bool best) {
+  state_.identity = identity();
+  state_.train_position = train_.save();
+  if (validation_) state_.validation_position = validation_->save();
+  written_ = checkpoints_->save(impl_, state_, best);
+  log().write("checkpoint", {{"step", state_.step}, {"path", written_}, {"best", best}});
+}
+
+bool FitLoop::try_checkpoint(bool best) {
+  std::string why;
+  try {
+    checkpoint(best);
+    retry_at_ = -1;
+    return true;
+  } catch (const DataError& error) {
+    why = error.what();
+  } catch (const StorageError& error) {
+    why = error.what();
+  }
+  retry_at_ = state_.step + kRetrySteps;
+  log_warning(
+      fmt::format("{}\n[fit] training goes on without the checkpoint of step {}; the next "
+                  "attempt is after step {}",
+                  why, state_.step, retry_at_));
+  log().write("checkpoint_failed", {{"step", state_.step}, {"why", why}});
+  return false;
+}
+
+void FitLoop::last_checkpoint() {
+  std::exception_ptr first;
+  std::string why;
+  const auto attempt = [&](const std::function<void()>& open) {
+    try {
+      open();
+      checkpoint(false);
+      return true;
+    } catch (const Error& error) {
+      if (first == nullptr) {
+        first = std::current_exception();
+        why = error.what();
+      }
+      return false;
+    }
+  };
+  if (attempt([&] {
+        if (!checkpoints_) {
+          checkpoints_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
+        }
+      })) {
+    return;
+  }
+  for (const fs::path& folder : other_folders()) {
+    const std::string path = fresh_folder(folder);
+    if (attempt([&] { checkpoints_.emplace(path, options_.checkpoints_kept); })) {
+      log_warning(
+          fmt::format("{}\n[fit] the checkpoint of step {} is in {}", why, state_.step, written_));
+      return;
+    }
+    std::error_code ignored;
+    checkpoints_.reset();
+    fs::remove_all(path, ignored);
+  }
+  std::rethrow_exception(first);
+}
+
+void FitLoop::save_before_error() noexcept {
+  try {
+    if (state_.step == 0 || (!checkpoints_ && options_.stop_checkpoints.empty())) return;
+    last_checkpoint();
+    log_warning(fmt::format("[fit] the data ended the run after step {}; its state is in {}",
+                            state_.step, written_));
+  } catch (const std::exception& error) {  // what ended the run is what is told
+    log_warning(fmt::format("[fit] the steps so far could not be saved: {}", error.what()));
+  }
+}
+
+}  // namespace plimsoll::train

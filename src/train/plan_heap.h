@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include <plimsoll/base/bytes.h>
+
+namespace plimsoll::train {
+
+/// What graphs, their planning, their plans and executors take of the process's own heap, as a
+/// bound by the number of nodes, so that plans are the same everywhere; less what every training
+/// run on the CPU may take beside its budget. Counted on the CPU, whose budget is for everything
+/// that the process takes: 0 for graphs of up to 1,024 nodes.
+Bytes charged_heap(std::int64_t nodes);
+
+/// Plans are made while one is there. When it goes, free memory of the heap goes back to the
+/// system: what a planner had is of no use to the steps that follow.
+class HeapScope {
+ public:
+  HeapScope() = default;
+  HeapScope(const HeapScope&) = delete;
+  HeapScope& operator=(const HeapScope&) = delete;
+  ~HeapScope();
+};
+
+}  // namespace plimsoll::train

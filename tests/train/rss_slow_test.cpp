@@ -1,0 +1,67 @@
+#include <array>
+
+#include "rss_child.h"
+
+namespace plimsoll::test {
+namespace {
+
+struct Sized {
+  const char* model;
+  int size;
+  int batch;
+};
+constexpr std::array kModels = {
+    Sized{"mlp", 28, 64},      Sized{"lenet", 28, 64},   Sized{"resnet18", 64, 8},
+    Sized{"resnet50", 64, 4},  Sized{"vit_tiny", 64, 4}, Sized{"vit_b16", 64, 2},
+    Sized{"gpt2_tiny", 64, 8}, Sized{"gpt2", 64, 1},     Sized{"unet", 64, 2}};
+
+class EveryModelRss : public testing::TestWithParam<std::tuple<Sized, const char*>> {};
+
+TEST_P(EveryModelRss, StaysWithinItsSmallestBudget) {
+  const auto& [model, precision] = GetParam();
+  expect_within_rss({{"model", model.model},
+                     {"size", model.size},
+                     {"batch", model.batch},
+                     {"precision", precision}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EveryModelRss,
+                         testing::Combine(testing::ValuesIn(kModels),
+                                          testing::Values("f32", "bf16", "f16")),
+                         [](const auto& tested) {
+                           return fmt::format("{}_{}", std::get<0>(tested.param).model,
+                                              std::get<1>(tested.param));
+                         });
+
+TEST(TrainingRss, OptionsInPairsStayWithinTheSmallestBudget) {
+  const std::array<std::pair<const char*, Json>, 7> options = {{{"precision", "bf16"},
+                                                                {"precision", "f16"},
+                                                                {"accumulate", 4},
+                                                                {"clip_norm", 1.0},
+                                                                {"average", 0.99},
+                                                                {"optimizer", "adam"},
+                                                                {"threads", 16}}};
+  for (std::size_t a = 0; a < options.size(); ++a) {
+    for (std::size_t b = a; b < options.size(); ++b) {
+      Json c = {{"model", "lenet"}, {"batch", 32}};
+      c[options[a].first] = options[a].second;
+      c[options[b].first] = options[b].second;
+      expect_within_rss(c);
+    }
+  }
+}
+
+TEST(TrainingRss, TwoHundredMovesOfALimitTakeNothingThatStays) {
+  for (const Sized& each : {Sized{"gpt2_tiny", 64, 8}, Sized{"vit_tiny", 32, 8}}) {
+    Json c = {
+        {"model", each.model}, {"size", each.size}, {"batch", each.batch}, {"validation", false}};
+    const Bytes low = rss_smallest(c) + MiB(1);
+    c["low"] = low;
+    c["budget"] = low + low / 2;
+    c["moves"] = 200;
+    expect_within_rss(c);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::test
