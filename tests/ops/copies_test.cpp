@@ -74,7 +74,8 @@ TEST_F(Copies, NestedTapesEachRecordThem) {
   {
     GradientTape inner;
     inner.watch(x_);
-    const Tensor cube = mul(square(x_.to(other_)), x_.to(other_));
+    const Tensor there = x_.to(other_);
+    const Tensor cube = mul(mul(there, there), x_.to(other_));
     dx = inner.gradient(sum(cube), x_);
   }
   EXPECT_THAT(dx.to_vector<float>(), ElementsAre(3, 12, 27));
