@@ -100,6 +100,20 @@ bool FitLoop::improves(const std::string& metric, std::optional<double>& best,
   return better;
 }
 
+/// What the pipeline left out in the epoch that ends, for the run log: the first ten and a count.
+void FitLoop::note_skipped() {
+  constexpr std::int64_t kNamed = 10;
+  const std::int64_t count = train_.skipped_count() - skipped_;
+  if (count == 0) return;
+  skipped_ += count;
+  std::int64_t named = 0;
+  for (const data::SkippedElement& each : train_.skipped()) {
+    if (static_cast<std::int64_t>(each.epoch) + 1 != state_.epoch || named++ >= kNamed) continue;
+    log().write("skipped", {{"epoch", state_.epoch}, {"message", each.message}});
+  }
+  log().write("skipped_count", {{"epoch", state_.epoch}, {"count", count}});
+}
+
 void FitLoop::end_epoch() {
   metrics_ = validate();
   add_training_metrics();
@@ -108,6 +122,7 @@ void FitLoop::end_epoch() {
   state_.loss_sum = state_.accuracy_sum = 0;
   state_.loss_count = 0;
   state_.history.push_back(metrics_);
+  note_skipped();
   train_.rewind();
   const std::optional<double> best_before = state_.best;
   const bool best = !options_.best.empty() && improves(options_.best, state_.best, 0);

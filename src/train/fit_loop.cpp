@@ -17,7 +17,8 @@ namespace {
 
 data::PipelineOptions named(data::PipelineOptions options, const char* name) {
   options.name = name;
-  options.limit = kUnlimited;  // the session's holds
+  options.limit = kUnlimited;         // the session's holds
+  options.save_before_errors = true;  // a run that ends with one reads the element again
   return options;
 }
 
@@ -83,6 +84,7 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
     }
   }
   overlaps_ = sheets_ && may_overlap;
+  if (validation) data::require_disjoint(train, *validation);
   check_decoding(train);
   if (validation) check_decoding(*validation);
   has_accuracy_ = plan.phases.front().outputs.size() > 1;

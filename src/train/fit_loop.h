@@ -69,6 +69,7 @@ class FitLoop final : private Run {
   /// An exception is on its way: the step that runs is not lost.
   void settle_quietly() noexcept;
   void end_epoch();
+  void note_skipped();
   Metrics validate();
   /// What metrics() will have at the end of an epoch.
   std::vector<std::string> metric_names() const;
@@ -127,6 +128,7 @@ class FitLoop final : private Run {
   bool validated_ = false;            ///< the validation pipeline has been at its end
   std::int64_t batches_;              ///< of an epoch; below 0 if it is not known
   std::optional<Submitted> running_;  ///< at most one, and only with sheets
+  std::int64_t skipped_ = 0;          ///< elements that were left out and logged
   bool overlaps_ = false;             ///< the next step begins before a step's numbers are read
   double rate_ = 0;                   ///< of the step after the last one that was read
   bool in_callback_ = false;          ///< or the leak gate

@@ -50,6 +50,23 @@ runs=$PWD/parts
 json=$(cd / && "$PLIMSOLL" train --resume "$runs" --steps 11 --epochs 3 --quiet --json) || fail "elsewhere exits $?"
 [[ $(field "$json" steps) == 11 ]] || fail "elsewhere: $json"
 
+# Data that changed is refused by the file's name.
+cp "$pictures/422.jpg" photos/train/gray/3.jpg
+status=0
+message=$("$PLIMSOLL" train --resume parts --steps 12 --epochs 3 --quiet 2>&1) || status=$?
+[[ $status == 2 && $message == *"photos/train/gray/3.jpg"* ]] || fail "changed data: $status: $message"
+cp "$pictures/gray.jpg" photos/train/gray/3.jpg
+
+# A broken file ends a run that is resumed where it ended, with a run log that names it.
+cp -r photos wrong_later
+echo "no picture" >wrong_later/train/gray/7.jpg
+status=0
+train wrong_later --epochs 2 --checkpoints later >/dev/null 2>&1 || status=$?
+[[ $status == 2 ]] || fail "a broken file: exit $status"
+json=$("$PLIMSOLL" train --resume later --skip-errors -1 --quiet --json --log later.log) || fail "skipping exits $?"
+[[ $json == *'"epochs":2'* ]] || fail "not resumed: $json"
+grep -q '"skipped".*wrong_later/train/gray/7.jpg' later.log || fail "the log has no file: $(cat later.log)"
+
 # What was found is said first.
 text=$("$PLIMSOLL" plan --model lenet --size 32 --batch 8 --data photos) || fail "plan exits $?"
 [[ $text == "40 pictures in 2 classes: colour 20, gray 20"*"fits: "* ]] || fail "no classes: $text"
