@@ -224,6 +224,7 @@ Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
   all.request.batch = std::min(o.batch, count);
   all.request.remainders = remainder(count, o.batch);
   all.request.decode = all.data.decode;
+  all.request.decode_file = all.data.decode_file;
   if (!o.offload.empty()) {
     if (o.device.starts_with("cpu")) {
       throw InvalidArgument(
