@@ -45,10 +45,12 @@ for columns in 120 80 60 40 20 10; do
     [[ $line == epoch* || $line == "step "[0-9]* || $line == "["* ]] || continue
     ((${#line} <= columns)) || fail "$columns columns, ${#line} taken: $line"
   done < <(drawn)
+  lines=$(drawn)
   if ((columns >= 20)); then
-    drawn | grep -q "^\[\|^step " || fail "no progress on $columns columns: $(cat -v typed)"
+    grep -q "^\[\|^step " <<<"$lines" || fail "no progress on $columns columns: $(cat -v typed)"
   fi
-  drawn | grep -q "validation_accuracy 0\.[0-9]*" || fail "no metrics on $columns columns: $(cat -v typed)"
+  grep -q "validation_accuracy 0\.[0-9]*" <<<"$lines" ||
+    fail "no metrics on $columns columns: $(cat -v typed)"
 done
 
 # A terminal that cannot draw again gets lines.

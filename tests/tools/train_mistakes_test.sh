@@ -52,6 +52,14 @@ status=0
 "$PLIMSOLL" train plan --steps 1 >out 2>err || status=$?
 [[ $status == 2 ]] || fail "two commands exit $status: $(cat err)"
 
+# A loss that is no number ends the run and its success; the user may insist.
+status=0
+"$PLIMSOLL" train --optimizer sgd --lr 1e30 --epochs 1 --quiet >out 2>err || status=$?
+[[ $status == [12] ]] || fail "a loss of NaN exits $status: $(cat err)"
+grep -qi "loss" err || fail "a loss of NaN is not named: $(cat err)"
+"$PLIMSOLL" train --optimizer sgd --lr 1e30 --epochs 1 --quiet --allow-nan >out 2>err ||
+  fail "--allow-nan exits $?: $(cat err)"
+
 # Nobody's training ends because what it says cannot be written.
 "$PLIMSOLL" train --epochs 1 --json --checkpoints said 2>/dev/full >out || fail "exits $? with a full stderr"
 grep -q '"steps":45' out || fail "no result: $(cat out)"

@@ -104,7 +104,7 @@ void run(const PlaceOptions& options) {
 
 void add_place(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("place", "Find fixed offsets for buffers with known lifetimes");
+      app.add_subcommand("place", "Find offsets for buffers with known lifetimes");
   command->footer(kFooter);
   const auto options = std::make_shared<PlaceOptions>();
   command->add_option("BUFFERS.csv", options->buffers, "The buffers")->required()->type_name("");

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/storage_error.h>
 
 #include "training_data.h"
 
@@ -49,7 +50,7 @@ std::string text_of(const Json& json) {
   const std::string text =
       fmt::format("--checkpoints: {} cannot be written: {}", path.string(), error.message());
   const int code = error.value();
-  if (code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO) throw Error(text);
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO) throw StorageError(text);
   throw DataError(text);
 }
 

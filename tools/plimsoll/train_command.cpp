@@ -47,7 +47,8 @@ constexpr int kThreadsPerCpu = 4;
 constexpr int kThreadsAlways = 16;
 
 /// What a run measures, by name.
-const std::vector<std::string> kMetrics = {"loss", "validation_loss", "validation_accuracy"};
+const std::vector<std::string> kMetrics = {"loss", "accuracy", "validation_loss",
+                                           "validation_accuracy"};
 
 struct RunOptions : TrainOptions {
   std::string checkpoints;
@@ -59,6 +60,7 @@ struct RunOptions : TrainOptions {
   std::string log;
   int threads = 0;
   std::int64_t skip_errors = 0;
+  bool allow_nan = false;
   bool quiet = false;
 };
 
@@ -201,6 +203,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.best = o.best;
   options.early_stopping.patience = o.patience;
   options.resume = !o.resume.empty();
+  options.allow_nonfinite_loss = o.allow_nan;
   options.pipeline.threads = o.threads;
   options.pipeline.seed = o.seed;
   options.pipeline.skip_errors = o.skip_errors;
@@ -224,7 +227,21 @@ void train_now(CLI::App& command, RunOptions& o) {
   const data::Dataset training = prepared.data.train->batch(o.batch).prefetch();
   std::optional<data::Dataset> validation;
   if (prepared.data.validation) validation = prepared.data.validation->batch(o.validation_batch);
-  const train::FitResult result = prepared.trainer->fit(plan, training, validation, options);
+  const train::FitResult result = [&] {
+    try {
+      return prepared.trainer->fit(plan, training, validation, options);
+    } catch (const Error&) {
+      // Data that cannot be read, say: what was trained until then is kept.
+      const std::string& folder = options.stop_checkpoints;
+      std::error_code none;
+      if (!saves && std::filesystem::exists(std::filesystem::path(folder) / "latest", none)) {
+        save_run(command, folder);
+        fmt::print(stderr, "what was trained is in {}; resume with: plimsoll train --resume {}\n",
+                   folder, folder);
+      }
+      throw;
+    }
+  }();
 
   if (o.json) {
     fmt::print("{}\n",
@@ -292,6 +309,8 @@ void add_train(CLI::App& app) {
                    "Skip up to N files per epoch that cannot be read")
       ->check(is_count_or_zero)
       ->type_name("N");
+  train->add_flag("--allow-nan", options->allow_nan,
+                  "Go on, with a warning, when the loss is NaN or infinite");
   train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
   train->callback([train, options] { train_now(*train, *options); });
 }
