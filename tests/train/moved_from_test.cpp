@@ -21,7 +21,7 @@ using testing::ThrowsMessage;
 
 auto moved(const char* type) {
   return ThrowsMessage<InvalidArgument>(
-      AllOf(HasSubstr(std::string("[") + type + "]"), HasSubstr("moved from")));
+      AllOf(HasSubstr(std::string("[") + type), HasSubstr("moved from")));
 }
 
 // NOLINTBEGIN(bugprone-use-after-move): that is what is tried

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
     Models, RefusedPlan,
     // Small batches of lenet take larger workspaces than large ones.
     testing::Values(Case{"lenet", 28, 512, KiB(2752)}, Case{"lenet", 28, 4096, MiB(9)},
-                    Case{"mlp", 28, 100'000, MiB(6)}, Case{"resnet18", 32, 64, MiB(160)}),
+                    Case{"mlp", 28, 100'000, MiB(6)}, Case{"resnet18", 32, 64, MiB(92)}),
     [](const auto& tested) {
       return std::string(tested.param.model) + "_" + std::to_string(tested.param.batch);
     });
