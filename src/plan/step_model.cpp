@@ -9,6 +9,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/op_seconds.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -24,20 +26,12 @@ void add_once(std::vector<int>& list, int item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
-/// The dtype that the arithmetic runs in: the widest floating input's.
-DType arithmetic_dtype(const std::vector<TensorType>& types) {
-  DType dtype = DType::bf16;
-  for (const TensorType& type : types) {
-    if (is_floating(type.dtype)) dtype = std::min(dtype, type.dtype);
-  }
-  return dtype;
-}
-
 /// A copy takes so long whatever its size.
 constexpr double kCopyLatency = 10e-6;
 
 struct Expense {
   double seconds = 0;
+  double tf32_saves = 0;
   Bytes workspace = 0;
 };
 
@@ -47,11 +41,9 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   for (const ValueId v : node.inputs) in.push_back(graph.value(v).type);
   for (const ValueId v : node.outputs) out.push_back(graph.value(v).type);
   const ops::OpInputs inputs(*node.op, in, node.attributes);
-  const ops::Cost cost = node.op->cost_of(inputs, out);
   Expense expense;
-  expense.seconds = std::max(cost.flops / device.flops(arithmetic_dtype(in)),
-                             cost.bytes / device.bytes_per_second) +
-                    device.launch_seconds;
+  expense.seconds = op_seconds(inputs, out, device);
+  expense.tf32_saves = tf32_saves(inputs, out, device);
   if (device.kind != DeviceKind::cpu) {
     // The slot stands apart; only what does not fit it has a place of its own.
     const Bytes wanted = node.op->workspace == nullptr ? 0 : node.op->workspace(inputs, out);
@@ -190,6 +182,7 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
     const Expense expense = expense_of(g, node, device);
     const auto at = static_cast<std::size_t>(id);
     work.seconds = at < measured.size() && measured[at] > 0 ? measured[at] : expense.seconds;
+    work.tf32_saves = std::min(expense.tf32_saves, work.seconds);
     work.workspace = expense.workspace;
     for (const ValueId v : node.inputs) {
       const int root = root_of(v);

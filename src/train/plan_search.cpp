@@ -80,7 +80,7 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   Traced made;
   if (wanted.kind == Phase::Kind::validation) {
     EvaluationGraph evaluation =
-        trace_evaluation(*trainer_.model, trainer_.options.precision.compute, wanted.batch);
+        trace_evaluation(*trainer_.model, trainer_.options.precision, wanted.batch);
     made.graph = std::move(evaluation.graph);
     made.outputs = std::move(evaluation.outputs);
   } else {

@@ -10,6 +10,7 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/tf32.h>
 #include <plimsoll/ops/update.h>
 
 namespace plimsoll::train {
@@ -46,6 +47,17 @@ class CommonCalls final : public ops::Dispatcher {
   Tracer& tracer_;
   std::map<std::string, std::vector<Tensor>> calls_;
   std::int64_t made_ = 0;
+};
+
+/// What a model computes in until it goes out of scope.
+class PolicyScope {
+ public:
+  explicit PolicyScope(const Precision& precision)
+      : compute_(precision.compute), tf32_(precision.tf32) {}
+
+ private:
+  ops::PrecisionScope compute_;
+  ops::Tf32Scope tf32_;
 };
 
 /// Evaluation mode until it goes out of scope.
@@ -124,7 +136,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   Tensor loss;
   Tensor minimised;
   {
-    const ops::PrecisionScope precision(rules.compute);
+    const PolicyScope policy(rules.precision);
     loss = model.loss(input, target);
     minimised = loss_scale != nullptr ? loss_scale->scaled(loss) : loss;
     if (parts > 1) minimised = ops::scale(minimised, 1.0 / static_cast<double>(parts));
@@ -167,7 +179,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   return finished(tracer);
 }
 
-EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n) {
+EvaluationGraph trace_evaluation(nn::Model& model, const Precision& precision, std::int64_t n) {
   const EvaluationMode mode(model);
   Tracer tracer;
   CommonCalls calls(tracer);
@@ -178,7 +190,7 @@ EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n
   {
     const ops::DispatchScope dispatch(calls);
     const ops::RandomScope random({});
-    const ops::PrecisionScope precision(compute);
+    const PolicyScope policy(precision);
     tracer.output(model.loss(input, target));
     result.outputs = {"loss"};
     const std::int64_t before = calls.made();
@@ -197,7 +209,7 @@ EvaluationGraph trace_evaluation(nn::Model& model, DType compute, std::int64_t n
   return result;
 }
 
-std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType compute,
+std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, const Precision& precision,
                                                      const TensorType& type) {
   const EvaluationMode mode(model);
   Tracer tracer;
@@ -206,7 +218,7 @@ std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType com
   {
     const ops::DispatchScope dispatch(tracer);
     const ops::RandomScope random({});
-    const ops::PrecisionScope precision(compute);
+    const PolicyScope policy(precision);
     tracer.output(model(input));
   }
   return finished(tracer);

@@ -120,7 +120,7 @@ PersistentState Trainer::Impl::persistent(bool split) const {
 }
 
 StepRules Trainer::Impl::rules() const {
-  return {.compute = options.precision.compute,
+  return {.precision = options.precision,
           .clip_norm = options.clip_norm,
           .clip_value = options.clip_value,
           .average_decay = options.moving_average};

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include <plimsoll/plan/device_description.h>
+
+#include "ops/attention_shape.h"
+#include "ops/product_shape.h"
+
+namespace plimsoll::plan {
+
+/// One call of the library: c [m,n] = a [m,k] b [k,n], `batches` times.
+struct ProductCall {
+  std::int64_t m = 1;
+  std::int64_t n = 1;
+  std::int64_t k = 1;
+  std::int64_t batches = 1;
+  DType dtype = DType::f32;
+  bool tf32 = false;
+  bool aligned = true;  ///< rows of all operands are whole 16 bytes
+  double bytes = 0;     ///< read and written
+};
+
+/// Seconds of a call on a GPU, its launch included: blocks of results over multiprocessors in
+/// waves, and the memory's traffic.
+double call_seconds(const ProductCall& call, const DeviceDescription& device);
+
+/// Of matmul and linear, with copies and slices.
+double products_seconds(const ops::Products& products, const DeviceDescription& device);
+
+/// Of attention and its gradient, by whatever kernels take the shape.
+double attention_seconds(const ops::AttentionShape& shape, DType dtype, bool tf32, bool grad,
+                         const DeviceDescription& device);
+
+}  // namespace plimsoll::plan
