@@ -2,8 +2,8 @@
 
     train_torch.py MODEL:BATCH:MODE[:PRECISION[:BUDGET]] ...
 
-MODE is eager, compile, or warm (compiles and runs twice); PRECISION bf16 or f16; BUDGET is
-torch.compile's activation_memory_budget. A line of JSON each.
+MODE is eager, compile, or warm (compiles and runs twice); PRECISION bf16, f16, tf32 or f32; BUDGET
+is torch.compile's activation_memory_budget. A line of JSON each.
 """
 
 import gc
@@ -121,8 +121,12 @@ def measure(name, batch, mode, precision="bf16", budget=None, warm=6, steps=15):
     torch.cuda.empty_cache()
     forward, optimizer = MODELS[name](batch)
 
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    narrow = {"f16": torch.float16, "bf16": torch.bfloat16}.get(precision)
+
     def loss_of():
-        with torch.autocast("cuda", dtype=torch.float16 if precision == "f16" else torch.bfloat16):
+        with torch.autocast("cuda", dtype=narrow or torch.bfloat16, enabled=narrow is not None):
             return forward()
 
     if mode == "warm":
