@@ -48,6 +48,13 @@ std::vector<ChunkedAttention::Block> ChunkedAttention::blocks_for(cublasLtHandle
     block.first = first;
     block.queries = std::min(chunks_.queries, shape_.queries - first);
     block.keys = ops::chunk_keys(shape_, first + block.queries);
+    const auto known = std::find_if(blocks.begin(), blocks.end() - 1, [&](const Block& other) {
+      return other.queries == block.queries && other.keys == block.keys;
+    });
+    if (known != blocks.end() - 1) {
+      block.products = known->products;
+      continue;
+    }
     const GemmOperand scores{
         .dtype = dtype_, .stride = chunks_.stride, .step = chunks_.queries * chunks_.stride};
     GemmOperand scores_across = scores;
