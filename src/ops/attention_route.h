@@ -31,16 +31,16 @@ inline AttentionRoute attention_route(const AttentionShape& shape, DType dtype, 
 /// Scores from which on slow kernels are worth a word.
 inline constexpr std::int64_t kManyScores = std::int64_t{1} << 20;
 
-/// What would bring a shape with a plain route to faster kernels; empty if it is not the shape.
-inline std::string attention_remedy(const AttentionShape& s, bool more) {
+/// What would bring a shape with a plain route to faster kernels.
+inline std::string attention_remedy(const AttentionShape& s, DType dtype, bool more) {
+  if (dtype == DType::f32 || dtype == DType::f64) return "use at least as many keys as queries";
   if (s.size != s.value_size) return "give keys and values one size";
   if (s.size % 8 != 0 || s.size > 128) return "use heads of 8 to 128 elements in steps of 8";
   if (more) return "let the loss not depend on the logarithms of sums";
   if (s.causal && s.queries != s.keys) return "use as many queries as keys, or no causal mask";
   if (s.scale <= 0) return "use a scale above zero";
   if (s.size < 64 && std::max(s.queries, s.keys) <= kShortTokens) return "use heads of 64 elements";
-  if (s.queries < 16 || s.keys < 16) return "use at least 16 queries and keys";
-  return "";
+  return "use at least 16 queries and keys";
 }
 
 }  // namespace plimsoll::ops

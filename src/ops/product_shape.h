@@ -50,18 +50,23 @@ struct Products {
 Products products_of_matmul(const OpInputs& inputs, std::span<const TensorType> outputs);
 Products products_of_linear(const OpInputs& inputs);
 
-/// How a product is computed. The library's fast kernels want rows of whole 16 bytes, and as many
-/// blocks of results as there are multiprocessors: where the first is not so, operands are copied
-/// with zeros added; where the second is not so and k is long, k is cut into slices, whose sums
-/// stay in f32 and are added in order.
+/// How a product is computed. The library's fast kernels want rows of whole 16 bytes, in TF32 also
+/// an `a` that is not transposed, and as many blocks of results as there are multiprocessors. Where
+/// it pays, operands are copied with zeros added or transposed; where the last is not so and k is
+/// long, k is cut into slices, whose sums stay in f32 and are added in order.
 struct ProductRoute {
-  // What the library computes; more than the shape's where zeros are added.
+  // What the library computes at a time; more than the shape's where zeros are added.
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
+  // Rows and columns of the result that this is: all of them, or so many that copies are small.
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
   bool copy_a = false;
   bool copy_b = false;
   bool copy_c = false;  ///< the result is computed in the workspace and copied out
+  bool flip_a = false;  ///< the copy of a is transposed where a is not, and the other way round
+  bool flip_b = false;
   std::int64_t slices = 1;
   std::int64_t slice = 0;  ///< elements of k in each
   std::int64_t rest = 0;   ///< elements of k behind them, which are one more
@@ -74,11 +79,15 @@ struct ProductRoute {
   Bytes partials = 0;
   Bytes scratch = 0;  ///< the most that the library may take
 
+  bool copied() const { return copy_a || copy_b || copy_c; }
   bool sliced() const { return slices > 1; }
-  bool plain() const { return !copy_a && !copy_b && !copy_c && !sliced(); }
+  bool plain() const { return !copied() && !sliced(); }
   Bytes parts() const { return a + b + c + bias + partials; }
   Bytes total() const { return parts() + scratch; }
 };
+
+/// The most that copies of a product take.
+inline constexpr Bytes kMostProductCopies = MiB(160);
 
 ProductRoute product_route(const ProductShape& shape);
 
@@ -87,5 +96,16 @@ Bytes products_workspace(const Products& products);
 
 /// Elements of a dtype that the library's fast kernels take at a time: rows should be multiples.
 std::int64_t product_unit(DType dtype, bool tf32);
+
+/// What all rows of a product's operands are multiples of, in bytes: 16, or less.
+Bytes product_alignment(const ProductShape& shape);
+
+/// Operations per second that the library reaches on large products by that route, on an H200.
+double product_rate(const ProductShape& shape, const ProductRoute& route);
+
+/// What a route computes for `rows` or `columns` of the result, zeros included.
+std::int64_t padded_rows(const ProductShape& shape, const ProductRoute& route, std::int64_t rows);
+std::int64_t padded_columns(const ProductShape& shape, const ProductRoute& route,
+                            std::int64_t columns);
 
 }  // namespace plimsoll::ops

@@ -3,8 +3,7 @@
 
 #include <plimsoll/base/text.h>
 #include <plimsoll/plan/plan.h>
-
-#include "plan/slow_paths.h"
+#include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::plan {
 Bytes Plan::total() const {
@@ -41,12 +40,12 @@ std::string Plan::explain() const {
                     format_duration(seconds - tf32_saves)),
         4);
   }
-  for (const std::string& line : slow_paths(*this)) add("  " + line, 4);
   if (unconstrained_peak != 0) {
     add(fmt::format("  without recomputation or reuse of memory the peak would be {}",
                     format_bytes(unconstrained_peak)),
         4);
   }
+  for (const SlowTasks& slow : slow_tasks(*this)) add("  slow: " + slow.to_string(), 4);
   if (const std::string note = runtime_note(device); !note.empty()) add("  note: " + note, 4);
   return text;
 }
@@ -72,7 +71,6 @@ std::string Plan::to_json() const {
   json["seconds_unconstrained"] = kept_seconds;
   json["seconds_waiting"] = wait_seconds;
   json["seconds_tf32"] = tf32_saves > 0 ? nlohmann::json(seconds - tf32_saves) : nlohmann::json();
-  json["slow"] = slow_paths(*this);
   json["tasks"] = tasks.size();
   json["copies"] = copies.size();
   for (const auto& [tag, bytes] : at_peak) json["at_peak"][std::string(tag_name(tag))] = bytes;
@@ -80,6 +78,14 @@ std::string Plan::to_json() const {
   for (const Measure& measure : measures) {
     json["measures"].push_back(
         {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
+  }
+  json["slow"] = nlohmann::json::array();
+  for (const SlowTasks& slow : slow_tasks(*this)) {
+    json["slow"].push_back({{"op", slow.op},
+                            {"tasks", slow.count},
+                            {"seconds", slow.seconds},
+                            {"reason", slow.reason},
+                            {"remedy", slow.remedy}});
   }
   return json.dump();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <plimsoll/ops/slow_path.h>
 #include <plimsoll/ops/tf32.h>
 
 #include "plan/product_seconds.h"
@@ -21,7 +22,12 @@ DType arithmetic_dtype(std::span<const TensorType> types) {
 double roofline(const ops::OpInputs& in, std::span<const TensorType> out,
                 const DeviceDescription& device) {
   const ops::Cost cost = in.def().cost_of(in, out);
-  const double rate = device.flops(arithmetic_dtype(in.types()), ops::uses_tf32(in.attributes()));
+  double rate = device.flops(arithmetic_dtype(in.types()), ops::uses_tf32(in.attributes()));
+  if (device.kind != DeviceKind::cpu) {
+    if (const auto slow = ops::slow_path(in, out)) {
+      rate = std::min(rate, slow->flops_per_byte * device.bytes_per_second);
+    }
+  }
   return std::max(cost.flops / rate, cost.bytes / device.bytes_per_second) + device.launch_seconds;
 }
 

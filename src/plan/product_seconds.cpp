@@ -23,8 +23,6 @@ constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.0},
                                          {128, 64, 0.7},
                                          {64, 128, 0.7},
                                          {64, 64, 0.5}}};
-constexpr double kUnaligned16 = 0.27;  ///< of the rate where rows are not whole 16 bytes
-constexpr double kUnalignedTf32 = 0.3;
 constexpr double kWaveSeconds = 1.2e-6;  ///< until the first block's factors are there
 constexpr double kCopyShare = 0.6;       ///< of the bandwidth, for copies that add zeros
 constexpr double kFusedForward = 0.55;   ///< of the rate, attention in one kernel
@@ -44,9 +42,7 @@ double elements(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
 
 double call_seconds(const ProductCall& c, const DeviceDescription& device) {
   const double processors = std::max(1, device.processors);
-  double rate = device.flops(c.dtype, c.tf32) / processors;
-  if (!c.aligned && c.dtype != DType::f32 && c.dtype != DType::f64) rate *= kUnaligned16;
-  if (!c.aligned && c.tf32) rate *= kUnalignedTf32;
+  const double rate = device.flops(c.dtype, c.tf32) * c.share / processors;
   double best = 0;
   for (const Tile& tile : kTiles) {
     const double results =
@@ -72,9 +68,6 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
   const ops::ProductShape& s = products.shape;
   const ops::ProductRoute r = ops::product_route(s);
   const auto size = static_cast<double>(dtype_size(s.dtype));
-  const std::int64_t unit = ops::product_unit(s.dtype, s.tf32);
-  const bool aligned = r.n % unit == 0 && (!s.transpose_a || r.m % unit == 0) &&
-                       ((s.transpose_a && !s.transpose_b) || r.k % unit == 0);
   const double a = elements(r.m, r.k, s.one_a ? 1 : s.batches);
   const double b = elements(r.k, r.n, s.one_b ? 1 : s.batches);
   const double c = elements(r.m, r.n, s.batches);
@@ -84,8 +77,9 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
                    .batches = s.batches,
                    .dtype = s.dtype,
                    .tf32 = s.tf32,
-                   .aligned = aligned,
                    .bytes = (a + b + c) * size};
+  const ops::ProductShape best{.dtype = s.dtype, .tf32 = s.tf32};
+  call.share = ops::product_rate(s, r) / ops::product_rate(best, {});
   double seconds = 0;
   if (r.sliced()) {
     call.k = r.slice;
@@ -102,11 +96,17 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
   } else {
     seconds += call_seconds(call, device);
   }
-  for (const Bytes part : {r.a, r.b, r.c}) {
-    if (part == 0) continue;
-    seconds += device.launch_seconds +
-               2 * static_cast<double>(part) / (kCopyShare * device.bytes_per_second);
-  }
+  const double blocks_m = blocks(s.m, r.rows);
+  const double blocks_n = blocks(s.n, r.columns);
+  seconds *= blocks_m * blocks_n;
+  const auto copies = [&](Bytes part, double times) {
+    if (part == 0) return;
+    seconds += times * (device.launch_seconds +
+                        2 * static_cast<double>(part) / (kCopyShare * device.bytes_per_second));
+  };
+  copies(r.a, blocks_m);
+  copies(r.b, blocks_n);
+  copies(r.c, blocks_m * blocks_n);
   return seconds * static_cast<double>(products.calls());
 }
 

@@ -17,8 +17,8 @@ struct ProductCall {
   std::int64_t batches = 1;
   DType dtype = DType::f32;
   bool tf32 = false;
-  bool aligned = true;  ///< rows of all operands are whole 16 bytes
-  double bytes = 0;     ///< read and written
+  double share = 1;  ///< of the device's rate, for what the library is slower with
+  double bytes = 0;  ///< read and written
 };
 
 /// Seconds of a call on a GPU, its launch included: blocks of results over multiprocessors in

@@ -10,6 +10,7 @@
 #include <plimsoll/ops/kernel.h>
 
 #include "plan/op_seconds.h"
+#include "plan/predicted_time.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -36,13 +37,9 @@ struct Expense {
 };
 
 Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription& device) {
-  std::vector<TensorType> in;
-  std::vector<TensorType> out;
-  for (const ValueId v : node.inputs) in.push_back(graph.value(v).type);
-  for (const ValueId v : node.outputs) out.push_back(graph.value(v).type);
+  const auto [in, out] = types_of(graph, node);
   const ops::OpInputs inputs(*node.op, in, node.attributes);
-  Expense expense;
-  expense.seconds = op_seconds(inputs, out, device);
+  Expense expense{.seconds = predicted_seconds(node, {in, out}, device)};
   expense.tf32_saves = tf32_saves(inputs, out, device);
   if (device.kind != DeviceKind::cpu) {
     // The slot stands apart; only what does not fit it has a place of its own.

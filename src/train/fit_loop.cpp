@@ -9,6 +9,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 #include <plimsoll/memory/out_of_memory.h>
+#include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::train {
 namespace {
@@ -165,6 +166,14 @@ void FitLoop::begin() {
                         {"step", state_.step}});
   if (const std::string note = runtime_note(plan.device); !note.empty()) {
     log().write("note", {{"text", note}});
+  }
+  for (const plan::SlowTasks& slow : plan::slow_tasks(*plan.phases.front().steps.front())) {
+    log().write("slow", {{"op", slow.op},
+                         {"tasks", std::int64_t{slow.count}},
+                         {"seconds", slow.seconds},
+                         {"reason", slow.reason},
+                         {"remedy", slow.remedy}});
+    log_warning("[fit] slow: " + slow.to_string());
   }
   call(&Callback::on_begin);
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/text.h>
+#include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::train {
 namespace {
@@ -101,6 +102,9 @@ std::string TrainingPlan::explain() const {
                       step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0),
           6);
     }
+    for (const plan::SlowTasks& slow : plan::slow_tasks(step)) {
+      add("    slow: " + slow.to_string(), 6);
+    }
   }
   if (pinned() != 0) {
     add(fmt::format("  in pinned host memory: {} of optimizer state, {} of activations",
@@ -153,7 +157,15 @@ std::string TrainingPlan::to_json() const {
                  {"range", phase.range()},
                  {"lower_bound", largest(phase).lower_bound},
                  {"seconds", phase.seconds()},
-                 {"measures", Json::array()}};
+                 {"measures", Json::array()},
+                 {"slow", Json::array()}};
+    for (const plan::SlowTasks& slow : plan::slow_tasks(largest(phase))) {
+      each["slow"].push_back({{"op", slow.op},
+                              {"tasks", slow.count},
+                              {"seconds", slow.seconds},
+                              {"reason", slow.reason},
+                              {"remedy", slow.remedy}});
+    }
     for (const plan::Measure& measure : largest(phase).measures) {
       each["measures"].push_back(
           {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <plimsoll/base/half.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/op_def.h>
@@ -116,6 +117,65 @@ TEST_F(ProductsOnGpu, AnyShapeIsAsOnTheCpu) {
         }
         check("matmul", {a, b}, with_tf32(attributes), DType::f32, 2e-3);
       }
+    }
+  }
+}
+
+TEST_F(ProductsOnGpu, ResultsInPartsAreAsOnTheCpu) {
+  // Copies of several hundred MiB, so that rows or columns are taken at a time. The sums are exact
+  // in every dtype, and known without computing them elsewhere.
+  struct Case {
+    std::int64_t m, n, k;
+    bool ta, tb;
+  };
+  const DeviceScope current(gpu());
+  for (const Case& c : {Case{16387, 50257, 24, false, true}, Case{50257, 1003, 2056, true, false},
+                        Case{1031, 50257, 2056, true, false}}) {
+    const ops::ProductShape shape{.m = c.m,
+                                  .n = c.n,
+                                  .k = c.k,
+                                  .transpose_a = c.ta,
+                                  .transpose_b = c.tb,
+                                  .dtype = DType::bf16};
+    SCOPED_TRACE(fmt::format("[{},{}] times [{},{}]", c.m, c.k, c.k, c.n));
+    const ops::ProductRoute route = ops::product_route(shape);
+    EXPECT_TRUE(route.copied());
+    EXPECT_TRUE(route.rows < c.m || route.columns < c.n);
+    // a(i, 0) = i % 3, b(0, j) = j % 5, all else zero.
+    const auto filled = [&](std::int64_t extent, bool first, std::int64_t of) {
+      std::vector<double> values(static_cast<std::size_t>(extent * c.k), 0.0);
+      for (std::int64_t i = 0; i < extent; ++i) {
+        values[static_cast<std::size_t>(first ? i : i * c.k)] = static_cast<double>(i % of);
+      }
+      return from_doubles(values, first ? Shape{c.k, extent} : Shape{extent, c.k}, DType::bf16)
+          .clone(gpu(), {});
+    };
+    const Tensor a = filled(c.m, c.ta, 3);
+    const Tensor b = filled(c.n, !c.tb, 5);
+    const Tensor product = ops::call(*ops::find_op("matmul"), std::vector<Tensor>{a, b},
+                                     {{"transpose_a", c.ta}, {"transpose_b", c.tb}})[0]
+                               .clone(test::op_cases_device(), {});
+    const auto* values = static_cast<const BFloat16*>(product.raw_data());
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < c.m; ++i) {
+      for (std::int64_t j = 0; j < c.n; ++j) {
+        const auto expected = static_cast<float>((i % 3) * (j % 5));
+        if (static_cast<float>(values[i * c.n + j]) != expected) ++wrong;
+      }
+    }
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST_F(ProductsOnGpu, ATransposedFactorInTf32IsAsOnTheCpu) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1031, 2048, 3077},
+                                std::array<std::int64_t, 3>{1024, 4096, 4096}}) {
+    for (const bool tb : {false, true}) {
+      const ops::ProductShape shape{
+          .m = m, .n = n, .k = k, .transpose_a = true, .transpose_b = tb, .tf32 = true};
+      EXPECT_TRUE(ops::product_route(shape).flip_a);
+      check("matmul", {random_tensor({k, m}, 3), random_tensor(tb ? Shape{n, k} : Shape{k, n}, 4)},
+            with_tf32({{"transpose_a", true}, {"transpose_b", tb}}), DType::f32, 2e-3);
     }
   }
 }

@@ -24,6 +24,7 @@ TEST(ProductRoute, WhatTheLibraryIsFastAtIsLeftToIt) {
     EXPECT_TRUE(product_route(product(16384, 768, 3072, false, false, dtype)).plain());
     EXPECT_TRUE(product_route(product(3072, 768, 16384, true, false, dtype)).plain());
     EXPECT_TRUE(product_route(product(2304, 768, 16384, true, false, dtype)).plain());
+    EXPECT_TRUE(product_route(product(768, 3072, 25088, true, false, dtype)).plain());
   }
   // Nobody has rows of m or k here.
   EXPECT_TRUE(product_route(product(4099, 4096, 4096, false, true)).plain());
@@ -46,13 +47,66 @@ TEST(ProductRoute, RowsOfOddNumbersOfElementsAreCopied) {
 }
 
 TEST(ProductRoute, FewResultsOfManyTermsAreCutIntoSlices) {
-  // MLP-Mixer's weight gradients.
-  const ProductRoute route = product_route(product(384, 196, 98304, true, false));
-  EXPECT_GE(route.slices, 8);
-  EXPECT_EQ(route.n, 200);
-  EXPECT_TRUE(route.copy_b);
-  EXPECT_FALSE(route.copy_a);
-  EXPECT_FALSE(route.copy_c);
+  // MLP-Mixer's weight gradients: in 16 bits the library cuts k itself, once rows are padded.
+  const ProductRoute padded = product_route(product(384, 196, 98304, true, false));
+  EXPECT_EQ(padded.slices, 1);
+  EXPECT_EQ(padded.n, 200);
+  EXPECT_TRUE(padded.copy_b && padded.copy_c);
+  EXPECT_FALSE(padded.copy_a);
+  for (const bool tf32 : {false, true}) {
+    ProductShape s = product(384, 196, 98304, true, false, DType::f32);
+    s.tf32 = tf32;
+    EXPECT_GE(product_route(s).slices, 16);
+  }
+}
+
+TEST(ProductRoute, InTf32ALargeTransposedFactorIsTurnedRound) {
+  ProductShape s = product(768, 3072, 16384, true, false, DType::f32);
+  EXPECT_TRUE(product_route(s).plain());
+  s.tf32 = true;
+  const ProductRoute route = product_route(s);
+  EXPECT_TRUE(route.flip_a && route.copy_a);
+  EXPECT_FALSE(route.copy_b || route.copy_c);
+  // Not where there is little to compute, or a lies well.
+  EXPECT_FALSE(
+      product_route({.m = 3072, .n = 8, .k = 16384, .transpose_a = true, .tf32 = true}).flip_a);
+  s.transpose_a = false;
+  EXPECT_TRUE(product_route(s).plain());
+}
+
+TEST(ProductRoute, LargeCopiesAreMadeInParts) {
+  // A language model's head and its gradients: logits of 1.5 GiB.
+  const ProductRoute logits = product_route(product(16384, 50257, 768, false, true));
+  EXPECT_TRUE(logits.copy_b && logits.copy_c);
+  EXPECT_FALSE(logits.copy_a);
+  EXPECT_LT(logits.rows, 16384);
+  EXPECT_GE(logits.rows, 512);
+  EXPECT_EQ(logits.columns, 50257);
+  const ProductRoute by_weight = product_route(product(50257, 768, 16384, true, false));
+  EXPECT_TRUE(by_weight.copy_a && by_weight.copy_c);
+  EXPECT_LT(by_weight.rows, 50257);
+  const ProductRoute by_x = product_route(product(16384, 768, 50257, false, false));
+  EXPECT_TRUE(by_x.copy_a && by_x.copy_b);
+  EXPECT_LT(by_x.rows, 16384);
+  // The other way round: columns at a time.
+  const ProductRoute across = product_route(product(768, 50257, 16384, true, false));
+  EXPECT_LT(across.columns, 50257);
+  EXPECT_EQ(across.rows, 768);
+  for (const ProductRoute& route : {logits, by_weight, by_x, across}) {
+    EXPECT_LE(route.total(), MiB(192));
+  }
+}
+
+TEST(ProductRoute, BatchesWithLargeCopiesAreTakenAFewAtATime) {
+  const OpDef& def = *find_op("matmul");
+  const std::vector<TensorType> types = {{DType::bf16, Shape{96, 2049, 2047}},
+                                         {DType::bf16, Shape{96, 2047, 2049}}};
+  const Attributes attributes = {{"transpose_a", false}, {"transpose_b", false}};
+  const OpInputs inputs(def, types, attributes);
+  const Products products = products_of_matmul(inputs, def.types(inputs));
+  EXPECT_LT(products.shape.batches, 96);
+  EXPECT_GT(products.shape.batches, 1);
+  EXPECT_TRUE(product_route(products.shape).copied());
 }
 
 TEST(ProductRoute, SlicesCoverEveryTermOnceAndMemoryIsBounded) {
@@ -69,20 +123,28 @@ TEST(ProductRoute, SlicesCoverEveryTermOnceAndMemoryIsBounded) {
     s.batches = random() % 2 == 0 ? 1 : extent(512);
     s.bias = random() % 2 == 0;
     const ProductRoute r = product_route(s);
-    ASSERT_GE(r.m, s.m);
-    ASSERT_GE(r.n, s.n);
+    ASSERT_LE(r.rows, s.m);
+    ASSERT_LE(r.columns, s.n);
+    ASSERT_TRUE(r.rows == s.m || r.columns == s.n);
+    ASSERT_GE(r.m, r.rows);
+    ASSERT_GE(r.n, r.columns);
     ASSERT_GE(r.k, s.k);
     ASSERT_LE(r.total(), MiB(256));
     // What is not copied is as it was given.
-    if (!r.copy_a) ASSERT_TRUE(r.m == s.m || r.sliced()) << i;
+    if (!r.copy_a) ASSERT_EQ(r.m, r.rows) << i;
     if (!r.copy_a || !r.copy_b) ASSERT_EQ(r.k, s.k) << i;
-    if (!r.copy_b) ASSERT_EQ(r.n, s.n) << i;
+    if (!r.copy_b) ASSERT_EQ(r.n, r.columns) << i;
     if (r.sliced()) {
       ASSERT_EQ(r.slices * r.slice + r.rest, r.k);
       ASSERT_GT(r.slice, 0);
       ASSERT_GE(r.partials, static_cast<Bytes>(r.slices * r.m * r.n) * 4);
     } else {
-      ASSERT_EQ(r.copy_c, r.m != s.m || r.n != s.n);
+      // Also the last rows and columns, where they are fewer.
+      const std::int64_t rows = s.m % r.rows;
+      const std::int64_t columns = s.n % r.columns;
+      const bool more = r.m != r.rows || r.n != r.columns || padded_rows(s, r, rows) != rows ||
+                        padded_columns(s, r, columns) != columns;
+      ASSERT_TRUE(r.copy_c || !more) << i;
     }
   }
 }

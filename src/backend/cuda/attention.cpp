@@ -42,9 +42,11 @@ std::string name_of(const AttentionShape& s, DType dtype, bool grad) {
                      s.causal ? ", causal" : "");
 }
 
-/// What would bring a shape in 16 bits to faster kernels. `more`: see prepare_grad.
-std::string remedy(const AttentionShape& s, bool more) {
-  if (const std::string text = ops::attention_remedy(s, more); !text.empty()) return text;
+/// What would bring a shape to faster kernels. `more`: see prepare_grad.
+std::string remedy(const AttentionShape& s, DType dtype, bool grad, bool more) {
+  if (ops::attention_route(s, dtype, grad, more) == ops::AttentionRoute::plain) {
+    return ops::attention_remedy(s, dtype, more);
+  }
 #if PLIMSOLL_HAS_CUDNN
   return "cuDNN has no plan for this; PLIMSOLL_LOG=debug tells why";
 #else
@@ -57,7 +59,8 @@ void tell_of_plain(const AttentionShape& s, DType dtype, bool grad, bool more) {
   if (s.units() * s.queries * s.keys < ops::kManyScores) return;
   const std::string name = name_of(s, dtype, grad);
   if (!Libraries::current()->is_first(name)) return;
-  log_warning(name + ": plain kernels, many times slower than others; " + remedy(s, more));
+  log_warning(name + ": plain kernels, many times slower than others; " +
+              remedy(s, dtype, grad, more));
 }
 
 /// Whether the shape is one for matrix products, which are prepared then.

@@ -1,0 +1,46 @@
+#include <plimsoll/ops/slow_path.h>
+
+#include <fmt/format.h>
+
+#include "ops/attention_route.h"
+
+namespace plimsoll::ops {
+namespace {
+
+// As measured on an H200.
+constexpr double kPlainConvolution = 0.3;
+constexpr double kPlainAttention = 1.1;
+
+std::optional<SlowPath> slow_attention(const AttentionShape& s, const OpInputs& in) {
+  const bool grad = in.def().name.ends_with("_grad");
+  // With a gradient by the logarithms of sums, too.
+  const bool more = grad && in.count() > in.def().inputs;
+  const DType dtype = in.dtype(0);
+  if (attention_route(s, dtype, grad, more) != AttentionRoute::plain) return std::nullopt;
+  return SlowPath{.reason = fmt::format(
+                      "plain kernels: no others take {} heads of {} with {} queries and {} "
+                      "keys{}",
+                      dtype_name(dtype), s.size, s.queries, s.keys, s.causal ? ", causal" : ""),
+                  .remedy = attention_remedy(s, dtype, more),
+                  .flops_per_byte = kPlainAttention};
+}
+
+}  // namespace
+
+std::optional<SlowPath> slow_path(const OpInputs& inputs, std::span<const TensorType>) {
+  const OpDef& op = inputs.def();
+  if (op.family == "convolution" && inputs.dtype(0) == DType::f64) {
+    return SlowPath{.reason = "plain kernels: no library computes convolutions in f64",
+                    .remedy = "use f32 or bf16",
+                    .flops_per_byte = kPlainConvolution};
+  }
+  if (op.name == "attention" || op.name == "attention_grad") {
+    return slow_attention(attention_shape(inputs), inputs);
+  }
+  if (op.name == "self_attention" || op.name == "self_attention_grad") {
+    return slow_attention(self_attention_shape(inputs), inputs);
+  }
+  return std::nullopt;
+}
+
+}  // namespace plimsoll::ops
