@@ -40,6 +40,16 @@ double op_seconds(const ops::OpInputs& in, std::span<const TensorType> out,
   const bool tf32 = ops::uses_tf32(in.attributes());
   if (name == "matmul") return products_seconds(ops::products_of_matmul(in, out), device);
   if (name == "linear") return products_seconds(ops::products_of_linear(in), device);
+  if (name == "linear_cross_entropy") {
+    return head_seconds({.tokens = in.shape(0)[0],
+                         .features = in.shape(0)[1],
+                         .classes = in.shape(1)[0],
+                         .dtype = in.dtype(0),
+                         .tf32 = tf32,
+                         .with_dx = in.attributes().flag("with_dx"),
+                         .with_dweight = in.attributes().flag("with_dweight")},
+                        device);
+  }
   if (name == "attention" || name == "attention_grad") {
     return attention_seconds(ops::attention_shape(in), in.dtype(0), tf32, name == "attention_grad",
                              device);

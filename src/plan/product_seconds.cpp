@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/attention_route.h"
+#include "ops/linear_cross_entropy_chunks.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -108,6 +109,40 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
   copies(r.b, blocks_n);
   copies(r.c, blocks_m * blocks_n);
   return seconds * static_cast<double>(products.calls());
+}
+
+double head_seconds(const HeadShape& s, const DeviceDescription& device) {
+  if (s.tokens == 0 || s.features == 0 || s.classes == 0) return device.launch_seconds;
+  const auto chunks = ops::linear_cross_entropy_chunks(s.tokens, s.features, s.classes, s.dtype);
+  const auto size = static_cast<double>(dtype_size(s.dtype));
+  const double logits = elements(chunks.rows, s.classes) * size;
+  const double weight = elements(s.classes, s.features) * size;
+  const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k, bool transpose_a,
+                           double bytes) {
+    const ops::ProductShape shape{
+        .m = m, .n = n, .k = k, .transpose_a = transpose_a, .dtype = s.dtype, .tf32 = s.tf32};
+    const ops::ProductShape best{.dtype = s.dtype, .tf32 = s.tf32};
+    // Rows of logits are padded.
+    ops::ProductRoute route;
+    route.copy_c = true;
+    return call_seconds({.m = m,
+                         .n = n,
+                         .k = k,
+                         .dtype = s.dtype,
+                         .tf32 = s.tf32,
+                         .share = ops::product_rate(shape, route) / ops::product_rate(best, route),
+                         .bytes = bytes},
+                        device);
+  };
+  double seconds = product(chunks.rows, s.classes, s.features, false, logits + weight);
+  // Loss and gradient of each row, in its place.
+  seconds += 2 * logits / device.bytes_per_second + device.launch_seconds;
+  if (s.with_dx) seconds += product(chunks.rows, s.features, s.classes, false, logits + weight);
+  if (s.with_dweight) {
+    seconds += product(s.classes, s.features, chunks.rows, true,
+                       logits + 8 * elements(s.classes, s.features));
+  }
+  return seconds * static_cast<double>(s.tokens) / static_cast<double>(chunks.rows);
 }
 
 namespace {
