@@ -215,7 +215,7 @@ def main():
     parser.add_argument("--zoo", action="store_true", help="six models in one table")
     parser.add_argument("--models", help="by default gpt2,vit_b16,resnet50; with --zoo all")
     parser.add_argument("--batch", type=int, help="instead of each model's own")
-    parser.add_argument("--precision", default="bf16", choices=["bf16", "f16", "f32"])
+    parser.add_argument("--precision", default="bf16", choices=["bf16", "f16", "tf32", "f32"])
     parser.add_argument("--without-torch", action="store_true")
     parser.add_argument("--offload", help="pinned host memory for our steps of the sweep, 16GiB say")
     parser.add_argument("--sweep", action="store_true", help="budgets of both, GPT-2 and ViT")

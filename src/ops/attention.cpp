@@ -7,7 +7,7 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/softmax.h>
 
-#include "ops/attention_shape.h"
+#include "ops/attention_chunks.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
@@ -86,6 +86,10 @@ const OpDef kAttention = {
           return Cost{product_flops(in, in.shape(1).dim(-1) + in.shape(2).dim(-1)),
                       bytes_of(in, out)};
         },
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return workspace_of_attention(with_heads_apart(attention_shape(in)), in.dtype(0), false);
+        },
     .precision = Precision::compute,
 };
 
@@ -104,7 +108,7 @@ const OpDef kAttentionGrad = {
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
-          return attention_grad_workspace(with_heads_apart(attention_shape(in)), in.dtype(0));
+          return workspace_of_attention(with_heads_apart(attention_shape(in)), in.dtype(0), true);
         },
     .precision = Precision::keep,
 };
@@ -129,7 +133,9 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   if (scale == 0 && q.defined() && q.rank() > 0) {
     scale = 1 / std::sqrt(std::max(1.0, static_cast<double>(q.dim(-1))));
   }
-  return call_one(kAttention, {q, k, v}, {{"causal", options.causal}, {"scale", scale}});
+  Attributes attributes = {{"causal", options.causal}, {"scale", scale}};
+  if (options.tf32) attributes.set("tf32", true);
+  return call_one(kAttention, {q, k, v}, attributes);
 }
 
 }  // namespace plimsoll::ops

@@ -5,6 +5,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/tf32.h>
 
 namespace plimsoll::ops {
 namespace {
@@ -27,6 +28,12 @@ std::optional<DType> wanted_dtype(const OpDef& def, std::span<const Tensor> inpu
   }
   if (def.precision == Precision::full && widest) widest = std::min(*widest, DType::f32);
   return widest;
+}
+
+/// Whether the scope in force makes this call one in TF32.
+bool becomes_tf32(const OpDef& def, std::span<const Tensor> inputs, const Attributes& attributes) {
+  return Tf32Scope::current() && def.precision == Precision::compute && !attributes.has("tf32") &&
+         !inputs.empty() && inputs.front().dtype() == DType::f32;
 }
 
 /// True if `tensor` is floating and of another dtype; f64, which is for tests, is left alone.
@@ -62,10 +69,13 @@ std::vector<Tensor> call(const OpDef& def, std::span<const Tensor> inputs,
     throw InvalidArgument(fmt::format("[{}] an input is undefined", def.name));
   }
   const auto run = [&](std::span<const Tensor> given) {
-    if (!def.random || attributes.has("random_id")) return checked(def, given, attributes);
-    Attributes placed = attributes;
-    placed.set("random_id", RandomScope::next_id());
-    return checked(def, given, placed);
+    const bool draws = def.random && !attributes.has("random_id");
+    const bool tf32 = becomes_tf32(def, given, attributes);
+    if (!draws && !tf32) return checked(def, given, attributes);
+    Attributes more = attributes;
+    if (draws) more.set("random_id", RandomScope::next_id());
+    if (tf32) more.set("tf32", true);
+    return checked(def, given, more);
   };
   const std::optional<DType> wanted = wanted_dtype(def, inputs);
   if (!wanted || std::none_of(inputs.begin(), inputs.end(),

@@ -8,9 +8,11 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
+#include <plimsoll/ops/tf32.h>
 
 #include "ops/broadcast.h"
 #include "ops/families.h"
+#include "ops/product_shape.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -46,17 +48,20 @@ Cost matmul_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
 void matmul_gradient(GradientContext& g) {
   const bool ta = g.attributes().flag("transpose_a");
   const bool tb = g.attributes().flag("transpose_b");
+  const bool tf32 = uses_tf32(g.attributes());
   // The weight's first: `a` can go before the gradient of its size comes.
   if (g.needs(1)) {
     const Tensor& a = g.input(0);
-    const Tensor db = tb ? matmul(g.grad(), a, {.transpose_a = true, .transpose_b = ta})
-                         : matmul(a, g.grad(), {.transpose_a = !ta});
+    const Tensor db =
+        tb ? matmul(g.grad(), a, {.transpose_a = true, .transpose_b = ta, .tf32 = tf32})
+           : matmul(a, g.grad(), {.transpose_a = !ta, .tf32 = tf32});
     g.set(1, sum_to(db, g.input_type(1).shape));
   }
   if (g.needs(0)) {
     const Tensor& b = g.input(1);
-    const Tensor da = ta ? matmul(b, g.grad(), {.transpose_a = tb, .transpose_b = true})
-                         : matmul(g.grad(), b, {.transpose_b = !tb});
+    const Tensor da =
+        ta ? matmul(b, g.grad(), {.transpose_a = tb, .transpose_b = true, .tf32 = tf32})
+           : matmul(g.grad(), b, {.transpose_b = !tb, .tf32 = tf32});
     g.set(0, sum_to(da, g.input_type(0).shape));
   }
 }
@@ -74,6 +79,10 @@ const OpDef kMatmul = {
           return Kept{.inputs = ((needed & 1U) != 0 ? 2U : 0U) | ((needed & 2U) != 0 ? 1U : 0U)};
         },
     .cost = matmul_cost,
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return products_workspace(products_of_matmul(in, out));
+        },
     .precision = Precision::compute,
 };
 
@@ -119,15 +128,17 @@ Tensor as_rows(const Tensor& x) {
 
 void linear_gradient(GradientContext& g) {
   const bool transposed = inner_of(g.attributes()) == 0;
+  const bool tf32 = uses_tf32(g.attributes());
   if (g.needs(1)) {
     const Tensor dy = as_rows(g.grad());
     const Tensor x = as_rows(g.input(0));
-    g.set(1,
-          transposed ? matmul(x, dy, {.transpose_a = true}) : matmul(dy, x, {.transpose_a = true}));
+    const MatmulOptions options{.transpose_a = true, .tf32 = tf32};
+    g.set(1, transposed ? matmul(x, dy, options) : matmul(dy, x, options));
   }
   if (g.input_count() > 2 && g.needs(2)) g.set(2, sum(as_rows(g.grad()), {.axes = {0}}));
   if (g.needs(0)) {
-    const Tensor dx = matmul(as_rows(g.grad()), g.input(1), {.transpose_b = transposed});
+    const Tensor dx =
+        matmul(as_rows(g.grad()), g.input(1), {.transpose_b = transposed, .tf32 = tf32});
     g.set(0, reshape(dx, g.input_type(0).shape));
   }
 }
@@ -146,6 +157,10 @@ const OpDef kLinear = {
           return Kept{.inputs = ((needed & 1U) != 0 ? 2U : 0U) | ((needed & 2U) != 0 ? 1U : 0U)};
         },
     .cost = linear_cost,
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return products_workspace(products_of_linear(in));
+        },
     .precision = Precision::compute,
 };
 
@@ -156,14 +171,17 @@ constexpr std::array kOps = {&kMatmul, &kLinear};
 Family matmul_ops() { return kOps; }
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
-  return call_one(kMatmul, {a, b},
-                  {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
+  Attributes attributes = {{"transpose_a", options.transpose_a},
+                           {"transpose_b", options.transpose_b}};
+  if (options.tf32) attributes.set("tf32", true);
+  return call_one(kMatmul, {a, b}, attributes);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const LinearOptions& options) {
   Attributes attributes;
-  if (options.transposed) attributes = {{"transposed", true}};
+  if (options.transposed) attributes.set("transposed", true);
+  if (options.tf32) attributes.set("tf32", true);
   return call_one(kLinear, {x, weight, bias}, attributes);
 }
 

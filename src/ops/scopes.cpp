@@ -5,6 +5,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/tf32.h>
 
 #include "ops/backward.h"
 
@@ -15,6 +16,7 @@ thread_local Dispatcher* current_dispatcher = nullptr;
 thread_local std::optional<DType> compute_dtype;
 thread_local RandomKey random_key;
 thread_local std::int64_t next_random_id = 0;
+thread_local bool tf32 = false;
 thread_local bool check_finite = false;
 thread_local bool backward = false;
 
@@ -44,6 +46,10 @@ PrecisionScope::PrecisionScope(DType compute) : before_(compute_dtype) {
 }
 PrecisionScope::~PrecisionScope() { compute_dtype = before_; }
 std::optional<DType> PrecisionScope::current() { return compute_dtype; }
+
+Tf32Scope::Tf32Scope(bool on) : before_(std::exchange(tf32, on)) {}
+Tf32Scope::~Tf32Scope() { tf32 = before_; }
+bool Tf32Scope::current() { return tf32; }
 
 RandomScope::RandomScope(const RandomKey& key)
     : key_before_(std::exchange(random_key, key)), next_before_(std::exchange(next_random_id, 0)) {}

@@ -8,7 +8,7 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/softmax.h>
 
-#include "ops/attention_shape.h"
+#include "ops/attention_chunks.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {
@@ -57,6 +57,10 @@ const OpDef kSelfAttention = {
     .gradient = self_attention_gradient,
     .kept = [](std::uint32_t) { return Kept{.inputs = 1, .outputs = 3}; },
     .cost = [](const OpInputs& in, std::span<const TensorType> out) { return cost_of(in, out, 2); },
+    .workspace =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return workspace_of_attention(self_attention_shape(in), in.dtype(0), false);
+        },
     .precision = Precision::compute,
 };
 
@@ -70,7 +74,7 @@ const OpDef kSelfAttentionGrad = {
     .cost = [](const OpInputs& in, std::span<const TensorType> out) { return cost_of(in, out, 5); },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
-          return attention_grad_workspace(self_attention_shape(in), in.dtype(0));
+          return workspace_of_attention(self_attention_shape(in), in.dtype(0), true);
         },
     .precision = Precision::keep,
 };
@@ -93,8 +97,9 @@ Tensor self_attention(const Tensor& qkv, const SelfAttentionOptions& options) {
     const std::int64_t size = qkv.dim(-1) / (3 * options.heads);
     scale = 1 / std::sqrt(std::max(1.0, static_cast<double>(size)));
   }
-  return call_one(kSelfAttention, {qkv},
-                  {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}});
+  Attributes attributes = {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}};
+  if (options.tf32) attributes.set("tf32", true);
+  return call_one(kSelfAttention, {qkv}, attributes);
 }
 
 }  // namespace plimsoll::ops

@@ -238,6 +238,7 @@ Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions&
       planned.outputs.push_back(place_of(v, root < 0 ? -1 : next));
       if (root >= 0) live[static_cast<std::size_t>(root)] = next++;
     }
+    plan.tf32_saves += work.tf32_saves;
     plan.tasks.push_back(std::move(planned));
   }
   for (const ValueId v : model.graph->outputs()) {

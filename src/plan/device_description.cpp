@@ -25,23 +25,25 @@ struct Known {
   const char* name;
   double gib;
   double bandwidth;  ///< GB/s that kernels reach
-  double f32;        ///< Tflop/s in full precision, without TF32
+  double f32;        ///< Tflop/s
+  double tf32;
   double f16;
   double host;  ///< GB/s over the bus
+  int processors;
 };
 
 // What matmuls and copies reach in practice: about 0.7 of the data sheet's rates and 0.85 of its
 // bandwidth.
 constexpr std::array<Known, 9> kKnown = {{
-    {"h200", 139, 4100, 48, 620, 50},
-    {"h100", 79, 2800, 48, 620, 50},
-    {"a100", 79, 1650, 15, 220, 22},
-    {"a100-40g", 39, 1320, 15, 220, 22},
-    {"l4", 22, 255, 20, 85, 22},
-    {"t4", 15, 270, 6.5, 45, 11},
-    {"v100", 31, 765, 11, 85, 11},
-    {"rtx4090", 23.5, 860, 58, 115, 22},
-    {"rtx3090", 23.5, 800, 25, 50, 22},
+    {"h200", 139, 4100, 50, 330, 640, 50, 132},
+    {"h100", 79, 2800, 50, 330, 620, 50, 132},
+    {"a100", 79, 1650, 16, 105, 220, 22, 108},
+    {"a100-40g", 39, 1320, 16, 105, 220, 22, 108},
+    {"l4", 22, 255, 20, 42, 85, 22, 58},
+    {"t4", 15, 270, 6.5, 6.5, 45, 11, 40},
+    {"v100", 31, 765, 11, 11, 85, 11, 80},
+    {"rtx4090", 23.5, 860, 55, 58, 115, 22, 128},
+    {"rtx3090", 23.5, 800, 22, 25, 50, 22, 82},
 }};
 
 DeviceDescription cpu_description() {
@@ -53,6 +55,7 @@ DeviceDescription cpu_description() {
   cpu.bytes_per_second = 8e9 * std::min(threads, 16);
   cpu.flops_f32 = 50e9 * threads;
   cpu.flops_16 = 50e9 * threads;
+  cpu.flops_tf32 = cpu.flops_f32;
   cpu.launch_seconds = 2e-6;
   cpu.host_bytes_per_second = 8e9;
   return cpu;
@@ -66,6 +69,8 @@ DeviceDescription gpu_description(const Known& known) {
   gpu.bytes_per_second = known.bandwidth * 1e9;
   gpu.flops_f32 = known.f32 * 1e12;
   gpu.flops_16 = known.f16 * 1e12;
+  gpu.flops_tf32 = known.tf32 * 1e12;
+  gpu.processors = known.processors;
   gpu.launch_seconds = 2e-6;
   gpu.host_bytes_per_second = known.host * 1e9;
   gpu.runtime = MiB(640);
@@ -84,9 +89,19 @@ DeviceDescription from_file(const std::string& path) {
   }
   try {
     const nlohmann::json json = nlohmann::json::parse(file);
-    static constexpr std::array<std::string_view, 11> kFields = {
-        "name",           "kind",    "memory",    "bytes_per_second",      "flops_f32", "flops_16",
-        "launch_seconds", "runtime", "workspace", "host_bytes_per_second", "page_size"};
+    static constexpr std::array<std::string_view, 13> kFields = {"name",
+                                                                 "kind",
+                                                                 "memory",
+                                                                 "bytes_per_second",
+                                                                 "flops_f32",
+                                                                 "flops_16",
+                                                                 "flops_tf32",
+                                                                 "launch_seconds",
+                                                                 "runtime",
+                                                                 "workspace",
+                                                                 "host_bytes_per_second",
+                                                                 "page_size",
+                                                                 "processors"};
     for (const auto& [field, value] : json.items()) {
       if (std::ranges::find(kFields, field) != kFields.end()) continue;
       throw InvalidArgument(fmt::format("[device] {}: there is no field '{}'; use {}", path, field,
@@ -108,6 +123,8 @@ DeviceDescription from_file(const std::string& path) {
     d.bytes_per_second = json.at("bytes_per_second").get<double>();
     d.flops_f32 = json.at("flops_f32").get<double>();
     d.flops_16 = json.at("flops_16").get<double>();
+    d.flops_tf32 = json.value("flops_tf32", d.flops_f32);
+    d.processors = json.value("processors", d.kind == DeviceKind::cpu ? 1 : 80);
     d.launch_seconds = json.value("launch_seconds", 2e-6);
     d.host_bytes_per_second = json.value("host_bytes_per_second", 1e10);
     d.runtime = json.contains("runtime") ? size("runtime") : MiB(640);
@@ -117,7 +134,8 @@ DeviceDescription from_file(const std::string& path) {
       throw InvalidArgument(
           fmt::format("[device] {}: page_size {} is no power of two", path, d.page_size));
     }
-    if (!(d.bytes_per_second > 0 && d.flops_f32 > 0 && d.flops_16 > 0)) {
+    if (!(d.bytes_per_second > 0 && d.flops_f32 > 0 && d.flops_16 > 0 && d.flops_tf32 > 0 &&
+          d.processors > 0)) {
       throw InvalidArgument(fmt::format("[device] rates in {} must be above 0", path));
     }
     return d;

@@ -35,6 +35,11 @@ std::string Plan::explain() const {
                   counted(static_cast<std::int64_t>(tasks.size()), "task"),
                   format_duration(seconds), gap * 100),
       4);
+  if (tf32_saves > 0.05 * seconds) {
+    add(fmt::format("  with the precision tf32 instead of f32: {} predicted",
+                    format_duration(seconds - tf32_saves)),
+        4);
+  }
   if (unconstrained_peak != 0) {
     add(fmt::format("  without recomputation or reuse of memory the peak would be {}",
                     format_bytes(unconstrained_peak)),
@@ -65,6 +70,7 @@ std::string Plan::to_json() const {
   json["seconds"] = seconds;
   json["seconds_unconstrained"] = kept_seconds;
   json["seconds_waiting"] = wait_seconds;
+  json["seconds_tf32"] = tf32_saves > 0 ? nlohmann::json(seconds - tf32_saves) : nlohmann::json();
   json["tasks"] = tasks.size();
   json["copies"] = copies.size();
   for (const auto& [tag, bytes] : at_peak) json["at_peak"][std::string(tag_name(tag))] = bytes;

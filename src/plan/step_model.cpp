@@ -9,6 +9,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/op_seconds.h"
 #include "plan/predicted_time.h"
 
 namespace plimsoll::plan {
@@ -31,6 +32,7 @@ constexpr double kCopyLatency = 10e-6;
 
 struct Expense {
   double seconds = 0;
+  double tf32_saves = 0;
   Bytes workspace = 0;
 };
 
@@ -38,6 +40,7 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   const auto [in, out] = types_of(graph, node);
   const ops::OpInputs inputs(*node.op, in, node.attributes);
   Expense expense{.seconds = predicted_seconds(node, {in, out}, device)};
+  expense.tf32_saves = tf32_saves(inputs, out, device);
   if (device.kind != DeviceKind::cpu) {
     // The slot stands apart; only what does not fit it has a place of its own.
     const Bytes wanted = node.op->workspace == nullptr ? 0 : node.op->workspace(inputs, out);
@@ -176,6 +179,7 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
     const Expense expense = expense_of(g, node, device);
     const auto at = static_cast<std::size_t>(id);
     work.seconds = at < measured.size() && measured[at] > 0 ? measured[at] : expense.seconds;
+    work.tf32_saves = std::min(expense.tf32_saves, work.seconds);
     work.workspace = expense.workspace;
     for (const ValueId v : node.inputs) {
       const int root = root_of(v);

@@ -34,6 +34,7 @@ struct Work {
   std::vector<int> reads_state;   ///< persistent memory it reads, by value id
   std::vector<int> writes_state;  ///< and overwrites
   double seconds = 0;
+  double tf32_saves = 0;  ///< of which would be saved by TF32
   Bytes workspace = 0;
 };
 

@@ -63,7 +63,7 @@ std::map<std::string, std::string> FitLoop::identity() const {
   return {{"seed", std::to_string(impl_.options.seed)},
           {"batch", std::to_string(plan.batch())},
           {"number of parts of a batch", std::to_string(plan.parts())},
-          {"precision", std::string(dtype_name(impl_.options.precision.compute))},
+          {"precision", impl_.options.precision.name()},
           {"optimizer", std::string(impl_.optimizer.name())},
           {"optimizer's settings", update_settings(plan)},
           {"learning rate", impl_.optimizer.schedule().to_string()},

@@ -60,10 +60,10 @@ std::vector<std::string> FitLoop::metric_names() const {
   const std::vector<Phase>& phases = memory_.plan().phases;
   const auto planned = std::ranges::find(phases, Phase::Kind::validation, &Phase::kind);
   const std::vector<std::string> outputs =
-      planned != phases.end() ? planned->outputs
-                              : trace_evaluation(*impl_.model, impl_.options.precision.compute,
-                                                 device().kind(), batch())
-                                    .outputs;
+      planned != phases.end()
+          ? planned->outputs
+          : trace_evaluation(*impl_.model, impl_.options.precision, device().kind(), batch())
+                .outputs;
   for (const std::string& name : outputs) names.push_back("validation_" + name);
   return names;
 }

@@ -81,8 +81,8 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   if (known != traced_.end()) return known->second;
   Traced made;
   if (wanted.kind == Phase::Kind::validation) {
-    EvaluationGraph evaluation = trace_evaluation(
-        *trainer_.model, trainer_.options.precision.compute, target_.device.kind, wanted.batch);
+    EvaluationGraph evaluation = trace_evaluation(*trainer_.model, trainer_.options.precision,
+                                                  target_.device.kind, wanted.batch);
     made.graph = std::move(evaluation.graph);
     made.outputs = std::move(evaluation.outputs);
   } else {

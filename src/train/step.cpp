@@ -2,6 +2,7 @@
 
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/tf32.h>
 
 namespace plimsoll::train {
 
@@ -16,6 +17,7 @@ Tensor training_step(const std::function<Tensor()>& loss, optim::Optimizer& opti
   Tensor target;
   {
     const ops::PrecisionScope precision(options.compute);
+    const ops::Tf32Scope tf32(options.tf32);
     value = loss();
     target = options.loss_scale != nullptr ? options.loss_scale->scaled(value) : value;
   }

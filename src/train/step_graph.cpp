@@ -11,6 +11,7 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/tf32.h>
 #include <plimsoll/ops/update.h>
 
 namespace plimsoll::train {
@@ -69,6 +70,17 @@ class FindLogits final : public ops::Dispatcher {
   Tracer& tracer_;
   const Tensor& target_;
   Tensor found_;
+};
+
+/// What a model computes in until it goes out of scope.
+class PolicyScope {
+ public:
+  explicit PolicyScope(const Precision& precision)
+      : compute_(precision.compute), tf32_(precision.tf32) {}
+
+ private:
+  ops::PrecisionScope compute_;
+  ops::Tf32Scope tf32_;
 };
 
 /// Evaluation mode until it goes out of scope.
@@ -150,7 +162,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   Tensor accuracy;
   Tensor minimised;
   {
-    const ops::PrecisionScope precision(rules.compute);
+    const PolicyScope policy(rules.precision);
     loss = model.loss(input, target);
     if (logits.found().defined()) {
       const ops::DispatchScope beside(tracer);  // no gradient by it is asked for
@@ -198,7 +210,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   return finished(tracer, rules.device);
 }
 
-EvaluationGraph trace_evaluation(nn::Model& model, DType compute, DeviceKind device,
+EvaluationGraph trace_evaluation(nn::Model& model, const Precision& precision, DeviceKind device,
                                  std::int64_t n) {
   const EvaluationMode mode(model);
   Tracer tracer;
@@ -210,7 +222,7 @@ EvaluationGraph trace_evaluation(nn::Model& model, DType compute, DeviceKind dev
   {
     const ops::DispatchScope dispatch(calls);
     const ops::RandomScope random({});
-    const ops::PrecisionScope precision(compute);
+    const PolicyScope policy(precision);
     tracer.output(model.loss(input, target));
     result.outputs = {"loss"};
     const std::int64_t before = calls.made();
@@ -229,7 +241,7 @@ EvaluationGraph trace_evaluation(nn::Model& model, DType compute, DeviceKind dev
   return result;
 }
 
-std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType compute,
+std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, const Precision& precision,
                                                      DeviceKind device, const TensorType& type) {
   const EvaluationMode mode(model);
   Tracer tracer;
@@ -238,7 +250,7 @@ std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType com
   {
     const ops::DispatchScope dispatch(tracer);
     const ops::RandomScope random({});
-    const ops::PrecisionScope precision(compute);
+    const PolicyScope policy(precision);
     tracer.output(model(input));
   }
   return finished(tracer, device);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <plimsoll/graph/graph.h>
+#include <plimsoll/train/precision.h>
 
 #include "train/layout.h"
 
@@ -19,7 +20,7 @@ enum class StepPart : std::uint8_t {
 };
 
 struct StepRules {
-  DType compute = DType::f32;
+  Precision precision;
   DeviceKind device = DeviceKind::cpu;  ///< where it runs: pictures are laid out for that
   double clip_norm = 0;
   double clip_value = 0;
@@ -39,11 +40,11 @@ struct EvaluationGraph {
   std::shared_ptr<const graph::Graph> graph;
   std::vector<std::string> outputs;  ///< "loss", and "accuracy" where it costs no further layers
 };
-EvaluationGraph trace_evaluation(nn::Model& model, DType compute, DeviceKind device,
+EvaluationGraph trace_evaluation(nn::Model& model, const Precision& precision, DeviceKind device,
                                  std::int64_t n);
 
 /// The model's output for an input of that type, in evaluation mode.
-std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, DType compute,
+std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, const Precision& precision,
                                                      DeviceKind device, const TensorType& input);
 
 /// True if results depend on how a batch is split: it has statistics of the batch.

@@ -357,8 +357,8 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
   TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
-  const auto traced = trace_prediction(*impl_->model, impl_->options.precision.compute,
-                                       plan.device.kind, input.type());
+  const auto traced =
+      trace_prediction(*impl_->model, impl_->options.precision, plan.device.kind, input.type());
   const TensorType& type = traced->value(traced->outputs().front()).type;
   // First: while fit() runs, taking it may make the range smaller.
   const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");

@@ -132,7 +132,7 @@ PersistentState Trainer::Impl::persistent(bool split) const {
 }
 
 StepRules Trainer::Impl::rules(DeviceKind device) const {
-  return {.compute = options.precision.compute,
+  return {.precision = options.precision,
           .device = device,
           .clip_norm = options.clip_norm,
           .clip_value = options.clip_value,

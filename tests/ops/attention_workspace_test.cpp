@@ -63,9 +63,23 @@ TEST(AttentionWorkspace, IsForTheLibraryBeyondFewTokens) {
       EXPECT_EQ(workspace({4, 15, 64}, {4, 300, 64}, dtype, causal), 4 * 15 * kNumber);
     }
   }
-  EXPECT_EQ(self_workspace(4, 300, 8, 64, DType::f32, true), 4 * 8 * 300 * kNumber);
   EXPECT_EQ(workspace({4, 300, 64}, {4, 520, 64}, DType::bf16, true), 4 * 300 * kNumber);
   EXPECT_GT(workspace({4, 300, 64}, {4, 520, 64}, DType::bf16, false), Bytes{512 * 768 * 2});
+}
+
+TEST(AttentionWorkspace, InF32HoldsSomeScoresAtATime) {
+  for (const bool causal : {false, true}) {
+    // All of them are few; both kinds, and a little for the products.
+    const Bytes few = self_workspace(4, 300, 8, 64, DType::f32, causal);
+    EXPECT_GE(few, 2 * Bytes{300 * 300 * 4});
+    EXPECT_LE(few, 2 * Bytes{4 * 300 * 300 * 8} + MiB(4));
+    // Of many, 32 MiB each.
+    for (const std::int64_t tokens : {1024, 3000, 16384, 100000}) {
+      EXPECT_LE(self_workspace(16, tokens, 12, 64, DType::f32, causal), MiB(32 + 32 + 4)) << tokens;
+    }
+    EXPECT_EQ(workspace({256, 12, 300, 64}, {256, 12, 300, 64}, DType::f32, causal),
+              workspace({3072, 300, 64}, {3072, 300, 64}, DType::f32, causal));
+  }
 }
 
 }  // namespace

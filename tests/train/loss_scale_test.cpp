@@ -149,6 +149,13 @@ TEST(PrecisionTest, PoliciesAreRead) {
   EXPECT_FALSE(Precision(bf16).loss_scale.has_value());
   EXPECT_TRUE(Precision(f16).loss_scale.has_value());
   EXPECT_EQ(Precision().compute, f32);
+  EXPECT_FALSE(Precision().tf32);
+  EXPECT_EQ(Precision::parse("tf32").compute, f32);
+  EXPECT_TRUE(Precision::parse("tf32").tf32);
+  EXPECT_TRUE(Precision(tf32).tf32);
+  for (const char* name : {"f32", "tf32", "bf16", "f16"}) {
+    EXPECT_EQ(Precision::parse(name).name(), name);
+  }
   EXPECT_THROW(Precision(DType::f64), InvalidArgument);
   EXPECT_THROW(Precision::parse("int8"), InvalidArgument);
   EXPECT_THROW(Precision::parse("fp17"), InvalidArgument);

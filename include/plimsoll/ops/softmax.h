@@ -29,6 +29,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 struct AttentionOptions {
   bool causal = false;
   double scale = 0;
+  bool tf32 = false;  ///< f32 factors may be rounded to TF32 on a GPU; see ops/tf32.h
 };
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
@@ -40,6 +41,7 @@ struct SelfAttentionOptions {
   std::int64_t heads = 1;
   bool causal = false;
   double scale = 0;
+  bool tf32 = false;  ///< as AttentionOptions::tf32
 };
 Tensor self_attention(const Tensor& qkv, const SelfAttentionOptions& options);
 

@@ -20,6 +20,8 @@ struct DeviceDescription {
   double bytes_per_second = 0;       ///< of its own memory, read and written
   double flops_f32 = 0;              ///< floating-point operations per second
   double flops_16 = 0;               ///< in f16 and bf16
+  double flops_tf32 = 0;             ///< of f32 products in TF32; as f32 where there is none
+  int processors = 1;                ///< a GPU's multiprocessors
   double launch_seconds = 0;         ///< what any op takes at least
   double host_bytes_per_second = 0;  ///< to and from pinned host memory, each way
   double measured_copy_rate = 0;     ///< the same as measured here; 0: it was not
@@ -29,8 +31,10 @@ struct DeviceDescription {
   Bytes workspace = 0;       ///< the slot for a library's scratch, per stream
   Bytes page_size = MiB(2);  ///< memory is taken in multiples of it
 
-  double flops(DType dtype) const {
-    return dtype == DType::f16 || dtype == DType::bf16 ? flops_16 : flops_f32;
+  /// Of products in `dtype`; `tf32`: where f32 may be TF32.
+  double flops(DType dtype, bool tf32 = false) const {
+    if (dtype == DType::f16 || dtype == DType::bf16) return flops_16;
+    return tf32 && dtype == DType::f32 && flops_tf32 > 0 ? flops_tf32 : flops_f32;
   }
 };
 

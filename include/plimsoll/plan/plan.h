@@ -76,6 +76,7 @@ struct Plan {
   double again_seconds = 0;  ///< of which spent on computing anew
   double wait_seconds = 0;   ///< and on waiting for copies
   double kept_seconds = 0;   ///< predicted if nothing had to be saved
+  double tf32_saves = 0;     ///< what TF32 instead of f32 would save of `seconds`, predicted
   /// Planner::unconstrained_peak(), to compare with.
   Bytes unconstrained_peak = 0;
   /// What is held at the moment of the peak.

@@ -10,6 +10,7 @@ namespace plimsoll::train {
 
 struct StepOptions {
   DType compute = DType::f32;
+  bool tf32 = false;                ///< with f32: as Precision::tf32
   LossScale* loss_scale = nullptr;  ///< null: none
 };
 

@@ -1,5 +1,6 @@
-// attention and self_attention: by cuDNN where it takes the shape, but the gradient of few tokens
-// by our own kernel; else by our own for few tokens, or by the plain ones.
+// attention and self_attention: in 16 bits by cuDNN where it takes the shape, but the gradient of
+// few tokens by our own kernel; else by our own for few tokens. In f32 and f64 by matrix products.
+// Whatever is left goes to the plain kernels.
 #include "backend/cuda/attention.h"
 
 #include <fmt/format.h>
@@ -9,9 +10,13 @@
 
 #include <plimsoll/base/log.h>
 
+#include <plimsoll/ops/tf32.h>
+
+#include "backend/cuda/attention_chunked.h"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
 #include "backend/cuda/libraries.h"
+#include "ops/attention_route.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -25,6 +30,7 @@ constexpr Bytes kSlot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
 struct AttentionState final : KernelState {
   AttentionShape shape;
   std::optional<FusedAttention> fused;
+  std::optional<ChunkedAttention> chunked;
   bool few_tokens = false;
 };
 
@@ -36,17 +42,11 @@ std::string name_of(const AttentionShape& s, DType dtype, bool grad) {
                      s.causal ? ", causal" : "");
 }
 
-/// What would bring a shape in 16 bits to faster kernels. `more`: see prepare_grad.
-std::string remedy(const AttentionShape& s, bool more) {
-  if (s.size != s.value_size) return "give keys and values one size";
-  if (s.size % 8 != 0 || s.size > 128) return "use heads of 8 to 128 elements in steps of 8";
-  if (more) return "let the loss not depend on the logarithms of sums";
-  if (s.causal && s.queries != s.keys) return "use as many queries as keys, or no causal mask";
-  if (s.scale <= 0) return "use a scale above zero";
-  if (s.size < 64 && std::max(s.queries, s.keys) <= ops::kShortTokens) {
-    return "use heads of 64 elements";
+/// What would bring a shape to faster kernels. `more`: see prepare_grad.
+std::string remedy(const AttentionShape& s, DType dtype, bool grad, bool more) {
+  if (ops::attention_route(s, dtype, grad, more) == ops::AttentionRoute::plain) {
+    return ops::attention_remedy(s, dtype, more);
   }
-  if (s.queries < 16 || s.keys < 16) return "use at least 16 queries and keys";
 #if PLIMSOLL_HAS_CUDNN
   return "cuDNN has no plan for this; PLIMSOLL_LOG=debug tells why";
 #else
@@ -56,19 +56,28 @@ std::string remedy(const AttentionShape& s, bool more) {
 
 /// Says once for each shape that only the plain kernels take it, where that takes time.
 void tell_of_plain(const AttentionShape& s, DType dtype, bool grad, bool more) {
-  constexpr std::int64_t kWorthAWord = std::int64_t{1} << 20;  // scores
-  if (s.units() * s.queries * s.keys < kWorthAWord) return;
+  if (s.units() * s.queries * s.keys < ops::kManyScores) return;
   const std::string name = name_of(s, dtype, grad);
   if (!Libraries::current()->is_first(name)) return;
-  if (dtype != DType::f16 && dtype != DType::bf16) {
-    return log_info(name + ": plain kernels; those for 16 bits are many times faster");
-  }
-  log_warning(name + ": plain kernels, many times slower than others; " + remedy(s, more));
+  log_warning(name + ": plain kernels, many times slower than others; " +
+              remedy(s, dtype, grad, more));
 }
 
-std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dtype) {
+/// Whether the shape is one for matrix products, which are prepared then.
+bool prepare_chunks(AttentionState& state, DType dtype, bool tf32, bool grad) {
+  const AttentionShape apart = ops::with_heads_apart(state.shape);
+  if (!ops::chunked_attention(apart, dtype)) return false;
+  state.chunked.emplace(Libraries::current()->blas(), apart, dtype, tf32, grad);
+  state.workspace = state.chunked->workspace();
+  log_debug(fmt::format("{}: matrix products, {} bytes of workspace",
+                        name_of(state.shape, dtype, grad), state.workspace));
+  return true;
+}
+
+std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dtype, bool tf32) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
+  if (prepare_chunks(*state, dtype, tf32, false)) return state;
   if (ops::fused_attention(shape, dtype)) {
     state->fused =
         fuse_attention({.shape = shape, .dtype = dtype, .batches = shape.batches}, kSlot);
@@ -127,10 +136,11 @@ void fuse_gradient(AttentionState& state, DType dtype, Bytes limit) {
 }
 
 /// `more`: the logarithms of the sums have a gradient, too.
-std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DType dtype,
+std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DType dtype, bool tf32,
                                                 bool more) {
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
+  if (prepare_chunks(*state, dtype, tf32, true)) return state;
   state->few_tokens = ops::short_attention(shape, dtype) && short_attention_fits(shape);
   if (state->few_tokens) {
     log_debug(name_of(shape, dtype, true) + ": kernel for few tokens");
@@ -148,8 +158,14 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
   return state;
 }
 
+void run_chunks(const KernelContext& k, const AttentionState& state,
+                const AttentionArrays& arrays) {
+  state.chunked->run(Libraries::current()->blas(), arrays, k.workspace, queue_of(k));
+}
+
 void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.chunked) return run_chunks(k, state, arrays);
   if (state.few_tokens) return short_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
   if (state.fused) return run_fused_attention(*state.fused, arrays, k.workspace, queue_of(k));
   plain_attention(state.shape, k.in(0).dtype(), arrays, queue_of(k));
@@ -157,6 +173,7 @@ void run_forward(const KernelContext& k, const AttentionArrays& arrays) {
 
 void run_backward(const KernelContext& k, const AttentionArrays& arrays) {
   const auto& state = static_cast<const AttentionState&>(*k.state);
+  if (state.chunked) return run_chunks(k, state, arrays);
   if (state.few_tokens) {
     return short_attention_grad(state.shape, k.in(0).dtype(), arrays, queue_of(k));
   }
@@ -213,19 +230,23 @@ void run_self_attention_grad(const KernelContext& k) {
 
 void add_attention_kernels(KernelTable& table) {
   table.add("attention", {run_attention, [](const OpInputs& in, std::span<const TensorType>) {
-                            return prepare(ops::attention_shape(in), in.dtype(0));
+                            return prepare(ops::attention_shape(in), in.dtype(0),
+                                           ops::uses_tf32(in.attributes()));
                           }});
   table.add("attention_grad",
             {run_attention_grad, [](const OpInputs& in, std::span<const TensorType>) {
-               return prepare_grad(ops::attention_shape(in), in.dtype(0), in.count() > 6);
+               return prepare_grad(ops::attention_shape(in), in.dtype(0),
+                                   ops::uses_tf32(in.attributes()), in.count() > 6);
              }});
   table.add("self_attention",
             {run_self_attention, [](const OpInputs& in, std::span<const TensorType>) {
-               return prepare(ops::self_attention_shape(in), in.dtype(0));
+               return prepare(ops::self_attention_shape(in), in.dtype(0),
+                              ops::uses_tf32(in.attributes()));
              }});
   table.add("self_attention_grad",
             {run_self_attention_grad, [](const OpInputs& in, std::span<const TensorType>) {
-               return prepare_grad(ops::self_attention_shape(in), in.dtype(0), in.count() > 4);
+               return prepare_grad(ops::self_attention_shape(in), in.dtype(0),
+                                   ops::uses_tf32(in.attributes()), in.count() > 4);
              }});
 }
 

@@ -8,8 +8,8 @@
 
 #include "ops/attention_shape.h"
 
-// Attention and its gradient, three times: by our own plain kernels, which take everything, by our
-// own for few tokens, and by cuDNN.
+// Attention and its gradient, four times: by our own plain kernels, which take everything, by our
+// own for few tokens, by cuDNN, and by matrix products (attention_chunked.h).
 
 namespace plimsoll::cuda {
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/log.h>
+#include <plimsoll/ops/tf32.h>
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
@@ -172,18 +173,21 @@ void run(const KernelContext& k) {
 }  // namespace
 
 void add_convolution_kernels(KernelTable& table) {
-  table.add("conv2d", {run, [](const OpInputs& in, std::span<const TensorType>) {
-                         return prepare({ops::conv_shape(in, in.shape(0), in.shape(1)),
-                                         ConvPass::forward, in.dtype(0), in.count() > 2});
-                       }});
-  table.add("conv2d_transpose", {run, [](const OpInputs& in, std::span<const TensorType> out) {
-                                   return prepare({ops::conv_shape(in, out[0].shape, in.shape(1)),
-                                                   ConvPass::by_input, in.dtype(0)});
-                                 }});
-  table.add("conv2d_weight_grad", {run, [](const OpInputs& in, std::span<const TensorType> out) {
-                                     return prepare({ops::conv_shape(in, in.shape(0), out[0].shape),
-                                                     ConvPass::by_weight, in.dtype(0)});
-                                   }});
+  table.add("conv2d",
+            {run, [](const OpInputs& in, std::span<const TensorType>) {
+               return prepare({ops::conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward,
+                               in.dtype(0), in.count() > 2, ops::uses_tf32(in.attributes())});
+             }});
+  table.add("conv2d_transpose",
+            {run, [](const OpInputs& in, std::span<const TensorType> out) {
+               return prepare({ops::conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input,
+                               in.dtype(0), false, ops::uses_tf32(in.attributes())});
+             }});
+  table.add("conv2d_weight_grad",
+            {run, [](const OpInputs& in, std::span<const TensorType> out) {
+               return prepare({ops::conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight,
+                               in.dtype(0), false, ops::uses_tf32(in.attributes())});
+             }});
 }
 
 }  // namespace plimsoll::cuda

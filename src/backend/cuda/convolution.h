@@ -21,6 +21,7 @@ struct ConvSpec {
   ConvPass pass = ConvPass::forward;
   DType dtype = DType::f32;
   bool bias = false;  ///< forward only
+  bool tf32 = false;  ///< f32 pictures and weights may be rounded to TF32
 };
 
 struct ConvArrays {

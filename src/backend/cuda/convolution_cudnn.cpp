@@ -96,16 +96,14 @@ std::shared_ptr<const Libraries::Plan> make_plan(const ConvSpec& spec, cudnnHand
   auto plan = std::make_shared<ConvPlan>();
   describe(spec, plan->graph);
   using Note = fe::NumericalNote_t;
-  std::vector<Note> without = {Note::NONDETERMINISTIC,
-                               Note::REDUCED_PRECISION_REDUCTION,
-                               Note::DOWN_CONVERT_INPUTS,
-                               Note::FFT,
-                               Note::WINOGRAD,
-                               Note::WINOGRAD_TILE_4x4,
-                               Note::WINOGRAD_TILE_6x6,
-                               Note::WINOGRAD_TILE_13x13};
-  // In f32 those would be TF32's.
-  if (spec.dtype == DType::f32) without.push_back(Note::TENSOR_CORE);
+  std::vector<Note> without = {
+      Note::NONDETERMINISTIC,   Note::REDUCED_PRECISION_REDUCTION, Note::FFT,
+      Note::WINOGRAD,           Note::WINOGRAD_TILE_4x4,           Note::WINOGRAD_TILE_6x6,
+      Note::WINOGRAD_TILE_13x13};
+  // In f32 tensor cores round to TF32, which must be asked for.
+  const bool tf32 = spec.dtype == DType::f32 && spec.tf32;
+  if (!tf32) without.push_back(Note::DOWN_CONVERT_INPUTS);
+  if (spec.dtype == DType::f32 && !tf32) without.push_back(Note::TENSOR_CORE);
   const std::optional<Bytes> workspace = build_graph(plan->graph, handle, limit, without);
   if (!workspace) return nullptr;
   plan->workspace = *workspace;
@@ -114,11 +112,12 @@ std::shared_ptr<const Libraries::Plan> make_plan(const ConvSpec& spec, cudnnHand
 
 std::string key_of(const ConvSpec& spec, Bytes limit) {
   const ConvShape& s = spec.shape;
-  return fmt::format(
-      "conv{} {} {} {} {} {}x{} {}x{} {}x{} {} {}.{}.{}.{} {}x{} {}", static_cast<int>(spec.pass),
-      dtype_name(spec.dtype), spec.bias, s.nhwc, s.in_shape().to_string(), s.out_channels, s.groups,
-      s.kernel_height, s.kernel_width, s.stride_down, s.stride_across, s.n, s.padding.top,
-      s.padding.bottom, s.padding.left, s.padding.right, s.dilation_down, s.dilation_across, limit);
+  return fmt::format("conv{} {} {} {} {} {} {}x{} {}x{} {}x{} {} {}.{}.{}.{} {}x{} {}",
+                     static_cast<int>(spec.pass), dtype_name(spec.dtype), spec.tf32, spec.bias,
+                     s.nhwc, s.in_shape().to_string(), s.out_channels, s.groups, s.kernel_height,
+                     s.kernel_width, s.stride_down, s.stride_across, s.n, s.padding.top,
+                     s.padding.bottom, s.padding.left, s.padding.right, s.dilation_down,
+                     s.dilation_across, limit);
 }
 
 }  // namespace

@@ -26,6 +26,12 @@ cudaDataType_t data_type(DType dtype) {
   }
 }
 
+cublasComputeType_t compute_type(const GemmSpec& spec) {
+  if (spec.a.dtype == DType::f64) return CUBLAS_COMPUTE_64F;
+  return spec.tf32 && spec.a.dtype == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                 : CUBLAS_COMPUTE_32F;
+}
+
 cublasLtMatrixLayoutOpaque_t layout(const GemmOperand& x, std::int64_t rows, std::int64_t columns,
                                     std::int64_t batches) {
   if (x.transposed) std::swap(rows, columns);
@@ -84,8 +90,7 @@ Gemm::Gemm(cublasLtHandle_t blas, const GemmSpec& spec, Bytes limit) : spec_(spe
 bool Gemm::choose(cublasLtHandle_t blas, Bytes limit, bool bias) {
   const bool f64 = spec_.a.dtype == DType::f64;
   desc_ = {};
-  check(cublasLtMatmulDescInit(&desc_, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                               f64 ? CUDA_R_64F : CUDA_R_32F),
+  check(cublasLtMatmulDescInit(&desc_, compute_type(spec_), f64 ? CUDA_R_64F : CUDA_R_32F),
         "matmul");
   set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, spec_.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, spec_.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);

@@ -8,7 +8,8 @@
 #include <plimsoll/base/dtype.h>
 
 // Products of matrices by cuBLASLt, in rows as all of Plimsoll has them. f32 is computed in f32
-// proper (no TF32), 16 bits are summed in f32 and rounded once, f64 is computed in f64.
+// proper unless TF32 is allowed, 16 bits are summed in f32 and rounded once, f64 is computed in
+// f64.
 
 namespace plimsoll::cuda {
 
@@ -33,6 +34,7 @@ struct GemmSpec {
   GemmOperand b;
   GemmOperand c;      ///< never transposed
   bool bias = false;  ///< a row [n] of c's dtype is added to every row
+  bool tf32 = false;  ///< factors of f32 may be rounded to TF32
 };
 
 /// A product prepared for a device's kind: an algorithm within `limit` bytes of scratch, the same

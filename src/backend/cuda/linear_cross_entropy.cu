@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <plimsoll/ops/softmax.h>
+#include <plimsoll/ops/tf32.h>
 
 #include "backend/cuda/dtype.cuh"
 #include "backend/cuda/gemm.h"
@@ -216,6 +217,7 @@ struct State final : KernelState {
   std::int64_t classes = 0;
   bool with_dx = false;
   bool with_dweight = false;
+  bool tf32 = false;
   ops::LinearCrossEntropyChunks chunks;
   ChunkProducts main;  ///< of a whole chunk
   ChunkProducts rest;  ///< of the last one, if that has fewer tokens
@@ -238,14 +240,25 @@ void choose(const State& s, std::int64_t rows, std::int64_t first, std::int64_t 
   logits_across.transposed = true;
   const Bytes limit = s.chunks.scratch;
   products.first = first;
-  products.logits.emplace(
-      libraries->blas(),
-      GemmSpec{.m = rows, .n = count, .k = s.features, .a = x, .b = weight_across, .c = logits},
-      limit);
+  products.logits.emplace(libraries->blas(),
+                          GemmSpec{.m = rows,
+                                   .n = count,
+                                   .k = s.features,
+                                   .a = x,
+                                   .b = weight_across,
+                                   .c = logits,
+                                   .tf32 = s.tf32},
+                          limit);
   if (s.with_dx) {
-    products.dx.emplace(
-        libraries->blas(),
-        GemmSpec{.m = rows, .n = s.features, .k = count, .a = logits, .b = weight, .c = x}, limit);
+    products.dx.emplace(libraries->blas(),
+                        GemmSpec{.m = rows,
+                                 .n = s.features,
+                                 .k = count,
+                                 .a = logits,
+                                 .b = weight,
+                                 .c = x,
+                                 .tf32 = s.tf32},
+                        limit);
   }
   if (s.with_dweight) {
     products.dweight.emplace(
@@ -257,7 +270,8 @@ void choose(const State& s, std::int64_t rows, std::int64_t first, std::int64_t 
                  .b = x,
                  .c = {.dtype = sums,
                        .stride = s.features,
-                       .alignment = alignment_of_step(first * s.features, sums)}},
+                       .alignment = alignment_of_step(first * s.features, sums)},
+                 .tf32 = s.tf32},
         limit);
   }
 }
@@ -277,6 +291,7 @@ std::shared_ptr<const KernelState> prepare(const OpInputs& in, std::span<const T
   s.classes = in.shape(1)[0];
   s.with_dx = in.attributes().flag("with_dx");
   s.with_dweight = in.attributes().flag("with_dweight");
+  s.tf32 = ops::uses_tf32(in.attributes());
   s.chunks = ops::linear_cross_entropy_chunks(s.tokens, s.features, s.classes, in.dtype(0));
   s.workspace = s.chunks.total();
   if (s.tokens == 0 || s.features == 0) return state;

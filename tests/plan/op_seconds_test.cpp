@@ -1,0 +1,74 @@
+// Predicted times of products and attention, and what a plan says of precision and slow kernels.
+#include "plan/op_seconds.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/matmul.h>
+#include <plimsoll/ops/softmax.h>
+#include <plimsoll/plan/planner.h>
+
+namespace plimsoll::plan {
+namespace {
+
+double seconds(DType dtype, bool tf32, const Shape& a, const Shape& b, const char* device) {
+  const ops::OpDef& def = *ops::find_op("matmul");
+  const std::vector<TensorType> types = {{dtype, a}, {dtype, b}};
+  ops::Attributes attributes = {{"transpose_a", false}, {"transpose_b", false}};
+  if (tf32) attributes.set("tf32", true);
+  const ops::OpInputs inputs(def, types, attributes);
+  return op_seconds(inputs, def.types(inputs), describe_device(device));
+}
+
+TEST(OpSeconds, F32IsPredictedWithItsOwnRateAndTf32WithIts) {
+  const Shape square{8192, 8192};
+  const double flops = 2.0 * 8192 * 8192 * 8192;
+  const double f32 = seconds(DType::f32, false, square, square, "h200");
+  const double tf32 = seconds(DType::f32, true, square, square, "h200");
+  const double bf16 = seconds(DType::bf16, false, square, square, "h200");
+  EXPECT_NEAR(flops / f32, 50e12, 10e12);
+  EXPECT_GT(f32, 4 * tf32);
+  EXPECT_GT(tf32, 1.5 * bf16);
+  // A GPU without TF32.
+  EXPECT_EQ(seconds(DType::f32, false, square, square, "t4"),
+            seconds(DType::f32, true, square, square, "t4"));
+}
+
+TEST(OpSeconds, ABlockMoreThanAWaveTakesAnotherOne) {
+  // 128 and 144 blocks of 128 x 256 on 132 multiprocessors.
+  const double one = seconds(DType::bf16, false, {2048, 4096}, {4096, 2048}, "h200");
+  const double two = seconds(DType::bf16, false, {2304, 4096}, {4096, 2048}, "h200");
+  EXPECT_GT(two, 1.3 * one);
+}
+
+Plan planned(DType dtype, std::int64_t size, const char* device) {
+  graph::Tracer tracer;
+  const Tensor x = tracer.input("x", {dtype, {8, 512, 3 * 4 * size}});
+  const ops::DispatchScope dispatch(tracer);
+  tracer.output(ops::self_attention(x, {.heads = 4}));
+  return Planner(std::make_shared<graph::Graph>(tracer.finish()),
+                 {.device = describe_device(device)})
+      .plan(kUnlimited);
+}
+
+TEST(PlanExplains, WhatTf32WouldTake) {
+  EXPECT_NE(planned(DType::f32, 64, "h200").explain().find("tf32"), std::string::npos);
+  EXPECT_EQ(planned(DType::bf16, 64, "h200").explain().find("tf32"), std::string::npos);
+  EXPECT_EQ(planned(DType::f32, 64, "cpu").explain().find("tf32"), std::string::npos);
+}
+
+TEST(PlanExplains, SlowKernelsAndWhatAvoidsThem) {
+  const std::string text = planned(DType::bf16, 20, "h200").explain();
+  EXPECT_NE(text.find("slow: self_attention: 1 task"), std::string::npos) << text;
+  EXPECT_NE(text.find("heads of 20"), std::string::npos) << text;
+  EXPECT_NE(text.find("use heads of 8 to 128 elements in steps of 8"), std::string::npos) << text;
+  EXPECT_EQ(planned(DType::bf16, 64, "h200").explain().find("slow:"), std::string::npos);
+  EXPECT_EQ(planned(DType::f32, 20, "h200").explain().find("slow:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plimsoll::plan
