@@ -40,7 +40,7 @@ message=$("$PLIMSOLL" plan --device h2000 2>&1) || status=$?
 "$PLIMSOLL" plan --model gpt2_tiny --batch 8 --curve | awk '
   NR > 1 && ($NF + 0) < last { exit 1 } NR > 1 { last = $NF + 0 } END { exit NR < 4 }' ||
   fail "the curve falls"
-# Where nothing can be saved there is one point: the workspace of a small convolution outweighs all.
+# Where less memory costs no time there is one line: the smallest budget.
 (($("$PLIMSOLL" plan --batch 64 --curve | wc -l) == 2)) || fail "a curve of nothing"
 "$PLIMSOLL" plan --batch 64 --curve --json | grep -q '"curve":\[{"budget":' || fail "curve as JSON"
 

@@ -65,7 +65,10 @@ void plan_now(PlanCommand& o) {
   }
   fmt::print("{:>12}  {:>12}  {}\n", "budget", "step time", "slowdown");
   const double fastest = curve.front().seconds;
-  for (const plan::CurvePoint& point : curve) {
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const plan::CurvePoint& point = curve[i];
+    // A larger budget that saves no time is not worth a line.
+    if (i + 1 < curve.size() && curve[i + 1].seconds <= point.seconds * 1.001) continue;
     fmt::print("{:>12}  {:>12}  {:.2f}x\n", format_bytes(point.budget),
                format_duration(point.seconds), fastest > 0 ? point.seconds / fastest : 1.0);
   }

@@ -306,8 +306,10 @@ void add_train(CLI::App& app) {
       ->type_name("N");
   train
       ->add_option("--skip-errors", options->skip_errors,
-                   "Skip up to N files per epoch that cannot be read")
-      ->check(is_count_or_zero)
+                   "Skip up to N files per epoch that cannot be read; -1: any number")
+      ->check([](const std::string& text) {
+        return text == "-1" ? std::string() : is_count_or_zero(text);
+      })
       ->type_name("N");
   train->add_flag("--allow-nan", options->allow_nan,
                   "Go on, with a warning, when the loss is NaN or infinite");

@@ -64,7 +64,7 @@ void check_readable(const TrainingData& data, std::int64_t allowed) {
   for (const auto& set : {data.train, data.validation}) {
     if (!set) continue;
     const std::int64_t bad = data::decode_needs(*set, std::chrono::milliseconds(0)).unreadable;
-    if (bad <= allowed) continue;
+    if (bad <= allowed || allowed < 0) continue;
     throw DataError(fmt::format(
         "--data: {}{}; remove it, or train with --skip-errors {}", data::first_unreadable(*set),
         bad == 1 ? "" : fmt::format(" (and {} more like it)", bad - 1), bad));

@@ -21,7 +21,8 @@ struct HostMemory {
 
 HostMemory host_memory(const std::string& root = {});
 
-/// Address space that this process may still map (`ulimit -v`); kUnlimited where that is not limited.
+/// Address space that this process may still map (`ulimit -v`); kUnlimited where that is not
+/// limited.
 Bytes address_space_left();
 
 /// What a process should leave to itself when it takes all memory it may have: the code and
