@@ -38,7 +38,7 @@ TEST(ProductRoute, RowsOfOddNumbersOfElementsAreCopied) {
   EXPECT_EQ(all.n, 4104);
   EXPECT_EQ(all.k, 4104);
   EXPECT_EQ(all.a, align_up(Bytes{4099} * 4104 * 2, 256));
-  EXPECT_EQ(all.b, Bytes{4104} * 4104 * 2);
+  EXPECT_EQ(all.b, align_up(Bytes{4104} * 4104 * 2, 256));
   // f32 is computed as fast from anywhere; TF32 wants 16 bytes.
   EXPECT_TRUE(product_route(product(4099, 4099, 4099, false, true, DType::f32)).plain());
   ProductShape tf32 = product(4099, 4099, 4099, false, true, DType::f32);
@@ -79,9 +79,9 @@ TEST(ProductRoute, LargeCopiesAreMadeInParts) {
   const ProductRoute logits = product_route(product(16384, 50257, 768, false, true));
   EXPECT_TRUE(logits.copy_b && logits.copy_c);
   EXPECT_FALSE(logits.copy_a);
-  EXPECT_LT(logits.rows, 16384);
+  EXPECT_TRUE(logits.rows < 16384 || logits.columns < 50257);
   EXPECT_GE(logits.rows, 512);
-  EXPECT_EQ(logits.columns, 50257);
+  EXPECT_GE(logits.columns, 512);
   const ProductRoute by_weight = product_route(product(50257, 768, 16384, true, false));
   EXPECT_TRUE(by_weight.copy_a && by_weight.copy_c);
   EXPECT_LT(by_weight.rows, 50257);

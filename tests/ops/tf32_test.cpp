@@ -51,6 +51,7 @@ graph::Graph trace(DType compute, bool tf32) {
     loss = ops::add(ops::sum(ops::cast(ops::conv2d(pictures, kernel), DType::f32)),
                     ops::sum(ops::cast(z, DType::f32)));
   }
+  tracer.output(loss);
   for (const Tensor& g : tape.gradient(loss, std::vector<Tensor>{w, kernel})) tracer.output(g);
   return tracer.finish();
 }

@@ -37,7 +37,10 @@ TEST_P(Curve, LessMemoryCostsLittleTime) {
 INSTANTIATE_TEST_SUITE_P(Models, Curve,
                          testing::Values(Case{"vit_b16", "bf16", "h200", 128, 0.30, 1.35},
                                          Case{"gpt2", "bf16", "h200", 16, 0.40, 1.35},
-                                         Case{"gpt2", "f32", "h200", 16, 0.40, 1.35},
+                                         // In full f32 a GPU has a twentieth of bf16's rate, so
+                                         // that recomputing costs nearly what it computes.
+                                         Case{"gpt2", "f32", "h200", 16, 0.40, 1.45},
+                                         Case{"gpt2", "tf32", "h200", 16, 0.40, 1.40},
                                          Case{"resnet50", "bf16", "h200", 256, 0.40, 1.45}),
                          [](const auto& tested) {
                            return std::string(tested.param.model) + "_" + tested.param.precision;
