@@ -97,7 +97,8 @@ void add_options(CLI::App& command, TrainOptions& o) {
        "Memory limit of input pipelines on the host; on the CPU the same as --budget");
   size("--offload", o.offload,
        "Pinned host memory for what does not fit on a GPU: 8GiB; default: none");
-  choice("--precision", o.precision, "Precision of the computation", {"f32", "tf32", "bf16", "f16"});
+  choice("--precision", o.precision, "Precision of the computation",
+         {"f32", "tf32", "bf16", "f16"});
   choice("--optimizer", o.optimizer, "Optimizer", {"sgd", "adam", "adamw", "rmsprop"});
   command.add_option("--lr", o.lr, "Learning rate; default: 0.01 for sgd, else 0.001")
       ->check(is_positive);
