@@ -155,7 +155,7 @@ class ConvNext final : public PictureModel {
 };
 
 /// Null if it is none of them.
-inline std::unique_ptr<nn::Model> zoo_model(const std::string& name) {
+inline nn::Model zoo_model(const std::string& name) {
   if (name == "mixer_b16") return std::make_unique<Mixer>();
   if (name == "convnext_t") return std::make_unique<ConvNext>();
   return nullptr;

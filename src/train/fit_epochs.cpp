@@ -61,7 +61,7 @@ std::vector<std::string> FitLoop::metric_names() const {
   const auto planned = std::ranges::find(phases, Phase::Kind::validation, &Phase::kind);
   const std::vector<std::string> outputs =
       planned != phases.end() ? planned->outputs
-                              : trace_evaluation(*impl_.model, impl_.options.precision.compute,
+                              : trace_evaluation(impl_.model, impl_.options.precision.compute,
                                                  device().kind(), batch())
                                     .outputs;
   for (const std::string& name : outputs) names.push_back("validation_" + name);

@@ -82,7 +82,7 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   Traced made;
   if (wanted.kind == Phase::Kind::validation) {
     EvaluationGraph evaluation = trace_evaluation(
-        *trainer_.model, trainer_.options.precision.compute, target_.device.kind, wanted.batch);
+        trainer_.model, trainer_.options.precision.compute, target_.device.kind, wanted.batch);
     made.graph = std::move(evaluation.graph);
     made.outputs = std::move(evaluation.outputs);
   } else {
@@ -167,7 +167,7 @@ Bytes PlanSearch::outputs_of(const std::vector<Wanted>& all) {
 
 Bytes PlanSearch::input_for(const PlanRequest& request) const {
   if (!target_.input_on_device) return 0;
-  return input_of(*trainer_.model, request);
+  return input_of(trainer_.model, request);
 }
 
 Bytes PlanSearch::heap_of(const std::vector<Wanted>& all) {

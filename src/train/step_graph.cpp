@@ -21,7 +21,7 @@ using graph::Tracer;
 
 /// Gives a call that was made before its results of then: a loss and the logits it is made of can
 /// be asked for one after the other.
-class CommonCalls final : public ops::Dispatcher {
+class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
  public:
   explicit CommonCalls(Tracer& tracer) : tracer_(tracer) {}
 
@@ -40,6 +40,9 @@ class CommonCalls final : public ops::Dispatcher {
     ++made_;
     return calls_.emplace(std::move(key), tracer_.call(call)).first->second;
   }
+
+  void read(const Variable& variable) override { tracer_.read(variable); }
+  bool records() const override { return true; }
 
   std::int64_t made() const { return made_; }
 
@@ -90,7 +93,7 @@ void bind_states(Tracer& tracer, const std::vector<optim::State>* states, Tag ta
                  const char* prefix) {
   if (states == nullptr) return;
   for (const optim::State& s : *states) {
-    tracer.bind(s.tensor, Role::state, tag, prefix + s.name);
+    tracer.bind(s.tensor(), Role::state, tag, prefix + s.name());
   }
 }
 
@@ -143,7 +146,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   const ops::DispatchScope dispatch(logits);
   const ops::RandomScope random({});
   std::vector<Tensor> parameters;
-  for (const nn::Parameter* p : optimizer.parameters()) parameters.push_back(p->tensor());
+  for (const Variable& p : optimizer.parameters()) parameters.push_back(p.tensor());
   ops::GradientTape tape;
   tape.watch(parameters);
   Tensor loss;
@@ -166,7 +169,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   if (part != StepPart::whole) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (!found[i].defined()) continue;
-      const Tensor& sum = gradients->at(i).tensor;
+      const Tensor& sum = gradients->at(i).tensor();
       const Tensor both = part == StepPart::first ? found[i] : ops::add(sum, found[i]);
       if (part == StepPart::last) {
         found[i] = both;
@@ -190,7 +193,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   optimizer.apply(found, enable);
   if (average != nullptr) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const Tensor& mean = average->at(i).tensor;
+      const Tensor& mean = average->at(i).tensor();
       ops::assign(mean, ops::add(ops::scale(mean, rules.average_decay),
                                  ops::scale(parameters[i], 1 - rules.average_decay)));
     }

@@ -61,8 +61,8 @@ std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) con
 }
 
 void StepRunner::check(const Tensor& x, const Tensor& y) const {
-  const TensorType input = trainer_.model->input_type(x.dim(0));
-  const TensorType target = trainer_.model->target_type(x.dim(0));
+  const TensorType input = trainer_.model.input_type(x.dim(0));
+  const TensorType target = trainer_.model.target_type(x.dim(0));
   if (x.type() != input || y.type() != target) {
     throw InvalidArgument(fmt::format("[fit] a batch is ({}, {}), but the model wants ({}, {})",
                                       x.type().to_string(), y.type().to_string(), input.to_string(),
@@ -357,7 +357,7 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
   TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
-  const auto traced = trace_prediction(*impl_->model, impl_->options.precision.compute,
+  const auto traced = trace_prediction(impl_->model, impl_->options.precision.compute,
                                        plan.device.kind, input.type());
   const TensorType& type = traced->value(traced->outputs().front()).type;
   // First: while fit() runs, taking it may make the range smaller.

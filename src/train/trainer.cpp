@@ -15,19 +15,11 @@
 namespace plimsoll::train {
 namespace {
 
-struct Declared final : Symbol {
-  explicit Declared(std::string n) : name(std::move(n)) {}
-  std::string describe() const override { return name; }
-  std::string name;
-};
-
-std::vector<optim::State> declare(const std::vector<const nn::Parameter*>& parameters,
-                                  const std::string& what) {
+std::vector<optim::State> declare(const std::vector<Variable>& parameters, Tag tag) {
   std::vector<optim::State> states;
-  for (const nn::Parameter* p : parameters) {
-    states.push_back({p->name(), Tensor::symbolic({DType::f32, p->type().shape},
-                                                  std::make_shared<Declared>(
-                                                      fmt::format("{} of {}", what, p->name())))});
+  for (const Variable& p : parameters) {
+    states.push_back(Variable::declare({DType::f32, p.type().shape},
+                                       {.name = p.name(), .trainable = false, .tag = tag}));
   }
   return states;
 }
@@ -113,18 +105,17 @@ std::int64_t divisor_from(std::int64_t n, std::int64_t least) {
   return best;
 }
 
-Trainer::Impl::Impl(std::unique_ptr<nn::Model> m, optim::Optimizer o, const TrainerOptions& given)
+Trainer::Impl::Impl(nn::Model m, optim::Optimizer o, const TrainerOptions& given)
     : model(std::move(m)), optimizer(std::move(o)), options(given) {
   check_options(options);
-  if (model == nullptr) throw InvalidArgument("[Trainer] there is no model");
-  optimizer.attach(*model);
+  optimizer.attach(model);
   if (options.precision.loss_scale) loss_scale.emplace(*options.precision.loss_scale);
-  gradients = declare(optimizer.parameters(), "the gradient sum");
-  if (options.moving_average > 0) average = declare(optimizer.parameters(), "the moving average");
+  gradients = declare(optimizer.parameters(), Tag::gradients);
+  if (options.moving_average > 0) average = declare(optimizer.parameters(), Tag::parameters);
 }
 
 PersistentState Trainer::Impl::persistent(bool split) const {
-  return {.model = *model,
+  return {.model = model,
           .optimizer = optimizer,
           .loss_scale = loss_scale ? &*loss_scale : nullptr,
           .average = average.empty() ? nullptr : &average,
@@ -141,7 +132,7 @@ StepRules Trainer::Impl::rules(DeviceKind device) const {
 
 std::shared_ptr<const graph::Graph> Trainer::Impl::trace(DeviceKind device, std::int64_t n,
                                                          StepPart part, std::int64_t parts) {
-  return trace_step(*model, optimizer, loss_scale ? &*loss_scale : nullptr,
+  return trace_step(model, optimizer, loss_scale ? &*loss_scale : nullptr,
                     average.empty() ? nullptr : &average,
                     part == StepPart::whole ? nullptr : &gradients, rules(device), n, part, parts);
 }
@@ -157,20 +148,19 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
   return all;
 }
 
-Trainer::Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
-                 const TrainerOptions& options)
+Trainer::Trainer(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options)
     : impl_("Trainer", std::make_unique<Impl>(std::move(model), std::move(optimizer), options)) {}
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
-nn::Model& Trainer::model() { return *impl_->model; }
+nn::Model& Trainer::model() { return impl_->model; }
 optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 const TrainerOptions& Trainer::options() const { return impl_->options; }
 
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
   const HeapScope heap;
-  const PlanRequest with = with_host(request, device, *impl_->model);
+  const PlanRequest with = with_host(request, device, impl_->model);
   PlanTarget target = target_of(device, request.budget);
   if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
     if (impl_->copy_rate == 0) {
@@ -186,8 +176,8 @@ void Trainer::check(const data::ElementSpec& spec) const {
   const auto wanted = [&](const TensorType& type) {
     return data::TensorSpec::of(type.dtype, type.shape).unbatched().batched(data::kAnyExtent);
   };
-  const data::TensorSpec input = wanted(impl_->model->input_type(1));
-  const data::TensorSpec target = wanted(impl_->model->target_type(1));
+  const data::TensorSpec input = wanted(impl_->model.input_type(1));
+  const data::TensorSpec target = wanted(impl_->model.target_type(1));
   // Whatever a spec leaves open may turn out to be right.
   const auto may_be = [](const data::TensorSpec& has, const data::TensorSpec& wants) {
     if (has.dtype != wants.dtype) return false;

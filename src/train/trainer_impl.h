@@ -13,7 +13,7 @@ class StepRunner;
 /// What a trainer is made of, for the files that do its work.
 class Trainer::Impl {
  public:
-  Impl(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer, const TrainerOptions& options);
+  Impl(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
@@ -37,7 +37,7 @@ class Trainer::Impl {
   /// Waits for a step that runs and remembers its loss; its executors go.
   void end_stepping();
 
-  std::unique_ptr<nn::Model> model;
+  nn::Model model;
   optim::Optimizer optimizer;
   TrainerOptions options;
   std::optional<LossScale> loss_scale;

@@ -170,8 +170,7 @@ struct FitResult {
 class Trainer {
  public:
   /// The optimizer must not be attached yet.
-  Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
-          const TrainerOptions& options = {});
+  Trainer(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options = {});
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();
