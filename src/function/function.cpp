@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/default_device.h>
+#include <plimsoll/graph/layout.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/seed.h>
@@ -162,6 +163,7 @@ class PlannedFunction::Impl {
     }
     ++traces_;
     auto graph = std::make_shared<graph::Graph>(tracer.finish());
+    if (device.kind() != DeviceKind::cpu) *graph = graph::with_fast_layouts(*graph);
     graph->verify();
     Signature made{.key = next_key(),
                    .types = types,
@@ -169,7 +171,7 @@ class PlannedFunction::Impl {
                    .graph = std::move(graph)};
     for (const auto& [id, variable] : tracer.variables()) {
       made.variables.push_back(variable);
-      made.traced.push_back(made.graph->value(id).tensor.id());
+      made.traced.push_back(variable.tensor().id());
     }
     made.hooks = tracer.hooks();
     return made;

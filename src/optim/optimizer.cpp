@@ -109,7 +109,7 @@ void Optimizer::attach(std::span<const Variable> variables) {
     throw InvalidArgument("[Optimizer::attach] it has variables already; make another optimizer");
   }
   if (variables.empty()) {
-    throw InvalidArgument("[Optimizer::attach] there is no variable that is trained");
+    throw InvalidArgument("[Optimizer::attach] there is no parameter that is trained");
   }
   for (const Variable& variable : variables) impl_->add(variable);
 }

@@ -235,7 +235,7 @@ TEST_F(OptimizerTest, MistakesAreNamed) {
   EXPECT_EQ(weight(), before);
   net_.freeze();
   Optimizer nothing = adam();
-  EXPECT_THAT(message_of([&] { nothing.attach(net_); }), HasSubstr("no variable that is trained"));
+  EXPECT_THAT(message_of([&] { nothing.attach(net_); }), HasSubstr("no parameter"));
   EXPECT_THAT(message_of([] { sgd({.nesterov = true}); }), HasSubstr("[sgd] nesterov"));
   EXPECT_THAT(message_of([] { adam({.beta1 = 1}); }), HasSubstr("[adam] beta1 is 1"));
   EXPECT_THAT(message_of([] { rmsprop({.epsilon = -1}); }), HasSubstr("epsilon is -1"));
