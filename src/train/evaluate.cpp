@@ -24,6 +24,31 @@ Device host_of(const Device& device, const std::optional<Device>& host) {
   return at;
 }
 
+/// What the model gives for `inputs`, in the memory of a training. Throws BudgetTooSmall where they
+/// need a larger range than that has.
+nn::Tensors predicted(Trainer::Impl& impl, const TrainingPlan& plan, const nn::Tensors& inputs) {
+  constexpr Bytes kAlignment = 256;
+  TrainingMemory& memory = impl.memory_for(plan, Trainer::Impl::Purpose::evaluate);
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(input.type());
+  const auto traced =
+      trace_prediction(impl.model, impl.options.precision.compute, plan.device.kind, types);
+  Bytes bytes = 0;
+  for (const graph::ValueId output : traced->outputs()) {
+    bytes += align_up(traced->value(output).type.bytes(), kAlignment);
+  }
+  // First: while fit() runs, taking it may make the range smaller.
+  const auto storage = Storage::allocate(memory.parent(), bytes, Tag::user, "predict");
+  const TrainingMemory::Use use(memory);
+  plan::PlanOptions options = impl.plan_options(plan.device, *traced);
+  options.keep = options.recompute = {};
+  plan::Planner planner(traced, options);
+  const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
+  const auto executor = memory.executor(step, true, storage);
+  executor->run(inputs, {.seed = impl.options.seed});
+  return executor->outputs();
+}
+
 }  // namespace
 
 Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
@@ -46,20 +71,7 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
 }
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
-  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
-  const auto traced = trace_prediction(impl_->model, impl_->options.precision.compute,
-                                       plan.device.kind, {input.type()});
-  const TensorType& type = traced->value(traced->outputs().front()).type;
-  // First: while fit() runs, taking it may make the range smaller.
-  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
-  const TrainingMemory::Use use(memory);
-  plan::PlanOptions options = impl_->plan_options(plan.device, *traced);
-  options.keep = options.recompute = {};
-  plan::Planner planner(traced, options);
-  const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
-  const auto executor = memory.executor(step, true, storage);
-  executor->run({&input, 1}, {.seed = impl_->options.seed});
-  return executor->outputs().front();
+  return predicted(*impl_, plan, {input}).front();
 }
 
 Metrics Trainer::evaluate(const data::Dataset& dataset, const data::PipelineOptions& options,
@@ -99,8 +111,13 @@ Metrics Trainer::evaluate(const data::Dataset& dataset, const data::PipelineOpti
 
 nn::Tensors Trainer::predict(const nn::Tensors& inputs) {
   Impl& impl = *impl_;
-  if (impl.memory != nullptr && inputs.size() == 1) {
-    return {predict(impl.memory->plan(), inputs.front())};
+  if (impl.memory != nullptr) {
+    try {
+      return predicted(impl, impl.memory->plan(), inputs);
+    } catch (const BudgetTooSmall&) {
+      // Beside the training's memory, then; but moving averages are only there.
+      if (!impl.average.empty()) throw;
+    }
   }
   const Device device = impl.device();
   if (impl.inputs.empty() && impl.model.batch_types(1).empty()) {

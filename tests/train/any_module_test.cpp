@@ -148,6 +148,30 @@ TEST_F(AnyModule, EvaluatingAndPredictingNeedNeitherPlanNorTraining) {
   EXPECT_NEAR(fresh.evaluate(plan, data).at("loss"), metrics.at("loss"), 1e-6);
 }
 
+TEST_F(AnyModule, PredictsMoreThanTheTrainingHasRoomForAndAllOutputs) {
+  class Two final : public pm::nn::Module {
+   public:
+    pm::nn::Tensors forward_all(const pm::nn::Tensors& in) const override {
+      return {net(in.at(0)), pm::relu(in.at(0))};
+    }
+    pm::Tensor loss_all(const pm::nn::Tensors& in, const pm::nn::Tensors& to) const override {
+      return pm::nn::cross_entropy(net(in.at(0)), to.at(0));
+    }
+
+   private:
+    Net net = add("net", Net());
+  };
+  pm::Trainer trainer(Two(), {.device = device_});
+  trainer.fit(points(64).batch(8), {.epochs = 1});
+  for (const std::int64_t n : {4, 4096}) {
+    const pm::Tensor x = pm::random_normal({n, 2}, 0, 1, {.device = device_});
+    const pm::nn::Tensors out = trainer.predict(pm::nn::Tensors{x});
+    ASSERT_EQ(out.size(), 2U);
+    EXPECT_EQ(out[0].shape(), pm::Shape({n, 2}));
+    EXPECT_EQ(out[1].to_vector<float>(), pm::relu(x).to_vector<float>());
+  }
+}
+
 TEST_F(AnyModule, WeightsOutliveTheTrainerAndItsPlan) {
   const Net net;
   const pm::Tensor x = pm::random_normal({4, 2}, 0, 1, {.device = device_});
