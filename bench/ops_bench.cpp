@@ -31,7 +31,7 @@ namespace {
 using namespace plimsoll;
 
 struct Workload {
-  std::unique_ptr<nn::Model> model;
+  nn::Model model;
   optim::Optimizer optimizer;
   std::int64_t batch;
   std::int64_t labels;  ///< how many there are; ids of an input are below it, too
@@ -66,11 +66,11 @@ std::unique_ptr<plan::Executor> make_executor(Workload& work, const std::vector<
   graph::Tracer tracer;
   const Tensor input = tracer.input("input", feeds[0].type());
   const Tensor target = tracer.input("target", feeds[1].type());
-  nn::bind(tracer, *work.model);
+  nn::bind(tracer, work.model);
   optim::bind(tracer, work.optimizer);
   {
     const ops::DispatchScope scope(tracer);
-    tracer.output(train::training_step(*work.model, work.optimizer, input, target));
+    tracer.output(train::training_step(work.model, work.optimizer, input, target));
   }
   plan::Planner planner(std::make_shared<graph::Graph>(tracer.finish()),
                         {.device = plan::describe_device(device)});
@@ -81,19 +81,19 @@ void run(std::string_view name, std::string_view mode) {
   const Device device = Device::open("cpu:0");
   const Bytes before = resident_bytes();
   Workload work = make_workload(name);
-  work.optimizer.attach(*work.model);
-  work.model->materialize(device, 1);
+  work.optimizer.attach(work.model);
+  work.model.materialize(device, 1);
   work.optimizer.materialize(device);
   const std::vector<Tensor> feeds = {
-      bench::random_batch(work.model->input_type(work.batch), work.labels, 7, device),
-      bench::random_batch(work.model->target_type(work.batch), work.labels, 8, device)};
+      bench::random_batch(work.model.input_type(work.batch), work.labels, 7, device),
+      bench::random_batch(work.model.target_type(work.batch), work.labels, 8, device)};
 
   std::unique_ptr<plan::Executor> executor;
   if (mode == "planned") executor = make_executor(work, feeds, device);
   const auto step = [&] {
     work.optimizer.begin_step();
     if (!executor) {
-      return train::training_step(*work.model, work.optimizer, feeds[0], feeds[1]).item<float>();
+      return train::training_step(work.model, work.optimizer, feeds[0], feeds[1]).item<float>();
     }
     executor->run(feeds);
     return executor->outputs().front().item<float>();
@@ -114,7 +114,7 @@ void run(std::string_view name, std::string_view mode) {
     std::cout << fmt::format(R"({{"wall":[{:.6f}],"cpu":[{:.6f}],"loss":{},"parameters":{},)"
                              R"("mapped":{},"live":{},"rss":{}}})",
                              fmt::join(wall, ","), fmt::join(cpu, ","), loss,
-                             work.model->parameter_count(), stats.mapped_peak, stats.live_peak,
+                             work.model.parameter_count(), stats.mapped_peak, stats.live_peak,
                              peak_resident_bytes() - before)
               << std::endl;  // the reader waits for it
   }

@@ -39,9 +39,9 @@ struct Options {
   bool profile = false;
 };
 
-std::unique_ptr<nn::Model> model_of(const std::string& name) {
+nn::Model model_of(const std::string& name) {
   if (name == "gpt2") return nn::gpt2({.dropout = 0});
-  if (auto model = bench::zoo_model(name)) return model;
+  if (const auto model = bench::zoo_model(name)) return *model;
   return nn::make_model(name, {.channels_last = true});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,22 +24,22 @@ namespace plimsoll::bench {
 class Perceptron final : public nn::Module {
  public:
   Perceptron(std::int64_t features, std::int64_t hidden)
-      : up_(add<nn::Dense>("fc1", features, hidden)),
-        down_(add<nn::Dense>("fc2", hidden, features)) {}
+      : up_(add("fc1", nn::Dense(hidden, {.in = features}))),
+        down_(add("fc2", nn::Dense(features, {.in = hidden}))) {}
   Tensor forward(const Tensor& x) const override { return down_(ops::gelu(up_(x))); }
 
  private:
-  const nn::Dense& up_;
-  const nn::Dense& down_;
+  nn::Dense up_;
+  nn::Dense down_;
 };
 
 class MixerBlock final : public nn::Module {
  public:
   MixerBlock(std::int64_t tokens, std::int64_t features)
-      : norm1_(add<nn::LayerNorm>("norm1", features, 1e-6)),
-        tokens_(add<Perceptron>("mlp_tokens", tokens, features / 2)),
-        norm2_(add<nn::LayerNorm>("norm2", features, 1e-6)),
-        channels_(add<Perceptron>("mlp_channels", features, 4 * features)) {}
+      : norm1_(add("norm1", nn::LayerNorm({.features = features, .epsilon = 1e-6}))),
+        tokens_(add("mlp_tokens", Perceptron(tokens, features / 2))),
+        norm2_(add("norm2", nn::LayerNorm({.features = features, .epsilon = 1e-6}))),
+        channels_(add("mlp_channels", Perceptron(features, 4 * features))) {}
   Tensor forward(const Tensor& x) const override {
     const Tensor across = tokens_(ops::transpose(norm1_(x), {0, 2, 1}));
     const Tensor y = ops::add(x, ops::transpose(across, {0, 2, 1}));
@@ -47,14 +47,14 @@ class MixerBlock final : public nn::Module {
   }
 
  private:
-  const nn::LayerNorm& norm1_;
-  const Perceptron& tokens_;
-  const nn::LayerNorm& norm2_;
-  const Perceptron& channels_;
+  nn::LayerNorm norm1_;
+  Perceptron tokens_;
+  nn::LayerNorm norm2_;
+  Perceptron channels_;
 };
 
 /// Pictures of 224 x 224 in 1000 classes.
-class PictureModel : public nn::Model {
+class PictureModel : public nn::Classifier {
  public:
   TensorType input_type(std::int64_t n) const override { return {DType::f32, {n, 3, 224, 224}}; }
   TensorType target_type(std::int64_t n) const override { return {DType::i64, {n}}; }
@@ -64,46 +64,47 @@ class PictureModel : public nn::Model {
 class Mixer final : public PictureModel {
  public:
   Mixer()
-      : stem_(add<nn::Conv2D>("stem", 3, 768, 16, nn::Conv2DOptions{.stride = 16})),
-        norm_(add<nn::LayerNorm>("norm", 768, 1e-6)),
-        head_(add<nn::Dense>("head", 768, 1000)) {
+      : stem_(add("stem", nn::Conv2D(768, 16, {.in = 3, .stride = 16}))),
+        norm_(add("norm", nn::LayerNorm({.features = 768, .epsilon = 1e-6}))),
+        head_(add("head", nn::Dense(1000, {.in = 768}))) {
     for (int i = 0; i < 12; ++i) {
-      blocks_.push_back(&add<MixerBlock>(fmt::format("block{}", i), 196, 768));
+      blocks_.push_back(add(fmt::format("block{}", i), MixerBlock(196, 768)));
     }
   }
   Tensor forward(const Tensor& pictures) const override {
     const Tensor y = stem_(pictures);
     Tensor x = ops::transpose(ops::reshape(y, Shape{y.dim(0), 768, 196}), {0, 2, 1});
-    for (const MixerBlock* block : blocks_) x = (*block)(x);
+    for (const MixerBlock& block : blocks_) x = block(x);
     return head_(ops::mean(norm_(x), {.axes = {1}}));
   }
 
  private:
-  const nn::Conv2D& stem_;
-  const nn::LayerNorm& norm_;
-  const nn::Dense& head_;
-  std::vector<const MixerBlock*> blocks_;
+  nn::Conv2D stem_;
+  nn::LayerNorm norm_;
+  nn::Dense head_;
+  std::vector<MixerBlock> blocks_;
 };
 
 /// A norm over the channels of pictures that have them first.
 class ChannelNorm final : public nn::Module {
  public:
-  explicit ChannelNorm(std::int64_t channels) : norm_(add<nn::LayerNorm>("norm", channels, 1e-6)) {}
+  explicit ChannelNorm(std::int64_t channels)
+      : norm_(add("norm", nn::LayerNorm({.features = channels, .epsilon = 1e-6}))) {}
   Tensor forward(const Tensor& x) const override {
     return ops::transpose(norm_(ops::transpose(x, {0, 2, 3, 1})), {0, 3, 1, 2});
   }
 
  private:
-  const nn::LayerNorm& norm_;
+  nn::LayerNorm norm_;
 };
 
 class ConvNextBlock final : public nn::Module {
  public:
   explicit ConvNextBlock(std::int64_t channels)
-      : depthwise_(add<nn::Conv2D>("conv_dw", channels, channels, 7,
-                                   nn::Conv2DOptions{.padding = 3, .groups = channels})),
-        norm_(add<nn::LayerNorm>("norm", channels, 1e-6)),
-        mlp_(add<Perceptron>("mlp", channels, 4 * channels)),
+      : depthwise_(add("conv_dw", nn::Conv2D(channels, 7,
+                                             {.in = channels, .padding = 3, .groups = channels}))),
+        norm_(add("norm", nn::LayerNorm({.features = channels, .epsilon = 1e-6}))),
+        mlp_(add("mlp", Perceptron(channels, 4 * channels))),
         gamma_(parameter("gamma", {channels}, nn::Init::constant(1e-6))) {}
   Tensor forward(const Tensor& x) const override {
     const Tensor y = mlp_(norm_(ops::transpose(depthwise_(x), {0, 2, 3, 1})));
@@ -112,53 +113,54 @@ class ConvNextBlock final : public nn::Module {
   }
 
  private:
-  const nn::Conv2D& depthwise_;
-  const nn::LayerNorm& norm_;
-  const Perceptron& mlp_;
-  const nn::Parameter& gamma_;
+  nn::Conv2D depthwise_;
+  nn::LayerNorm norm_;
+  Perceptron mlp_;
+  nn::Parameter gamma_;
 };
 
 /// ConvNeXt-T of Liu et al. 2022.
 class ConvNext final : public PictureModel {
  public:
   ConvNext()
-      : stem_(add<nn::Conv2D>("stem", 3, 96, 4, nn::Conv2DOptions{.stride = 4})),
-        norm_(add<nn::LayerNorm>("norm", 768, 1e-6)),
-        head_(add<nn::Dense>("head", 768, 1000)) {
-    layers_.push_back(&add<ChannelNorm>("stem_norm", 96));
+      : stem_(add("stem", nn::Conv2D(96, 4, {.in = 3, .stride = 4}))),
+        norm_(add("norm", nn::LayerNorm({.features = 768, .epsilon = 1e-6}))),
+        head_(add("head", nn::Dense(1000, {.in = 768}))) {
+    layers_.emplace_back(add("stem_norm", ChannelNorm(96)));
     std::int64_t channels = 96;
     int number = 0;
     for (const int blocks : {3, 3, 9, 3}) {
       if (number != 0) {
-        layers_.push_back(&add<ChannelNorm>(fmt::format("down_norm{}", number), channels));
-        layers_.push_back(&add<nn::Conv2D>(fmt::format("down{}", number), channels, 2 * channels, 2,
-                                           nn::Conv2DOptions{.stride = 2}));
+        layers_.emplace_back(add(fmt::format("down_norm{}", number), ChannelNorm(channels)));
+        layers_.emplace_back(add(fmt::format("down{}", number),
+                                 nn::Conv2D(2 * channels, 2, {.in = channels, .stride = 2})));
         channels *= 2;
       }
       for (int i = 0; i < blocks; ++i) {
-        layers_.push_back(&add<ConvNextBlock>(fmt::format("stage{}_block{}", number, i), channels));
+        layers_.emplace_back(
+            add(fmt::format("stage{}_block{}", number, i), ConvNextBlock(channels)));
       }
       ++number;
     }
   }
   Tensor forward(const Tensor& pictures) const override {
     Tensor x = stem_(pictures);
-    for (const nn::Module* layer : layers_) x = (*layer)(x);
+    for (const nn::Model& layer : layers_) x = layer(x);
     return head_(norm_(ops::global_avg_pool2d(x)));
   }
 
  private:
-  const nn::Conv2D& stem_;
-  const nn::LayerNorm& norm_;
-  const nn::Dense& head_;
-  std::vector<const nn::Module*> layers_;
+  nn::Conv2D stem_;
+  nn::LayerNorm norm_;
+  nn::Dense head_;
+  std::vector<nn::Model> layers_;
 };
 
-/// Null if it is none of them.
-inline std::unique_ptr<nn::Model> zoo_model(const std::string& name) {
-  if (name == "mixer_b16") return std::make_unique<Mixer>();
-  if (name == "convnext_t") return std::make_unique<ConvNext>();
-  return nullptr;
+/// nullopt if it is none of them.
+inline std::optional<nn::Model> zoo_model(const std::string& name) {
+  if (name == "mixer_b16") return Mixer();
+  if (name == "convnext_t") return ConvNext();
+  return std::nullopt;
 }
 
 }  // namespace plimsoll::bench

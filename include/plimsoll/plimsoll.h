@@ -14,7 +14,9 @@
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/pipeline.h>
+#include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
+#include <plimsoll/function/function.h>
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/budget.h>
 #include <plimsoll/memory/ledger.h>
@@ -23,14 +25,19 @@
 #include <plimsoll/nn/nn.h>
 #include <plimsoll/ops/clip.h>
 #include <plimsoll/ops/convolution.h>
+#include <plimsoll/ops/create.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/random.h>
 #include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/reduce_axis.h>
+#include <plimsoll/ops/seed.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/variable.h>
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/plan/plan.h>
@@ -44,3 +51,17 @@
 #include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/step.h>
 #include <plimsoll/train/trainer.h>
+
+namespace plimsoll {
+
+// Ops and what most programs use are pm::relu and pm::Trainer, without a further name.
+using namespace ops;  // NOLINT: this header is for programs, and pm:: is theirs
+using data::Dataset;
+using data::Pipeline;
+using train::Callback;
+using train::FitOptions;
+using train::Run;
+using train::Trainer;
+using train::TrainerOptions;
+
+}  // namespace plimsoll

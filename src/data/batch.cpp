@@ -8,6 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/out_of_memory.h>
 
+#include "data/batch_rows.h"
 #include "data/engine.h"
 #include "data/inbox.h"
 #include "data/node.h"
@@ -255,7 +256,7 @@ bool full_batches_only(const Node& input, std::int64_t size, bool drop) {
   return drop || all == kInfinite || (all >= 0 && all % size == 0);
 }
 
-class BatchNode final : public Node {
+class BatchNode final : public Node, public BatchRows {
  public:
   BatchNode(NodePtr input, std::int64_t size, bool drop)
       : Node("batch", fmt::format("{}{}", size, drop ? ", drop_remainder" : ""), {input},
@@ -268,6 +269,8 @@ class BatchNode final : public Node {
     return std::make_unique<BatchStage>(builder.input(*this), builder.engine(), title(), size_,
                                         drop_, inputs()[0]->spec());
   }
+  std::int64_t rows() const override { return size_; }
+  bool drops_remainder() const override { return drop_; }
   Bytes minimum(int /*threads*/) const override {
     return inputs()[0]->spec().nbytes().value_or(0) * static_cast<Bytes>(size_);
   }

@@ -134,8 +134,9 @@ std::string Graph::to_string() const {
     const Value& v = values_[i];
     if (v.role == Role::computed) continue;
     constexpr std::array kRoles = {"input", "parameter", "state", "constant", "computed"};
-    text += fmt::format("%{} = {} {} {}\n", i, kRoles[static_cast<std::size_t>(v.role)], v.name,
-                        v.type.to_string());
+    text += fmt::format("%{} = {} {} {}{}\n", i, kRoles[static_cast<std::size_t>(v.role)], v.name,
+                        v.type.to_string(),
+                        v.role == Role::constant ? ", " + format_bytes(v.type.bytes()) : "");
   }
   for (const Node& node : nodes_) {
     const std::string attributes = node.attributes.to_string();

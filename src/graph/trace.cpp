@@ -67,6 +67,14 @@ void Tracer::bind(const Tensor& tensor, Role role, Tag tag, std::string_view nam
   bound_.emplace(tensor.id(), id);
 }
 
+void Tracer::read(const Variable& variable) {
+  const Tensor& tensor = variable.tensor();
+  if (bound_.contains(tensor.id())) return;
+  bind(tensor, variable.trainable() ? Role::parameter : Role::state, variable.tag(),
+       variable.name());
+  variables_.emplace_back(bound_.at(tensor.id()), variable);
+}
+
 ValueId Tracer::find(const Tensor& tensor) const {
   const auto it = bound_.find(tensor.id());
   if (it != bound_.end()) return it->second;

@@ -12,12 +12,19 @@ namespace {
 bool is_gpt2(const TransformerOptions& options) { return options.style == TransformerStyle::gpt2; }
 
 /// A dense layer of the block; `onto_residual`: its result is added to the residual stream.
-DenseOptions dense(const TransformerOptions& options, bool onto_residual) {
+Dense dense(const TransformerOptions& options, std::int64_t in, std::int64_t out,
+            bool onto_residual) {
   const double deviation = onto_residual && options.residual_deviation > 0
                                ? options.residual_deviation
                                : options.deviation;
-  return {.transposed = is_gpt2(options),
-          .init = is_gpt2(options) ? Init::normal(deviation) : Init::truncated_normal(deviation)};
+  return Dense(out, {.in = in,
+                     .transposed = is_gpt2(options),
+                     .init = is_gpt2(options) ? Init::normal(deviation)
+                                              : Init::truncated_normal(deviation)});
+}
+
+LayerNorm norm(const TransformerOptions& options) {
+  return LayerNorm({.features = options.features, .epsilon = options.epsilon});
 }
 
 std::int64_t hidden(const TransformerOptions& options) {
@@ -30,10 +37,10 @@ MultiHeadAttention::MultiHeadAttention(const TransformerOptions& options)
     : heads_(options.heads),
       causal_(options.causal),
       dropout_(options.dropout),
-      qkv_(add<Dense>(is_gpt2(options) ? "c_attn" : "qkv", options.features, 3 * options.features,
-                      dense(options, false))),
-      projection_(add<Dense>(is_gpt2(options) ? "c_proj" : "proj", options.features,
-                             options.features, dense(options, true))) {
+      qkv_(add(is_gpt2(options) ? "c_attn" : "qkv",
+               dense(options, options.features, 3 * options.features, false))),
+      projection_(add(is_gpt2(options) ? "c_proj" : "proj",
+                      dense(options, options.features, options.features, true))) {
   if (heads_ < 1 || options.features % heads_ != 0) {
     throw InvalidArgument(fmt::format("[MultiHeadAttention] {} heads do not divide {} features",
                                       heads_, options.features));
@@ -49,10 +56,10 @@ Tensor MultiHeadAttention::forward(const Tensor& x) const {
 FeedForward::FeedForward(const TransformerOptions& options)
     : gelu_(options.gelu),
       dropout_(options.dropout),
-      up_(add<Dense>(is_gpt2(options) ? "c_fc" : "fc1", options.features, hidden(options),
-                     dense(options, false))),
-      down_(add<Dense>(is_gpt2(options) ? "c_proj" : "fc2", hidden(options), options.features,
-                       dense(options, true))) {}
+      up_(add(is_gpt2(options) ? "c_fc" : "fc1",
+              dense(options, options.features, hidden(options), false))),
+      down_(add(is_gpt2(options) ? "c_proj" : "fc2",
+                dense(options, hidden(options), options.features, true))) {}
 
 Tensor FeedForward::forward(const Tensor& x) const {
   const Tensor y = down_(ops::gelu(up_(x), gelu_));
@@ -60,12 +67,10 @@ Tensor FeedForward::forward(const Tensor& x) const {
 }
 
 TransformerBlock::TransformerBlock(const TransformerOptions& options)
-    : norm1_(
-          add<LayerNorm>(is_gpt2(options) ? "ln_1" : "norm1", options.features, options.epsilon)),
-      attention_(add<MultiHeadAttention>("attn", options)),
-      norm2_(
-          add<LayerNorm>(is_gpt2(options) ? "ln_2" : "norm2", options.features, options.epsilon)),
-      mlp_(add<FeedForward>("mlp", options)) {}
+    : norm1_(add(is_gpt2(options) ? "ln_1" : "norm1", norm(options))),
+      attention_(add("attn", MultiHeadAttention(options))),
+      norm2_(add(is_gpt2(options) ? "ln_2" : "norm2", norm(options))),
+      mlp_(add("mlp", FeedForward(options))) {}
 
 Tensor TransformerBlock::forward(const Tensor& x) const {
   const Tensor y = ops::add(x, attention_(norm1_(x)));

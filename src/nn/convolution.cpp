@@ -17,6 +17,16 @@ std::int64_t per_group(std::int64_t in, std::int64_t out, std::int64_t groups) {
   return in / groups;
 }
 
+std::int64_t channels(const Tensor& x, ops::Layout layout, const char* who) {
+  if (x.rank() != 4) {
+    throw InvalidArgument(
+        fmt::format("[{}] the input is {}; it takes pictures, {}", who, x.type().to_string(),
+                    layout == ops::Layout::nhwc ? "[n, height, width, channels]"
+                                                : "[n, channels, height, width]"));
+  }
+  return x.dim(layout == ops::Layout::nhwc ? 3 : 1);
+}
+
 ops::PoolOptions pool(std::int64_t size, const Pool2DOptions& options) {
   const std::int64_t stride = options.stride == 0 ? size : options.stride;
   return {.size = {size, size},
@@ -27,39 +37,61 @@ ops::PoolOptions pool(std::int64_t size, const Pool2DOptions& options) {
 
 }  // namespace
 
-Conv2D::Conv2D(std::int64_t in, std::int64_t out, std::int64_t size, const Conv2DOptions& options)
-    : options_{.stride = {options.stride, options.stride},
-               .padding = ops::Padding::all(options.padding),
-               .dilation = {options.dilation, options.dilation},
-               .groups = options.groups,
-               .layout = options.layout},
-      weight_(parameter(
-          "weight", {out, per_group(in, out, options.groups), size, size},
-          options.init.value_or(Init::fan_in_uniform(in / options.groups * size * size)))),
-      bias_(options.bias
-                ? &parameter("bias", {out},
-                             options.init ? Init::zeros()
-                                          : Init::fan_in_uniform(in / options.groups * size * size))
-                : nullptr) {}
-
-Tensor Conv2D::bias() const { return bias_ != nullptr ? bias_->tensor() : Tensor(); }
-
-Tensor Conv2D::forward(const Tensor& x) const {
-  return ops::conv2d(x, weight_, bias_ != nullptr ? bias_->tensor() : Tensor(), options_);
+Conv2D::Conv2D(std::int64_t out, std::int64_t size, const Conv2DOptions& options)
+    : out_(out), size_(size), options_(options) {
+  if (options.in != 0) declare(options.in);
 }
 
-ConvTranspose2D::ConvTranspose2D(std::int64_t in, std::int64_t out, std::int64_t stride)
-    : stride_(stride),
-      weight_(parameter("weight", {in, out, stride, stride},
-                        Init::fan_in_uniform(out * stride * stride))),
-      bias_(parameter("bias", {out}, Init::fan_in_uniform(out * stride * stride))) {}
+void Conv2D::declare(std::int64_t in) const {
+  const std::int64_t each = per_group(in, out_, options_.groups);
+  const Init fan_in = Init::fan_in_uniform(each * size_ * size_);
+  parameter("weight", {out_, each, size_, size_}, options_.init.value_or(fan_in));
+  if (options_.bias) parameter("bias", {out_}, options_.init ? Init::zeros() : fan_in);
+}
+
+const Parameter& Conv2D::weight() const {
+  const Parameter* weight = own("weight");
+  if (weight == nullptr) {
+    throw InvalidArgument(
+        fmt::format("[Conv2D] {} has no weight yet: it is not known what comes in; call it, "
+                    "build() it, or say {{.in = N}}",
+                    name().empty() ? "it" : name()));
+  }
+  return *weight;
+}
+
+Tensor Conv2D::bias() const {
+  const Parameter* bias = own("bias");
+  return bias != nullptr ? bias->value() : Tensor();
+}
+
+Tensor Conv2D::forward(const Tensor& x) const {
+  if (own("weight") == nullptr) declare(channels(x, options_.layout, "Conv2D"));
+  return ops::conv2d(x, weight(), bias(),
+                     {.stride = {options_.stride, options_.stride},
+                      .padding = ops::Padding::all(options_.padding),
+                      .dilation = {options_.dilation, options_.dilation},
+                      .groups = options_.groups,
+                      .layout = options_.layout});
+}
+
+ConvTranspose2D::ConvTranspose2D(std::int64_t out, std::int64_t stride, std::int64_t in)
+    : out_(out), stride_(stride) {
+  if (in != 0) declare(in);
+}
+
+void ConvTranspose2D::declare(std::int64_t in) const {
+  const Init init = Init::fan_in_uniform(out_ * stride_ * stride_);
+  parameter("weight", {in, out_, stride_, stride_}, init);
+  parameter("bias", {out_}, init);
+}
 
 Tensor ConvTranspose2D::forward(const Tensor& x) const {
-  const std::int64_t out = weight_.type().shape[1];
-  const Tensor y =
-      ops::conv2d_transpose(x, weight_, {x.dim(0), out, x.dim(2) * stride_, x.dim(3) * stride_},
-                            {.stride = {stride_, stride_}});
-  return ops::add(y, ops::cast(ops::reshape(bias_, Shape{1, out, 1, 1}), y.dtype()));
+  if (own("weight") == nullptr) declare(channels(x, ops::Layout::nchw, "ConvTranspose2D"));
+  const Tensor y = ops::conv2d_transpose(x, *own("weight"),
+                                         {x.dim(0), out_, x.dim(2) * stride_, x.dim(3) * stride_},
+                                         {.stride = {stride_, stride_}});
+  return ops::add(y, ops::cast(ops::reshape(*own("bias"), Shape{1, out_, 1, 1}), y.dtype()));
 }
 
 MaxPool2D::MaxPool2D(std::int64_t size, const Pool2DOptions& options)

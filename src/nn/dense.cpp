@@ -1,5 +1,8 @@
 #include <plimsoll/nn/dense.h>
 
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
@@ -7,17 +10,33 @@
 
 namespace plimsoll::nn {
 
-Dense::Dense(std::int64_t in, std::int64_t out, const DenseOptions& options)
-    : transposed_(options.transposed),
-      weight_(parameter("weight", transposed_ ? Shape{in, out} : Shape{out, in},
-                        options.init.value_or(Init::fan_in_uniform(in)))),
-      bias_(options.bias
-                ? &parameter("bias", {out}, options.init ? Init::zeros() : Init::fan_in_uniform(in))
-                : nullptr) {}
+Dense::Dense(std::int64_t out, const DenseOptions& options) : out_(out), options_(options) {
+  if (options.in != 0) declare(options.in);
+}
+
+void Dense::declare(std::int64_t in) const {
+  const Init fan_in = Init::fan_in_uniform(in);
+  parameter("weight", options_.transposed ? Shape{in, out_} : Shape{out_, in},
+            options_.init.value_or(fan_in));
+  if (options_.bias) parameter("bias", {out_}, options_.init ? Init::zeros() : fan_in);
+}
 
 Tensor Dense::forward(const Tensor& x) const {
-  const Tensor bias = bias_ != nullptr ? bias_->tensor() : Tensor();
-  return ops::linear(x, weight_, bias, {.transposed = transposed_});
+  if (own("weight") == nullptr) declare(x.dim(-1));
+  const Parameter* bias = own("bias");
+  return ops::linear(x, *own("weight"), bias != nullptr ? bias->value() : Tensor(),
+                     {.transposed = options_.transposed});
+}
+
+const Parameter& Dense::weight() const {
+  const Parameter* weight = own("weight");
+  if (weight == nullptr) {
+    throw InvalidArgument(
+        fmt::format("[Dense] {} has no weight yet: it is not known what comes in; call it, build() "
+                    "it, or say {{.in = N}}",
+                    name().empty() ? "it" : name()));
+  }
+  return *weight;
 }
 
 Embedding::Embedding(std::int64_t count, std::int64_t features, double deviation)

@@ -1,6 +1,7 @@
 #include <plimsoll/nn/model.h>
 
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,23 +14,21 @@ namespace {
 
 struct Entry {
   ModelInfo info;
-  std::unique_ptr<Model> (*make)(const ModelOptions& options);
+  Model (*make)(const ModelOptions& options);
 };
 
 std::int64_t given(std::int64_t value, std::int64_t otherwise) {
   return value == 0 ? otherwise : value;
 }
 
-std::unique_ptr<Model> make_resnet(std::unique_ptr<Model> (*resnet)(std::int64_t,
-                                                                    const ResnetOptions&),
-                                   const ModelOptions& o) {
+Model make_resnet(Model (*resnet)(std::int64_t, const ResnetOptions&), const ModelOptions& o) {
   return resnet(given(o.classes, 1000),
                 {.channels = given(o.channels, 3),
                  .size = given(o.size, 224),
                  .layout = o.channels_last ? ops::Layout::nhwc : ops::Layout::nchw});
 }
 
-std::unique_ptr<Model> make_vit(std::int64_t features, std::int64_t heads, const ModelOptions& o) {
+Model make_vit(std::int64_t features, std::int64_t heads, const ModelOptions& o) {
   return vit({.classes = given(o.classes, 1000),
               .channels = given(o.channels, 3),
               .size = given(o.size, 224),
@@ -80,7 +79,25 @@ constexpr std::array kModels = {
 
 }  // namespace
 
-Tensor Model::loss(const Tensor& input, const Tensor& target) const {
+Model::Model(std::shared_ptr<const Module> module)
+    : Module(module != nullptr ? *module : throw InvalidArgument("[Model] there is no module")),
+      module_(std::move(module)) {}
+
+TensorType Model::input_type(std::int64_t n) const {
+  const std::vector<TensorType> types = batch_types(n);
+  if (types.size() != 2) {
+    throw InvalidArgument(
+        "[Model] it does not say what it is fed; plan from a dataset, which does");
+  }
+  return types[0];
+}
+
+TensorType Model::target_type(std::int64_t n) const {
+  input_type(n);
+  return batch_types(n)[1];
+}
+
+Tensor Classifier::loss(const Tensor& input, const Tensor& target) const {
   return cross_entropy((*this)(input), target);
 }
 
@@ -90,7 +107,7 @@ std::vector<ModelInfo> list_models() {
   return all;
 }
 
-std::unique_ptr<Model> make_model(std::string_view name, const ModelOptions& options) {
+Model make_model(std::string_view name, const ModelOptions& options) {
   if (options.classes < 0 || options.channels < 0 || options.size < 0) {
     throw InvalidArgument(
         fmt::format("[make_model] classes {}, channels {}, size {}: none may be negative",

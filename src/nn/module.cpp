@@ -1,196 +1,295 @@
 #include <plimsoll/nn/module.h>
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/default_device.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/seed.h>
 
 namespace plimsoll::nn {
 
-/// Stands in the tensor until there is data. The name grows as modules are put into others.
-struct Parameter::Declared final : Symbol {
-  explicit Declared(std::string n) : name(std::move(n)) {}
-  std::string describe() const override { return "the parameter " + name; }
+struct Module::State {
+  struct Own {
+    std::string leaf;  ///< its name here
+    Parameter parameter;
+  };
+
   std::string name;
+  std::string path;             ///< dotted, from the root
+  std::weak_ptr<State> parent;  ///< the first that it was put into
+  bool training = true;
+  std::vector<Own> own;
+  std::vector<std::shared_ptr<Module>> children;
+  std::vector<std::string> child_names;  ///< as this one calls them
+
+  std::string path_of(std::string_view what) const {
+    return path.empty() ? std::string(what) : fmt::format("{}.{}", path, what);
+  }
+
+  /// Each module once, this one first.
+  template <typename Visit>
+  void visit(const Visit& visit) {
+    std::unordered_set<const State*> seen;
+    this->visit(visit, seen);
+  }
+  template <typename Visit>
+  void visit(const Visit& visit, std::unordered_set<const State*>& seen) {
+    if (!seen.insert(this).second) return;
+    visit(*this);
+    for (const auto& child : children) child->state_->visit(visit, seen);
+  }
+
+  /// Names everything in it for this path.
+  void place(const std::string& at) {
+    path = at;
+    for (const Own& each : own) each.parameter.set_name(path_of(each.leaf));
+    for (const auto& child : children) {
+      State& state = *child->state_;
+      if (state.parent.lock().get() == this) state.place(path_of(state.name));
+    }
+  }
+
+  Parameter declare(std::string_view leaf, const TensorType& type, const Init& init, bool buffer) {
+    Parameter made(path_of(leaf), type, init, buffer);
+    own.push_back({std::string(leaf), made});
+    return made;
+  }
 };
 
-Parameter::Parameter(std::string name, const TensorType& type, const Init& init, bool buffer)
-    : declared_(std::make_shared<Declared>(std::move(name))),
-      tensor_(Tensor::symbolic(type, declared_)),
-      init_(init),
-      buffer_(buffer) {}
-Parameter::~Parameter() = default;
+namespace {
 
-const std::string& Parameter::name() const { return declared_->name; }
+/// How many modules this thread is in.
+thread_local int depth = 0;
 
-void Parameter::set_tensor(Tensor tensor) {
-  if (tensor.is_symbolic() || tensor.type() != type()) {
-    throw InvalidArgument(fmt::format(
-        "[Parameter] {} is {}; {} cannot be its data", name(), type().to_string(),
-        tensor.is_symbolic() ? tensor.symbol()->describe() : tensor.type().to_string()));
+class Entered {
+ public:
+  Entered() { ++depth; }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  ~Entered() { --depth; }
+};
+
+/// Runs `forward` as the module does: under its name, and the outermost one with data for all.
+template <typename Forward>
+auto call(const Module& module, const Tensor& first, const Forward& forward) {
+  std::optional<DefaultDevice> here;
+  const ops::VariableReader* reader = ops::VariableReader::current();
+  const bool traced = reader != nullptr && reader->records();
+  if (depth == 0 && first.defined() && !first.is_symbolic() && !traced) {
+    here.emplace(first.device());
+    module.materialize(first.device());
   }
-  tensor_ = std::move(tensor);
+  const Entered entered;
+  std::optional<ops::NameScope> scope;
+  if (!module.name().empty()) scope.emplace(module.name());
+  return forward();
 }
 
-void Parameter::release() {
-  if (has_data()) tensor_ = Tensor::symbolic(type(), declared_);
-}
+}  // namespace
 
+Module::Module() : state_(std::make_shared<State>()) {}
 Module::~Module() = default;
 
+const std::string& Module::name() const { return state_->name; }
+bool Module::training() const { return state_->training; }
+const std::vector<std::shared_ptr<Module>>& Module::children() const { return state_->children; }
+
+Tensor Module::forward(const Tensor& x) const {
+  // Neither is implemented where both lead here.
+  thread_local const Module* asked = nullptr;
+  if (asked == this) {
+    throw InvalidArgument("[Module] it has neither forward() nor forward_all(); override one");
+  }
+  const Module* before = std::exchange(asked, this);
+  Tensors outputs;
+  try {
+    outputs = forward_all({x});
+  } catch (...) {
+    asked = before;
+    throw;
+  }
+  asked = before;
+  if (outputs.size() != 1) {
+    throw InvalidArgument(
+        fmt::format("[Module] it has {} outputs, and one is wanted; call it with a list: "
+                    "net(pm::nn::Tensors{{x}})",
+                    outputs.size()));
+  }
+  return outputs.front();
+}
+
+Tensors Module::forward_all(const Tensors& inputs) const {
+  if (inputs.size() != 1) {
+    throw InvalidArgument(fmt::format(
+        "[Module] {} inputs for a module of one; override forward_all()", inputs.size()));
+  }
+  return {forward(inputs.front())};
+}
+
 Tensor Module::operator()(const Tensor& x) const {
-  if (name_.empty()) return forward(x);
-  const ops::NameScope scope(name_);
-  return forward(x);
+  return call(*this, x, [&] { return forward(x); });
 }
 
-template <typename Visit>
-void Module::visit(const Visit& visit) const {
-  for (const auto& parameter : own_) visit(*parameter);
-  for (const auto& child : children_) child->visit(visit);
+Tensors Module::operator()(const Tensors& inputs) const {
+  return call(*this, inputs.empty() ? Tensor() : inputs.front(),
+              [&] { return forward_all(inputs); });
 }
 
-std::vector<Parameter*> Module::parameters() {
-  std::vector<Parameter*> all;
-  visit([&](Parameter& p) {
-    if (!p.is_buffer()) all.push_back(&p);
-  });
-  return all;
-}
-std::vector<const Parameter*> Module::parameters() const {
-  std::vector<const Parameter*> all;
-  visit([&](const Parameter& p) {
-    if (!p.is_buffer()) all.push_back(&p);
-  });
-  return all;
-}
-std::vector<Parameter*> Module::buffers() {
-  std::vector<Parameter*> all;
-  visit([&](Parameter& p) {
-    if (p.is_buffer()) all.push_back(&p);
-  });
-  return all;
-}
-std::vector<const Parameter*> Module::buffers() const {
-  std::vector<const Parameter*> all;
-  visit([&](const Parameter& p) {
-    if (p.is_buffer()) all.push_back(&p);
-  });
-  return all;
-}
-std::vector<const Parameter*> Module::trainable_parameters() const {
-  std::vector<const Parameter*> all;
-  visit([&](const Parameter& p) {
-    if (p.trainable()) all.push_back(&p);
-  });
-  return all;
+Tensor Module::loss(const Tensor& /*input*/, const Tensor& /*target*/) const {
+  throw InvalidArgument(
+      "[Module] it has no loss of its own; name one, {.loss = \"cross_entropy\"}, or override "
+      "loss()");
 }
 
-Parameter* Module::find(std::string_view name) {
-  Parameter* found = nullptr;
-  visit([&](Parameter& p) {
-    if (p.name() == name) found = &p;
+Tensor Module::loss_all(const Tensors& inputs, const Tensors& targets) const {
+  if (inputs.size() != 1 || targets.size() != 1) {
+    throw InvalidArgument(
+        fmt::format("[Module] it has no loss of its own for {} inputs and {} targets; override "
+                    "loss_all(), or give the trainer a loss",
+                    inputs.size(), targets.size()));
+  }
+  return loss(inputs.front(), targets.front());
+}
+
+std::vector<TensorType> Module::batch_types(std::int64_t /*n*/) const { return {}; }
+
+std::vector<Parameter> Module::all() const {
+  std::vector<Parameter> found;
+  state_->visit([&](const State& state) {
+    for (const State::Own& each : state.own) found.push_back(each.parameter);
   });
   return found;
 }
 
+std::vector<Parameter> Module::parameters() const {
+  std::vector<Parameter> found = all();
+  std::erase_if(found, [](const Parameter& p) { return p.is_buffer(); });
+  return found;
+}
+
+std::vector<Parameter> Module::buffers() const {
+  std::vector<Parameter> found = all();
+  std::erase_if(found, [](const Parameter& p) { return !p.is_buffer(); });
+  return found;
+}
+
+std::vector<Variable> Module::trainable_variables() const {
+  std::vector<Variable> found;
+  for (const Parameter& p : all()) {
+    if (p.trainable()) found.push_back(p);
+  }
+  return found;
+}
+
+std::optional<Parameter> Module::find(std::string_view name) const {
+  for (const Parameter& p : all()) {
+    if (p.name() == name) return p;
+  }
+  return std::nullopt;
+}
+
 std::int64_t Module::parameter_count() const {
   std::int64_t count = 0;
-  for (const Parameter* p : parameters()) count += p->type().elements();
+  for (const Parameter& p : parameters()) count += p.type().elements();
   return count;
 }
 
 Bytes Module::bytes() const {
   Bytes total = 0;
-  visit([&](const Parameter& p) { total += p.type().bytes(); });
+  for (const Parameter& p : all()) total += p.type().bytes();
   return total;
 }
 
-void Module::materialize(const Device& device, std::uint64_t seed) {
-  std::vector<Parameter*> missing;
-  visit([&](Parameter& p) {
-    if (!p.has_data()) missing.push_back(&p);
-  });
+void Module::build(std::span<const TensorType> inputs) const {
+  graph::Tracer tracer;
+  Tensors symbolic;
+  for (const TensorType& type : inputs) symbolic.push_back(tracer.input("input", type));
+  const ops::DispatchScope dispatch(tracer);
+  const ops::RandomScope random({});
+  (*this)(symbolic);
+}
+
+void Module::materialize(const Device& device, std::optional<std::uint64_t> seed) const {
+  std::vector<Parameter> missing = all();
+  std::erase_if(missing, [](const Parameter& p) { return p.has_data(); });
+  const std::uint64_t with = seed.value_or(ops::default_seed());
   std::vector<Tensor> fresh;
   fresh.reserve(missing.size());
-  for (const Parameter* p : missing) {
-    fresh.push_back(Tensor::empty(p->type().shape, p->type().dtype, device,
-                                  {.tag = Tag::parameters, .label = p->name()}));
+  for (const Parameter& p : missing) {
+    fresh.push_back(Tensor::empty(p.type().shape, p.type().dtype, device,
+                                  {.tag = Tag::parameters, .label = p.name()}));
   }
   for (std::size_t i = 0; i < missing.size(); ++i) {
-    fill(fresh[i], missing[i]->init(), missing[i]->name(), seed);
+    fill(fresh[i], missing[i].init(), missing[i].name(), with);
   }
-  for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->set_tensor(std::move(fresh[i]));
+  for (std::size_t i = 0; i < missing.size(); ++i) missing[i].set_tensor(std::move(fresh[i]));
 }
 
-void Module::release() {
-  visit([](Parameter& p) { p.release(); });
+void Module::release() const {
+  for (const Parameter& p : all()) p.release();
 }
 
-void Module::train(bool on) {
-  training_ = on;
-  for (const auto& child : children_) child->train(on);
+void Module::train(bool on) const {
+  state_->visit([&](State& state) { state.training = on; });
 }
 
-void Module::freeze(bool on) {
-  for (Parameter* p : parameters()) p->set_trainable(!on);
-}
-
-std::string Module::path_of(std::string_view name) const {
-  return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+void Module::freeze(bool on) const {
+  for (const Parameter& p : parameters()) p.set_trainable(!on);
 }
 
 void Module::check_name(std::string_view name) const {
-  if (name.empty() || name.find_first_of("./") != std::string_view::npos) {
+  if (name.empty()) throw InvalidArgument("[Module] a name is empty");
+  if (name.find_first_of("./") != std::string_view::npos) {
     throw InvalidArgument(
         fmt::format("[Module] '{}' is no name; it needs one without '.' and '/'", name));
   }
-  const std::string path = path_of(name);
-  if (std::any_of(own_.begin(), own_.end(), [&](const auto& p) { return p->name() == path; }) ||
-      std::any_of(children_.begin(), children_.end(),
-                  [&](const auto& child) { return child->name_ == name; })) {
-    throw InvalidArgument(fmt::format("[Module] there is a '{}' already", path));
+  if (own(name) != nullptr || std::ranges::count(state_->child_names, name) != 0) {
+    throw InvalidArgument(fmt::format("[Module] there is a '{}' already; names are used once",
+                                      state_->path_of(name)));
   }
 }
 
-Parameter& Module::declare(std::string_view name, const TensorType& type, const Init& init,
-                           bool is_buffer) {
+const Parameter* Module::own(std::string_view name) const {
+  const auto it = std::ranges::find(state_->own, name, &State::Own::leaf);
+  return it == state_->own.end() ? nullptr : &it->parameter;
+}
+
+Parameter Module::parameter(std::string_view name, const Shape& shape, const Init& init) const {
   check_name(name);
-  return *own_.emplace_back(std::make_unique<Parameter>(path_of(name), type, init, is_buffer));
+  return state_->declare(name, {DType::f32, shape}, init, false);
 }
 
-Parameter& Module::parameter(std::string_view name, const Shape& shape, const Init& init) {
-  return declare(name, {DType::f32, shape}, init, false);
+Parameter Module::buffer(std::string_view name, const TensorType& type, const Init& init) const {
+  check_name(name);
+  return state_->declare(name, type, init, true);
 }
 
-Parameter& Module::buffer(std::string_view name, const TensorType& type, const Init& init) {
-  return declare(name, type, init, true);
-}
-
-Module& Module::adopt(std::string_view name, std::unique_ptr<Module> module) {
+void Module::add(std::string_view name, std::shared_ptr<Module> module) const {
   check_name(name);
   if (module == nullptr) {
-    throw InvalidArgument(fmt::format("[Module::adopt] no module for \"{}\"", name));
+    throw InvalidArgument(fmt::format("[Module::add] no module for \"{}\"", name));
   }
-  module->name_ = name;
-  module->prefix(path_of(name));
-  return *children_.emplace_back(std::move(module));
-}
-
-void Module::prefix(const std::string& with) {
-  for (const auto& p : own_) p->declared_->name = fmt::format("{}.{}", with, p->name());
-  for (const auto& child : children_) child->prefix(with);
-  path_ = path_.empty() ? with : fmt::format("{}.{}", with, path_);
+  State& child = *module->state_;
+  if (child.parent.expired()) {
+    child.parent = state_;
+    child.name = name;
+    child.place(state_->path_of(name));
+  }
+  state_->child_names.emplace_back(name);
+  state_->children.push_back(std::move(module));
 }
 
 void bind(graph::Tracer& tracer, const Module& module) {
-  for (const Parameter* p : module.parameters()) {
-    tracer.bind(p->tensor(), graph::Role::parameter, Tag::parameters, p->name());
+  for (const Parameter& p : module.parameters()) {
+    tracer.bind(p.tensor(), graph::Role::parameter, Tag::parameters, p.name());
   }
-  for (const Parameter* p : module.buffers()) {
-    tracer.bind(p->tensor(), graph::Role::state, Tag::parameters, p->name());
+  for (const Parameter& p : module.buffers()) {
+    tracer.bind(p.tensor(), graph::Role::state, Tag::parameters, p.name());
   }
 }
 

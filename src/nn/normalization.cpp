@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/update.h>
@@ -16,41 +19,69 @@ void move_towards(const Tensor& target, const Tensor& value, double share) {
 
 }  // namespace
 
-BatchNorm2D::BatchNorm2D(std::int64_t channels, const BatchNormOptions& options)
-    : options_(options),
-      weight_(parameter("weight", {channels}, Init::ones())),
-      bias_(parameter("bias", {channels}, Init::zeros())),
-      mean_(buffer("running_mean", {DType::f32, {channels}}, Init::zeros())),
-      variance_(buffer("running_var", {DType::f32, {channels}}, Init::ones())) {}
+BatchNorm2D::BatchNorm2D(const BatchNormOptions& options) : options_(options) {
+  if (options.channels != 0) declare(options.channels);
+}
+
+void BatchNorm2D::declare(std::int64_t channels) const {
+  parameter("weight", {channels}, Init::ones());
+  parameter("bias", {channels}, Init::zeros());
+  buffer("running_mean", {DType::f32, {channels}}, Init::zeros());
+  buffer("running_var", {DType::f32, {channels}}, Init::ones());
+}
 
 Tensor BatchNorm2D::forward(const Tensor& x) const {
+  if (own("weight") == nullptr) {
+    if (x.rank() < 2) {
+      throw InvalidArgument(
+          fmt::format("[BatchNorm2D] the input is {}; it has no channels", x.type().to_string()));
+    }
+    declare(x.dim(options_.layout == ops::Layout::nhwc ? -1 : 1));
+  }
+  const Parameter& weight = *own("weight");
+  const Parameter& bias = *own("bias");
+  const Parameter& mean = *own("running_mean");
+  const Parameter& variance = *own("running_var");
   if (!training()) {
-    return ops::batch_norm_inference(x, weight_, bias_, mean_, variance_, options_.epsilon,
+    return ops::batch_norm_inference(x, weight, bias, mean, variance, options_.epsilon,
                                      options_.layout);
   }
   const ops::BatchNormResult result =
-      ops::batch_norm(x, weight_, bias_, options_.epsilon, options_.layout);
+      ops::batch_norm(x, weight, bias, options_.epsilon, options_.layout);
   const double share = options_.momentum;
-  const std::int64_t count = x.elements() / std::max<std::int64_t>(weight_.type().elements(), 1);
+  const std::int64_t count = x.elements() / std::max<std::int64_t>(weight.type().elements(), 1);
   const double unbiased =
       count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1) : 1;
-  move_towards(mean_, ops::scale(ops::stop_gradient(result.mean), share), share);
-  move_towards(variance_, ops::scale(ops::stop_gradient(result.variance), share * unbiased), share);
+  move_towards(mean, ops::scale(ops::stop_gradient(result.mean), share), share);
+  move_towards(variance, ops::scale(ops::stop_gradient(result.variance), share * unbiased), share);
   return result.y;
 }
 
-LayerNorm::LayerNorm(std::int64_t features, double epsilon)
-    : epsilon_(epsilon),
-      weight_(parameter("weight", {features}, Init::ones())),
-      bias_(parameter("bias", {features}, Init::zeros())) {}
-
-Tensor LayerNorm::forward(const Tensor& x) const {
-  return ops::layer_norm(x, weight_, bias_, epsilon_);
+LayerNorm::LayerNorm(const LayerNormOptions& options) : epsilon_(options.epsilon) {
+  if (options.features != 0) declare(options.features);
 }
 
-RMSNorm::RMSNorm(std::int64_t features, double epsilon)
-    : epsilon_(epsilon), weight_(parameter("weight", {features}, Init::ones())) {}
+void LayerNorm::declare(std::int64_t features) const {
+  parameter("weight", {features}, Init::ones());
+  parameter("bias", {features}, Init::zeros());
+}
 
-Tensor RMSNorm::forward(const Tensor& x) const { return ops::rms_norm(x, weight_, epsilon_); }
+Tensor LayerNorm::forward(const Tensor& x) const {
+  if (own("weight") == nullptr) declare(x.dim(-1));
+  return ops::layer_norm(x, *own("weight"), *own("bias"), epsilon_);
+}
+
+RMSNorm::RMSNorm(const RMSNormOptions& options) : epsilon_(options.epsilon) {
+  if (options.features != 0) declare(options.features);
+}
+
+void RMSNorm::declare(std::int64_t features) const {
+  parameter("weight", {features}, Init::ones());
+}
+
+Tensor RMSNorm::forward(const Tensor& x) const {
+  if (own("weight") == nullptr) declare(x.dim(-1));
+  return ops::rms_norm(x, *own("weight"), epsilon_);
+}
 
 }  // namespace plimsoll::nn

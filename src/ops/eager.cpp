@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/default_device.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/variable_reader.h>
 
 #include "ops/check_finite.h"
 #include "ops/kernel_alignment.h"
@@ -68,8 +70,12 @@ class Finished {
   mutable bool checked_ = false;
 };
 
-class EagerDispatcher final : public Dispatcher {
+class EagerDispatcher final : public Dispatcher, public VariableReader {
  public:
+  void read(const Variable& variable) override {
+    if (!variable.has_data()) variable.materialize(DefaultDevice::get());
+  }
+
   std::vector<Tensor> call(const OpCall& call) override {
     const Device& device = device_of(call);
     const Kernel* kernel = kernels_of(device.kind()).find(call.def);

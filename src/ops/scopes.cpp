@@ -1,10 +1,12 @@
 // The thread-local settings of ops/dispatcher.h.
+#include <atomic>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/seed.h>
 #include <plimsoll/ops/tf32.h>
 
 #include "ops/backward.h"
@@ -15,6 +17,8 @@ namespace {
 thread_local Dispatcher* current_dispatcher = nullptr;
 thread_local std::optional<DType> compute_dtype;
 thread_local RandomKey random_key;
+thread_local int random_scopes = 0;
+std::atomic<std::uint64_t> process_seed = 0;
 thread_local std::int64_t next_random_id = 0;
 thread_local bool tf32 = false;
 thread_local bool check_finite = false;
@@ -32,6 +36,9 @@ Dispatcher& Dispatcher::current() {
 }
 
 bool Dispatcher::follows(const Tensor&) const { return false; }
+
+void set_seed(std::uint64_t seed) { process_seed = seed; }
+std::uint64_t default_seed() { return process_seed; }
 
 DispatchScope::DispatchScope(Dispatcher& dispatcher)
     : before_(std::exchange(current_dispatcher, &dispatcher)) {}
@@ -52,12 +59,17 @@ Tf32Scope::~Tf32Scope() { tf32 = before_; }
 bool Tf32Scope::current() { return tf32; }
 
 RandomScope::RandomScope(const RandomKey& key)
-    : key_before_(std::exchange(random_key, key)), next_before_(std::exchange(next_random_id, 0)) {}
+    : key_before_(std::exchange(random_key, key)), next_before_(std::exchange(next_random_id, 0)) {
+  ++random_scopes;
+}
 RandomScope::~RandomScope() {
+  --random_scopes;
   random_key = key_before_;
   next_random_id = next_before_;
 }
-RandomKey RandomScope::key() { return random_key; }
+RandomKey RandomScope::key() {
+  return random_scopes > 0 ? random_key : RandomKey{.seed = default_seed()};
+}
 std::int64_t RandomScope::next_id() { return next_random_id++; }
 
 NameScope::NameScope(std::string_view name) : length_before_(scope_name().size()) {

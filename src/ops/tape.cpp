@@ -12,6 +12,7 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/random.h>
+#include <plimsoll/ops/variable_reader.h>
 
 #include "ops/backward.h"
 
@@ -40,11 +41,11 @@ struct Record {
 /// there.
 std::uint32_t bit(std::size_t i) { return 1U << std::min<std::size_t>(i, 31); }
 
-using Gradients = std::unordered_map<std::uint64_t, Tensor>;
+using ById = std::unordered_map<std::uint64_t, Tensor>;
 
 class RecordContext final : public GradientContext {
  public:
-  RecordContext(const Record& record, const Gradients& gradients, const Tensor& like)
+  RecordContext(const Record& record, const ById& gradients, const Tensor& like)
       : record_(record), gradients_(gradients), like_(like) {}
 
   const Tensor& input(int i) const override { return kept(record_.inputs, i, "input"); }
@@ -91,17 +92,18 @@ class RecordContext final : public GradientContext {
   }
 
   const Record& record_;
-  const Gradients& gradients_;
+  const ById& gradients_;
   const Tensor& like_;
 };
 
 }  // namespace
 
-class GradientTape::Impl final : public Dispatcher, public ViewListener {
+class GradientTape::Impl final : public Dispatcher, public VariableReader, public ViewListener {
  public:
   explicit Impl(const TapeOptions& options)
       : options_(options),
         below_(Dispatcher::current()),
+        reader_below_(VariableReader::current()),
         scope_(*this),
         listener_before_(ViewListener::set_current(this)) {}
   Impl(const Impl&) = delete;
@@ -122,6 +124,15 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
 
   bool follows(const Tensor& tensor) const override {
     return (recording_ && followed_.contains(tensor.id())) || below_.follows(tensor);
+  }
+
+  void read(const Variable& variable) override {
+    if (reader_below_ != nullptr) reader_below_->read(variable);  // first: it may get its data
+    if (recording_ && variable.trainable()) followed_.insert(variable.tensor().id());
+  }
+  bool records() const override { return reader_below_ != nullptr && reader_below_->records(); }
+  void before_run(std::function<void(StreamId)> hook) override {
+    if (reader_below_ != nullptr) reader_below_->before_run(std::move(hook));
   }
 
   std::vector<Tensor> call(const OpCall& call) override {
@@ -198,7 +209,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
 
     std::unordered_set<std::uint64_t> wanted;
     for (const Tensor& source : sources) wanted.insert(source.id());
-    Gradients gradients;
+    ById gradients;
     if (followed_.contains(target.id()) || wanted.contains(target.id())) {
       gradients.emplace(target.id(),
                         seed.defined() ? seed : full_like_type(target, target.type(), 1.0));
@@ -250,7 +261,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
     records_.push_back(std::move(entry));
   }
 
-  static void walk(const Record& record, Gradients& gradients,
+  static void walk(const Record& record, ById& gradients,
                    const std::unordered_set<std::uint64_t>& wanted) {
     const auto reached = std::find_if(record.outputs.begin(), record.outputs.end(),
                                       [&](const Operand& o) { return gradients.contains(o.id); });
@@ -273,7 +284,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
   }
 
   static std::vector<std::pair<std::uint64_t, Tensor>> gradients_of_op(const Record& record,
-                                                                       const Gradients& gradients,
+                                                                       const ById& gradients,
                                                                        const Tensor& like) {
     if (record.def->gradient == nullptr) {
       throw InvalidArgument(
@@ -288,6 +299,7 @@ class GradientTape::Impl final : public Dispatcher, public ViewListener {
 
   TapeOptions options_;
   Dispatcher& below_;
+  VariableReader* reader_below_;  ///< the same; null if it is none
   DispatchScope scope_;
   ViewListener* listener_before_;
   bool recording_ = true;
@@ -310,6 +322,22 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const
 }
 Tensor GradientTape::gradient(const Tensor& target, const Tensor& source) {
   return impl_->gradient(target, {&source, 1}, {}).front();
+}
+Tensor GradientTape::gradient(const Tensor& target, const Variable& source) {
+  return gradient(target, source.tensor());
+}
+Gradients GradientTape::gradient(const Tensor& target, std::span<const Variable> variables) {
+  Gradients result{.variables = {variables.begin(), variables.end()}, .tensors = {}};
+  std::vector<Tensor> sources;
+  for (const Variable& variable : variables) sources.push_back(variable.tensor());
+  result.tensors = impl_->gradient(target, sources, {});
+  return result;
+}
+
+Tensor Gradients::of(const Variable& variable) const {
+  const auto it = std::find(variables.begin(), variables.end(), variable);
+  return it == variables.end() ? Tensor()
+                               : tensors[static_cast<std::size_t>(it - variables.begin())];
 }
 
 }  // namespace plimsoll::ops

@@ -1,5 +1,6 @@
 #include <plimsoll/optim/optimizer.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/update.h>
+#include <plimsoll/ops/variable_reader.h>
 
 namespace plimsoll::optim {
 namespace {
@@ -15,148 +17,218 @@ constexpr std::size_t kRate = 0;
 constexpr std::size_t kStep = 1;
 constexpr std::size_t kFirst = 2;  ///< of the rule's
 
-struct Declared final : Symbol {
-  explicit Declared(std::string n) : name(std::move(n)) {}
-  std::string describe() const override { return "the optimizer's " + name; }
-  std::string name;
-};
-
 State declare(std::string name, const TensorType& type) {
-  Tensor tensor = Tensor::symbolic(type, std::make_shared<Declared>(name));
-  return {std::move(name), std::move(tensor)};
+  return Variable::declare(type, {.name = std::move(name),
+                                  .trainable = false,
+                                  .tag = Tag::optimizer,
+                                  .initial = [](const Variable& state, const Device& device) {
+                                    return Tensor::zeros(
+                                        state.type().shape, state.type().dtype, device,
+                                        {.tag = Tag::optimizer, .label = state.name()});
+                                  }});
 }
 
 }  // namespace
 
 Group no_decay_for_vectors() {
   return {.name = "vectors",
-          .takes = [](const nn::Parameter& p) { return p.type().shape.rank() < 2; },
+          .takes = [](const Variable& v) { return v.type().shape.rank() < 2; },
           .weight_decay_factor = 0};
 }
 
-Optimizer::Optimizer(std::unique_ptr<const Rule> rule, Schedule rate, std::vector<Group> groups)
-    : rule_("Optimizer", std::move(rule)), schedule_(std::move(rate)), groups_(std::move(groups)) {}
+struct Optimizer::Impl {
+  std::unique_ptr<const Rule> rule;
+  Schedule schedule;
+  std::vector<Group> groups;
+  std::vector<Variable> parameters = {};
+  std::vector<State> state = {};  ///< rate, step, then those of each parameter in turn
+  std::int64_t step = 0;
+  float written_rate = -1;
+  const void* written_to = nullptr;  ///< where it was written; elsewhere it must be written again
 
-void Optimizer::attach(const nn::Module& module) {
-  if (!parameters_.empty()) {
-    throw InvalidArgument("[Optimizer::attach] it has a module already; make another optimizer");
+  /// Declares the state of one more.
+  void add(const Variable& variable) {
+    if (state.empty()) {
+      state.push_back(declare("rate", {DType::f32, {}}));
+      state.push_back(declare("step", {DType::f32, {}}));
+    }
+    for (const std::string_view name : rule->state_names()) {
+      state.push_back(declare(fmt::format("{}.{}", name, variable.name()), variable.type()));
+    }
+    parameters.push_back(variable);
   }
-  parameters_ = module.trainable_parameters();
-  if (parameters_.empty()) {
-    throw InvalidArgument("[Optimizer::attach] the module has no parameter that is trained");
+
+  const Group* group_of(const Variable& variable) const {
+    for (const Group& group : groups) {
+      if (group.takes && group.takes(variable)) return &group;
+    }
+    return nullptr;
   }
-  state_.push_back(declare("rate", {DType::f32, {}}));
-  state_.push_back(declare("step", {DType::f32, {}}));
-  for (const nn::Parameter* p : parameters_) {
-    for (const std::string_view name : rule_->state_names()) {
-      state_.push_back(declare(fmt::format("{}.{}", name, p->name()), p->type()));
+
+  bool rate_changes() const {
+    return written_rate != static_cast<float>(schedule.at(step)) ||
+           written_to != state[kRate].tensor().raw_data();
+  }
+};
+
+namespace {
+
+void check(std::span<const Tensor> gradients, std::span<const Variable> variables) {
+  if (gradients.size() != variables.size()) {
+    throw InvalidArgument(fmt::format("[Optimizer::apply] {} gradients for {} parameters",
+                                      gradients.size(), variables.size()));
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined() && gradients[i].shape() != variables[i].type().shape) {
+      throw InvalidArgument(fmt::format("[Optimizer::apply] the gradient of {} is {}, but it is {}",
+                                        variables[i].name(), gradients[i].type().to_string(),
+                                        variables[i].type().to_string()));
     }
   }
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::unique_ptr<const Rule> rule, Schedule rate, std::vector<Group> groups)
+    : impl_(std::make_shared<Impl>(Impl{std::move(rule), std::move(rate), std::move(groups)})) {}
+
+std::string_view Optimizer::name() const { return impl_->rule->name(); }
+const Schedule& Optimizer::schedule() const { return impl_->schedule; }
+const std::vector<Variable>& Optimizer::parameters() const { return impl_->parameters; }
+const std::vector<State>& Optimizer::state() const { return impl_->state; }
+std::int64_t Optimizer::step() const { return impl_->step; }
+void Optimizer::set_step(std::int64_t step) {
+  impl_->step = step;
+  impl_->written_to = nullptr;
+}
+double Optimizer::rate() const { return impl_->schedule.at(impl_->step); }
+bool Optimizer::rate_changes() const { return impl_->rate_changes(); }
+
+void Optimizer::attach(std::span<const Variable> variables) {
+  if (!impl_->parameters.empty()) {
+    throw InvalidArgument("[Optimizer::attach] it has variables already; make another optimizer");
+  }
+  if (variables.empty()) {
+    throw InvalidArgument("[Optimizer::attach] there is no parameter that is trained");
+  }
+  for (const Variable& variable : variables) impl_->add(variable);
 }
 
 Bytes Optimizer::state_bytes() const {
   Bytes total = 0;
-  for (const State& s : state_) total += s.tensor.type().bytes();
+  for (const State& s : impl_->state) total += s.type().bytes();
   return total;
 }
 
 void Optimizer::materialize(const Device& device) {
-  if (parameters_.empty()) {
+  if (impl_->parameters.empty()) {
     throw InvalidArgument("[Optimizer::materialize] attach a module first");
   }
-  std::vector<Tensor> fresh;
-  for (const State& s : state_) {
-    fresh.push_back(s.tensor.is_symbolic()
-                        ? Tensor::zeros(s.tensor.shape(), s.tensor.dtype(), device,
-                                        {.tag = Tag::optimizer, .label = s.name})
-                        : s.tensor);
+  std::vector<State> made;
+  try {
+    for (const State& s : impl_->state) {
+      if (s.has_data()) continue;
+      s.materialize(device);
+      made.push_back(s);
+    }
+  } catch (...) {
+    for (const State& s : made) s.release();
+    throw;
   }
-  for (std::size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(fresh[i]);
-  written_to_ = nullptr;
+  if (!made.empty()) impl_->written_to = nullptr;
 }
 
 void Optimizer::release() {
-  written_to_ = nullptr;
-  for (State& s : state_) {
-    if (!s.tensor.is_symbolic()) s = declare(s.name, s.tensor.type());
-  }
+  impl_->written_to = nullptr;
+  for (const State& s : impl_->state) s.release();
 }
 
 void Optimizer::begin_step(StreamId stream) {
-  if (state_.empty() || state_[kRate].tensor.is_symbolic()) {
+  if (impl_->state.empty() || !impl_->state[kRate].has_data()) {
     throw InvalidArgument("[Optimizer::begin_step] its state has no data; materialize it first");
   }
-  if (rate_changes()) {
+  if (impl_->rate_changes()) {
     const auto value = static_cast<float>(rate());
-    Tensor& tensor = state_[kRate].tensor;
+    Tensor tensor = impl_->state[kRate].tensor();
     tensor.device().copy(tensor.raw_mutable_data(), &value, sizeof(value), stream);
-    written_rate_ = value;
-    written_to_ = tensor.raw_data();
+    impl_->written_rate = value;
+    impl_->written_to = tensor.raw_data();
   }
-  ++host_step_;
-}
-
-bool Optimizer::rate_changes() const {
-  return written_rate_ != static_cast<float>(rate()) ||
-         written_to_ != state_[kRate].tensor.raw_data();
-}
-
-const Group* Optimizer::group_of(const nn::Parameter& parameter) const {
-  for (const Group& group : groups_) {
-    if (group.takes && group.takes(parameter)) return &group;
-  }
-  return nullptr;
-}
-
-void Optimizer::check(std::span<const Tensor> gradients) const {
-  if (gradients.size() != parameters_.size()) {
-    throw InvalidArgument(fmt::format("[Optimizer::apply] {} gradients for {} parameters",
-                                      gradients.size(), parameters_.size()));
-  }
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i].defined() && gradients[i].shape() != parameters_[i]->type().shape) {
-      throw InvalidArgument(fmt::format("[Optimizer::apply] the gradient of {} is {}, but it is {}",
-                                        parameters_[i]->name(), gradients[i].type().to_string(),
-                                        parameters_[i]->type().to_string()));
-    }
-  }
+  ++impl_->step;
 }
 
 void Optimizer::apply(std::span<const Tensor> gradients, const Tensor& enable) {
-  check(gradients);
-  const Tensor& step = state_[kStep].tensor;
+  check(gradients, impl_->parameters);
+  const Tensor& step = impl_->state[kStep].value();
   ops::assign(
       step, enable.defined() ? ops::add(step, ops::cast(enable, DType::f32)) : ops::shift(step, 1));
-  const std::size_t each = rule_->state_names().size();
+  const std::size_t each = impl_->rule->state_names().size();
   std::vector<std::pair<double, Tensor>> rates;
   const auto rate_times = [&](double factor) {
     for (const auto& [known, rate] : rates) {
       if (known == factor) return rate;
     }
-    const Tensor& rate = state_[kRate].tensor;
+    const Tensor& rate = impl_->state[kRate].value();
     rates.emplace_back(factor, factor == 1 ? rate : ops::scale(rate, factor));
     return rates.back().second;
   };
   std::vector<Tensor> kept;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     kept.clear();
-    for (std::size_t s = 0; s < each; ++s) kept.push_back(state_[kFirst + i * each + s].tensor);
-    const Group* group = group_of(*parameters_[i]);
+    for (std::size_t s = 0; s < each; ++s) {
+      kept.push_back(impl_->state[kFirst + i * each + s].value());
+    }
+    const Variable& variable = impl_->parameters[i];
+    const Group* group = impl_->group_of(variable);
     const Tensor rate = rate_times(group != nullptr ? group->rate_factor : 1);
-    rule_->apply({.parameter = parameters_[i]->tensor(),
-                  .state = kept,
-                  .gradient = gradients[i],
-                  .rate = rate,
-                  .step = step,
-                  .weight_decay_factor = group != nullptr ? group->weight_decay_factor : 1,
-                  .enable = enable});
+    impl_->rule->apply({.parameter = variable.value(),
+                        .state = kept,
+                        .gradient = gradients[i],
+                        .rate = rate,
+                        .step = step,
+                        .weight_decay_factor = group != nullptr ? group->weight_decay_factor : 1,
+                        .enable = enable});
+  }
+}
+
+void Optimizer::update(std::span<const Tensor> gradients) {
+  begin_step();
+  apply(gradients);
+}
+
+void Optimizer::apply(const ops::Gradients& gradients, const Tensor& enable) {
+  check(gradients.tensors, gradients.variables);
+  std::vector<Variable>& known = impl_->parameters;
+  std::vector<Tensor> ordered(known.size());
+  for (std::size_t i = 0; i < gradients.variables.size(); ++i) {
+    const auto at = std::ranges::find(known, gradients.variables[i]);
+    ordered.resize(std::max(ordered.size(), static_cast<std::size_t>(at - known.begin()) + 1));
+    ordered[static_cast<std::size_t>(at - known.begin())] = gradients.tensors[i];
+    if (at == known.end()) impl_->add(gradients.variables[i]);
+  }
+  if (ordered.empty()) throw InvalidArgument("[Optimizer::apply] there are no gradients");
+  ops::VariableReader* reader = ops::VariableReader::current();
+  if (reader != nullptr && reader->records()) {
+    // Copies of an optimizer are the same one.
+    reader->before_run([self = *this](StreamId stream) mutable { self.begin_step(stream); });
+    apply(std::span<const Tensor>(ordered), enable);
+    return;
+  }
+  materialize(known.front().tensor().device());
+  const std::int64_t before = impl_->step;
+  begin_step();
+  try {
+    apply(std::span<const Tensor>(ordered), enable);
+  } catch (...) {
+    set_step(before);
+    throw;
   }
 }
 
 void bind(graph::Tracer& tracer, const Optimizer& optimizer) {
   for (const State& s : optimizer.state()) {
-    tracer.bind(s.tensor, graph::Role::state, Tag::optimizer, "optimizer." + s.name);
+    tracer.bind(s.tensor(), graph::Role::state, Tag::optimizer, "optimizer." + s.name());
   }
 }
 

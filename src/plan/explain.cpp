@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +8,27 @@
 #include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::plan {
+namespace {
+
+/// Tensors that the trace captured, the largest first.
+std::vector<const graph::Value*> constants_of(const graph::Graph& graph) {
+  std::vector<bool> read(graph.values().size());
+  for (const graph::Node& node : graph.nodes()) {
+    for (const graph::ValueId input : node.inputs) read[static_cast<std::size_t>(input)] = true;
+  }
+  std::vector<const graph::Value*> all;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i] && graph.values()[i].role == graph::Role::constant) {
+      all.push_back(&graph.values()[i]);
+    }
+  }
+  std::ranges::stable_sort(all, std::greater<>(),
+                           [](const graph::Value* value) { return value->type.bytes(); });
+  return all;
+}
+
+}  // namespace
+
 Bytes Plan::total() const {
   const Bytes page = device.page_size == 0 ? 1 : device.page_size;
   return (arena_bytes() + page - 1) / page * page + runtime;
@@ -28,6 +51,10 @@ std::string Plan::explain() const {
     add(fmt::format("  {} (saves {}, +{:.1f}% time)", measure.what, format_bytes(measure.saved),
                     kept_seconds > 0 ? measure.seconds / kept_seconds * 100 : 0.0),
         4);
+  }
+  for (const graph::Value* constant : constants_of(*graph)) {
+    text += fmt::format("  constant {}, {}: {}, captured by the trace\n", constant->name,
+                        constant->type.to_string(), format_bytes(constant->type.bytes()));
   }
   const double gap =
       lower_bound == 0 ? 0 : (static_cast<double>(range) / static_cast<double>(lower_bound) - 1);
@@ -74,6 +101,10 @@ std::string Plan::to_json() const {
   json["tasks"] = tasks.size();
   json["copies"] = copies.size();
   for (const auto& [tag, bytes] : at_peak) json["at_peak"][std::string(tag_name(tag))] = bytes;
+  json["constants"] = nlohmann::json::array();
+  for (const graph::Value* constant : constants_of(*graph)) {
+    json["constants"].push_back({{"name", constant->name}, {"bytes", constant->type.bytes()}});
+  }
   json["measures"] = nlohmann::json::array();
   for (const Measure& measure : measures) {
     json["measures"].push_back(

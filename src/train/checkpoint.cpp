@@ -32,24 +32,23 @@ std::string without_prefix(const std::string& name, const std::string& prefix) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
+void add(std::vector<Slot>& slots, std::string name, const Variable& variable) {
+  slots.push_back({std::move(name), variable.tensor(), variable.tag(),
+                   [variable](Tensor tensor) { variable.set_tensor(std::move(tensor)); }});
+}
+
 void add_states(std::vector<Slot>& slots, const std::string& prefix,
-                std::vector<optim::State>& states) {
-  for (optim::State& state : states) {
-    slots.push_back({prefix + state.name, state.tensor, Tag::optimizer,
-                     [&state](Tensor tensor) { state.tensor = std::move(tensor); }});
-  }
+                const std::vector<optim::State>& states) {
+  for (const optim::State& state : states) add(slots, prefix + state.name(), state);
 }
 
 std::vector<Slot> slots_of(const CheckpointParts& parts, const std::string& prefix) {
   std::vector<Slot> slots;
   if (parts.module != nullptr) {
-    std::vector<nn::Parameter*> all = parts.module->parameters();
-    const std::vector<nn::Parameter*> buffers = parts.module->buffers();
+    std::vector<nn::Parameter> all = parts.module->parameters();
+    const std::vector<nn::Parameter> buffers = parts.module->buffers();
     all.insert(all.end(), buffers.begin(), buffers.end());
-    for (nn::Parameter* p : all) {
-      slots.push_back({without_prefix(p->name(), prefix), p->tensor(), Tag::parameters,
-                       [p](Tensor tensor) { p->set_tensor(std::move(tensor)); }});
-    }
+    for (const nn::Parameter& p : all) add(slots, without_prefix(p.name(), prefix), p);
   }
   if (parts.optimizer != nullptr) add_states(slots, "optimizer.", parts.optimizer->state());
   if (parts.loss_scale != nullptr) add_states(slots, "loss_scale.", parts.loss_scale->state());
@@ -146,7 +145,8 @@ std::map<std::string, std::string> load_checkpoint(const std::string& path,
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].tensor.is_symbolic()) slots[i].set(std::move(targets[i]));
   }
-  if (parts.optimizer != nullptr && step) parts.optimizer->set_step(*step);
+  // Without a step the rate is written again all the same: the file's may be another.
+  if (parts.optimizer != nullptr) parts.optimizer->set_step(step.value_or(parts.optimizer->step()));
   return file.header().metadata;
 }
 

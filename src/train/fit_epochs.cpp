@@ -13,7 +13,14 @@
 namespace plimsoll::train {
 namespace {
 
-bool higher_is_better(const std::string& metric) { return metric.ends_with("accuracy"); }
+bool higher_is_better(const std::string& metric, const std::vector<Metric>& metrics) {
+  for (const Metric& known : metrics) {
+    if (metric == known.name() || metric == "validation_" + known.name()) {
+      return known.higher_is_better();
+    }
+  }
+  return metric.ends_with("accuracy");
+}
 
 }  // namespace
 
@@ -49,7 +56,8 @@ Metrics FitLoop::validate() {
   validated_ = true;
   validation_->pause();
   if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");
-  for (const auto& [name, value] : means(sums, count)) all["validation_" + name] = value;
+  for (const auto& [name, value] : means(sums, count, impl_.options.metrics))
+    all["validation_" + name] = value;
   return all;
 }
 
@@ -60,11 +68,14 @@ std::vector<std::string> FitLoop::metric_names() const {
   const std::vector<Phase>& phases = memory_.plan().phases;
   const auto planned = std::ranges::find(phases, Phase::Kind::validation, &Phase::kind);
   const std::vector<std::string> outputs =
-      planned != phases.end()
-          ? planned->outputs
-          : trace_evaluation(*impl_.model, impl_.options.precision, device().kind(), batch())
-                .outputs;
-  for (const std::string& name : outputs) names.push_back("validation_" + name);
+      planned != phases.end() ? planned->outputs
+                              : trace_evaluation(impl_.minimised(), impl_.options.precision,
+                                                 device().kind(), impl_.batch(batch()))
+                                    .outputs;
+  for (const std::string& name : outputs) {
+    const std::string whole = name.substr(0, name.find('#'));
+    if (names.back() != "validation_" + whole) names.push_back("validation_" + whole);
+  }
   return names;
 }
 
@@ -95,7 +106,8 @@ bool FitLoop::improves(const std::string& metric, std::optional<double>& best,
   const double value = metrics_.at(metric);
   if (std::isnan(value)) return false;
   const bool better =
-      !best || (higher_is_better(metric) ? value > *best + min_delta : value < *best - min_delta);
+      !best || (higher_is_better(metric, impl_.options.metrics) ? value > *best + min_delta
+                                                                : value < *best - min_delta);
   if (better) best = value;
   return better;
 }

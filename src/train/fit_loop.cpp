@@ -106,7 +106,7 @@ void FitLoop::check_decoding(const data::Dataset& dataset) const {
   const Budget budget = input_.budget();
   const Bytes used = budget.used();
   const Bytes room = used + std::min(budget.available(), kUnlimited - used);
-  const Bytes needed = input_of(*impl_.model, {.batch = batch(), .decode = needs.largest});
+  const Bytes needed = input_of(impl_, {.batch = batch(), .decode = needs.largest});
   if (needed <= room) return;
   const Budget all = input_.device().budget();
   const Bytes limit = memory_.plan().input != 0 ? device().budget().limit() : all.limit();

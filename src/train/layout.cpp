@@ -20,7 +20,7 @@ void add(PackedBlock& block, const std::string& name, const TensorType& type) {
 
 void add(PackedBlock& block, const std::string& prefix, const std::vector<optim::State>* states) {
   if (states == nullptr) return;
-  for (const optim::State& s : *states) add(block, prefix + s.name, s.tensor.type());
+  for (const optim::State& s : *states) add(block, prefix + s.name(), s.type());
 }
 
 }  // namespace
@@ -42,8 +42,8 @@ PackedBlock take_away(std::vector<PackedBlock>& blocks, const std::vector<std::s
 
 std::vector<PackedBlock> pack(const PersistentState& state) {
   PackedBlock parameters{.tag = Tag::parameters, .label = "model"};
-  for (const nn::Parameter* p : state.model.parameters()) add(parameters, p->name(), p->type());
-  for (const nn::Parameter* p : state.model.buffers()) add(parameters, p->name(), p->type());
+  for (const nn::Parameter& p : state.model.parameters()) add(parameters, p.name(), p.type());
+  for (const nn::Parameter& p : state.model.buffers()) add(parameters, p.name(), p.type());
   add(parameters, kAveragePrefix, state.average);
   PackedBlock optimizer{.tag = Tag::optimizer, .label = std::string(state.optimizer.name())};
   add(optimizer, kOptimizerPrefix, &state.optimizer.state());

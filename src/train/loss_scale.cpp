@@ -24,14 +24,16 @@ constexpr double kLargest = 16777216.0 * 16777216.0;
 constexpr double kSmallest = 1 / 16777216.0;
 constexpr double kHuge = std::numeric_limits<float>::max();
 
-struct Declared final : Symbol {
-  explicit Declared(std::string n) : name(std::move(n)) {}
-  std::string describe() const override { return "the loss scale's " + name; }
-  std::string name;
-};
-
-optim::State declare(const std::string& name) {
-  return {name, Tensor::symbolic({DType::f32, {}}, std::make_shared<Declared>(name))};
+optim::State declare(const std::string& name, double first) {
+  return Variable::declare({DType::f32, {}},
+                           {.name = name,
+                            .trainable = false,
+                            .tag = Tag::optimizer,
+                            .initial = [first](const Variable&, const Device& device) {
+                              return Tensor::from_values(
+                                  {static_cast<float>(first)}, {}, device,
+                                  {.tag = Tag::optimizer, .label = "loss scale"});
+                            }});
 }
 
 Tensor scalar(const Tensor& like, double value) {
@@ -41,7 +43,7 @@ Tensor scalar(const Tensor& like, double value) {
 }  // namespace
 
 LossScale::LossScale(const LossScaleOptions& options)
-    : options_(options), state_{declare("scale"), declare("good_steps")} {
+    : options_(options), state_{declare("scale", options.initial), declare("good_steps", 0)} {
   if (!(options.initial > 0) || !(options.growth >= 1) || !(options.backoff > 0) ||
       !(options.backoff < 1) || options.interval < 1) {
     throw InvalidArgument(
@@ -52,20 +54,16 @@ LossScale::LossScale(const LossScaleOptions& options)
 }
 
 void LossScale::materialize(const Device& device) {
-  if (!state_[kScale].tensor.is_symbolic()) return;
-  const TensorOptions options{.tag = Tag::optimizer, .label = "loss scale"};
-  Tensor scale = Tensor::from_values({static_cast<float>(options_.initial)}, {}, device, options);
-  state_[kGood].tensor = Tensor::zeros({}, DType::f32, device, options);
-  state_[kScale].tensor = std::move(scale);
+  for (const optim::State& s : state_) s.materialize(device);
 }
 
 Tensor LossScale::scaled(const Tensor& loss) const {
-  return ops::mul(ops::cast(loss, DType::f32), state_[kScale].tensor);
+  return ops::mul(ops::cast(loss, DType::f32), state_[kScale].value());
 }
 
 LossScale::Result LossScale::update(std::span<const Tensor> gradients) {
-  const Tensor& scale = state_[kScale].tensor;
-  const Tensor& good = state_[kGood].tensor;
+  const Tensor& scale = state_[kScale].value();
+  const Tensor& good = state_[kGood].value();
   const Tensor inverse = ops::reciprocal(scale);
   Result result;
   for (const Tensor& gradient : gradients) {
@@ -93,11 +91,13 @@ LossScale::Result LossScale::update(std::span<const Tensor> gradients) {
   return result;
 }
 
-double LossScale::scale() const { return static_cast<double>(state_[kScale].tensor.item<float>()); }
+double LossScale::scale() const {
+  return static_cast<double>(state_[kScale].tensor().item<float>());
+}
 
 void bind(graph::Tracer& tracer, const LossScale& scale) {
   for (const optim::State& s : scale.state()) {
-    tracer.bind(s.tensor, graph::Role::state, Tag::optimizer, "loss_scale." + s.name);
+    tracer.bind(s.tensor(), graph::Role::state, Tag::optimizer, "loss_scale." + s.name());
   }
 }
 

@@ -71,46 +71,46 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
   }
   auto fresh = std::make_unique<TrainingMemory>(plan, *plan.target);
   const Device& device = fresh->device();
-  std::vector<nn::Parameter*> all = model->parameters();
-  const std::vector<nn::Parameter*> buffers = model->buffers();
+  std::vector<nn::Parameter> all = model.parameters();
+  const std::vector<nn::Parameter> buffers = model.buffers();
   all.insert(all.end(), buffers.begin(), buffers.end());
   std::vector<Tensor> values;
-  for (const nn::Parameter* p : all) {
-    values.push_back(moved(device, place_of(*fresh, p->name(), p->type()), p->tensor(),
-                           [&](Tensor& to) { nn::fill(to, p->init(), p->name(), options.seed); }));
+  for (const nn::Parameter& p : all) {
+    values.push_back(moved(device, place_of(*fresh, p.name(), p.type()), p.tensor(),
+                           [&](Tensor& to) { nn::fill(to, p.init(), p.name(), options.seed); }));
   }
   const auto zero = [](Tensor& to) { nn::fill(to, nn::Init::zeros(), "", 0); };
   std::vector<Tensor> states;
   for (const optim::State& s : optimizer.state()) {
-    states.push_back(moved(device, place_of(*fresh, kOptimizerPrefix + s.name, s.tensor.type()),
-                           s.tensor, zero));
+    states.push_back(
+        moved(device, place_of(*fresh, kOptimizerPrefix + s.name(), s.type()), s.tensor(), zero));
   }
   std::vector<Tensor> scales;
   if (loss_scale) {
     for (const optim::State& s : loss_scale->state()) {
-      const double initial = s.name == "scale" ? options.precision.loss_scale->initial : 0.0;
+      const double initial = s.name() == "scale" ? options.precision.loss_scale->initial : 0.0;
       scales.push_back(
-          moved(device, place_of(*fresh, kLossScalePrefix + s.name, s.tensor.type()), s.tensor,
+          moved(device, place_of(*fresh, kLossScalePrefix + s.name(), s.type()), s.tensor(),
                 [&](Tensor& to) { nn::fill(to, nn::Init::constant(initial), "", 0); }));
     }
   }
   for (const optim::State& s : average) {
-    const std::string name = kAveragePrefix + s.name;
+    const std::string name = kAveragePrefix + s.name();
     const Tensor before = memory != nullptr ? memory->find(name) : Tensor();
     // It begins with the initial weights.
-    const Tensor from = before.defined() ? before : fresh->find(s.name);
-    moved(device, place_of(*fresh, name, s.tensor.type()), from, zero);
+    const Tensor from = before.defined() ? before : fresh->find(s.name());
+    moved(device, place_of(*fresh, name, s.type()), from, zero);
   }
   for (const optim::State& s : gradients) {
-    Tensor sum = fresh->find(kGradientPrefix + s.name);
+    Tensor sum = fresh->find(kGradientPrefix + s.name());
     if (sum.defined()) zero(sum);
   }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i]->set_tensor(std::move(values[i]));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].set_tensor(std::move(values[i]));
   for (std::size_t i = 0; i < states.size(); ++i) {
-    optimizer.state()[i].tensor = std::move(states[i]);
+    optimizer.state()[i].set_tensor(std::move(states[i]));
   }
   for (std::size_t i = 0; i < scales.size(); ++i) {
-    loss_scale->state()[i].tensor = std::move(scales[i]);
+    loss_scale->state()[i].set_tensor(std::move(scales[i]));
   }
   memory = std::move(fresh);
   return *memory;
@@ -118,7 +118,7 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
 
 void Trainer::release() {
   if (impl_->fitting) throw InvalidArgument("[release] fit() is running; stop it first");
-  impl_->model->release();
+  impl_->model.release();
   impl_->optimizer.release();
   impl_->optimizer.set_step(0);
   if (impl_->loss_scale) impl_->loss_scale.emplace(*impl_->options.precision.loss_scale);

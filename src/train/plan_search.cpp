@@ -28,10 +28,13 @@ StepPart part_of(std::size_t index, std::int64_t parts, std::size_t steps) {
 
 }  // namespace
 
-Bytes input_of(const nn::Model& model, const PlanRequest& request) {
+Bytes input_of(const Trainer::Impl& trainer, const PlanRequest& request) {
   if (request.input != 0) return request.input;
   const std::int64_t n = std::max(request.batch, request.validation_batch);
-  const Bytes batch = model.input_type(n).bytes() + model.target_type(n).bytes();
+  const Batch whole = trainer.batch(n);
+  Bytes batch = 0;
+  for (const TensorType& type : whole.inputs) batch += type.bytes();
+  for (const TensorType& type : whole.targets) batch += type.bytes();
   // One that is trained on, one that is being filled; and room to lie in.
   return align_up(2 * batch + batch / 4 + request.decode + KiB(512), kInputUnit);
 }
@@ -81,8 +84,9 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   if (known != traced_.end()) return known->second;
   Traced made;
   if (wanted.kind == Phase::Kind::validation) {
-    EvaluationGraph evaluation = trace_evaluation(*trainer_.model, trainer_.options.precision,
-                                                  target_.device.kind, wanted.batch);
+    EvaluationGraph evaluation =
+        trace_evaluation(trainer_.minimised(), trainer_.options.precision, target_.device.kind,
+                         trainer_.batch(wanted.batch));
     made.graph = std::move(evaluation.graph);
     made.outputs = std::move(evaluation.outputs);
   } else {
@@ -167,7 +171,7 @@ Bytes PlanSearch::outputs_of(const std::vector<Wanted>& all) {
 
 Bytes PlanSearch::input_for(const PlanRequest& request) const {
   if (!target_.input_on_device) return 0;
-  return input_of(*trainer_.model, request);
+  return input_of(trainer_, request);
 }
 
 Bytes PlanSearch::heap_of(const std::vector<Wanted>& all) {

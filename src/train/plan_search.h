@@ -24,7 +24,7 @@ struct PlanTarget {
 };
 
 /// What input pipelines are given at least, wherever they run.
-Bytes input_of(const nn::Model& model, const PlanRequest& request);
+Bytes input_of(const Trainer::Impl& trainer, const PlanRequest& request);
 
 /// Finds the plan of a whole training: what to split, what to recompute, and where it all lies.
 class PlanSearch {

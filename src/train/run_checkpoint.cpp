@@ -146,7 +146,7 @@ RunState from_json(const fs::path& path, const std::string& text) {
 std::vector<NamedTensor> averages(const Trainer::Impl& trainer) {
   std::vector<NamedTensor> all;
   for (const optim::State& s : trainer.average) {
-    all.push_back({s.name, trainer.memory->find(kAveragePrefix + s.name)});
+    all.push_back({s.name(), trainer.memory->find(kAveragePrefix + s.name())});
   }
   return all;
 }
@@ -160,7 +160,7 @@ std::map<std::string, std::string> digests_of(const fs::path& folder) {
 }
 
 CheckpointParts parts_of(Trainer::Impl& trainer) {
-  return {.module = trainer.model.get(),
+  return {.module = &trainer.model,
           .optimizer = &trainer.optimizer,
           .loss_scale = trainer.loss_scale ? &*trainer.loss_scale : nullptr};
 }

@@ -9,7 +9,7 @@ namespace plimsoll::train {
 Tensor training_step(const std::function<Tensor()>& loss, optim::Optimizer& optimizer,
                      const StepOptions& options) {
   std::vector<Tensor> parameters;
-  for (const nn::Parameter* p : optimizer.parameters()) parameters.push_back(p->tensor());
+  for (const Variable& p : optimizer.parameters()) parameters.push_back(p.tensor());
 
   ops::GradientTape tape;
   tape.watch(parameters);
@@ -32,7 +32,7 @@ Tensor training_step(const std::function<Tensor()>& loss, optim::Optimizer& opti
   return value;
 }
 
-Tensor training_step(const nn::Model& model, optim::Optimizer& optimizer, const Tensor& input,
+Tensor training_step(const nn::Module& model, optim::Optimizer& optimizer, const Tensor& input,
                      const Tensor& target, const StepOptions& options) {
   return training_step([&] { return model.loss(input, target); }, optimizer, options);
 }

@@ -22,7 +22,7 @@ using graph::Tracer;
 
 /// Gives a call that was made before its results of then: a loss and the logits it is made of can
 /// be asked for one after the other.
-class CommonCalls final : public ops::Dispatcher {
+class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
  public:
   explicit CommonCalls(Tracer& tracer) : tracer_(tracer) {}
 
@@ -42,6 +42,9 @@ class CommonCalls final : public ops::Dispatcher {
     return calls_.emplace(std::move(key), tracer_.call(call)).first->second;
   }
 
+  void read(const Variable& variable) override { tracer_.read(variable); }
+  bool records() const override { return true; }
+
   std::int64_t made() const { return made_; }
 
  private:
@@ -51,7 +54,7 @@ class CommonCalls final : public ops::Dispatcher {
 };
 
 /// Notes the logits that a loss compares with the target.
-class FindLogits final : public ops::Dispatcher {
+class FindLogits final : public ops::Dispatcher, public ops::VariableReader {
  public:
   FindLogits(Tracer& tracer, const Tensor& target) : tracer_(tracer), target_(target) {}
 
@@ -63,6 +66,8 @@ class FindLogits final : public ops::Dispatcher {
     }
     return tracer_.call(call);
   }
+  void read(const Variable& variable) override { tracer_.read(variable); }
+  bool records() const override { return true; }
   /// Undefined if there were none.
   const Tensor& found() const { return found_; }
 
@@ -72,37 +77,29 @@ class FindLogits final : public ops::Dispatcher {
   Tensor found_;
 };
 
-/// What a model computes in until it goes out of scope.
-class PolicyScope {
- public:
-  explicit PolicyScope(const Precision& precision)
-      : compute_(precision.compute), tf32_(precision.tf32) {}
-
- private:
-  ops::PrecisionScope compute_;
-  ops::Tf32Scope tf32_;
-};
-
-/// Evaluation mode until it goes out of scope.
-class EvaluationMode {
- public:
-  explicit EvaluationMode(nn::Model& model) : model_(model), before_(model.training()) {
-    model.eval();
+/// Inputs of the trace for these types: "input", or "input 0", "input 1".
+nn::Tensors inputs_of(Tracer& tracer, const std::string& name,
+                      const std::vector<TensorType>& types) {
+  nn::Tensors all;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    all.push_back(tracer.input(types.size() == 1 ? name : fmt::format("{} {}", name, i), types[i]));
   }
-  EvaluationMode(const EvaluationMode&) = delete;
-  EvaluationMode& operator=(const EvaluationMode&) = delete;
-  ~EvaluationMode() { model_.train(before_); }
+  return all;
+}
 
- private:
-  nn::Model& model_;
-  bool before_;
-};
+/// True for logits [..., classes] of labels [...].
+bool are_logits_of(const Tensor& logits, const Tensor& target) {
+  const int rank = target.rank();
+  bool rows = logits.rank() == rank + 1 && !is_floating(target.dtype());
+  for (int d = 0; rows && d < rank; ++d) rows = logits.dim(d) == target.dim(d);
+  return rows;
+}
 
 void bind_states(Tracer& tracer, const std::vector<optim::State>* states, Tag tag,
                  const char* prefix) {
   if (states == nullptr) return;
   for (const optim::State& s : *states) {
-    tracer.bind(s.tensor, Role::state, tag, prefix + s.name);
+    tracer.bind(s.tensor(), Role::state, tag, prefix + s.name());
   }
 }
 
@@ -136,26 +133,26 @@ void clip(std::vector<Tensor>& gradients, const StepRules& rules) {
 
 }  // namespace
 
-std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimizer& optimizer,
+std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Optimizer& optimizer,
                                                LossScale* loss_scale,
                                                const std::vector<optim::State>* average,
                                                const std::vector<optim::State>* gradients,
-                                               const StepRules& rules, std::int64_t n,
+                                               const StepRules& rules, const Batch& batch,
                                                StepPart part, std::int64_t parts) {
   Tracer tracer;
-  const Tensor input = tracer.input("input", model.input_type(n));
-  const Tensor target = tracer.input("target", model.target_type(n));
-  bind(tracer, model);
+  const nn::Tensors inputs = inputs_of(tracer, "input", batch.inputs);
+  const nn::Tensors targets = inputs_of(tracer, "target", batch.targets);
+  bind(tracer, what.model);
   bind(tracer, optimizer);
   if (loss_scale != nullptr) bind(tracer, *loss_scale);
   bind_states(tracer, average, Tag::parameters, kAveragePrefix);
   bind_states(tracer, gradients, Tag::gradients, kGradientPrefix);
 
-  FindLogits logits(tracer, target);
+  FindLogits logits(tracer, targets.front());
   const ops::DispatchScope dispatch(logits);
   const ops::RandomScope random({});
   std::vector<Tensor> parameters;
-  for (const nn::Parameter* p : optimizer.parameters()) parameters.push_back(p->tensor());
+  for (const Variable& p : optimizer.parameters()) parameters.push_back(p.tensor());
   ops::GradientTape tape;
   tape.watch(parameters);
   Tensor loss;
@@ -163,10 +160,10 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   Tensor minimised;
   {
     const PolicyScope policy(rules.precision);
-    loss = model.loss(input, target);
+    loss = what.loss.of(what.model, inputs, targets);
     if (logits.found().defined()) {
       const ops::DispatchScope beside(tracer);  // no gradient by it is asked for
-      accuracy = nn::accuracy(logits.found(), target);
+      accuracy = nn::accuracy(logits.found(), targets.front());
     }
     minimised = loss_scale != nullptr ? loss_scale->scaled(loss) : loss;
     if (parts > 1) minimised = ops::scale(minimised, 1.0 / static_cast<double>(parts));
@@ -178,7 +175,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   if (part != StepPart::whole) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (!found[i].defined()) continue;
-      const Tensor& sum = gradients->at(i).tensor;
+      const Tensor& sum = gradients->at(i).tensor();
       const Tensor both = part == StepPart::first ? found[i] : ops::add(sum, found[i]);
       if (part == StepPart::last) {
         found[i] = both;
@@ -202,7 +199,7 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   optimizer.apply(found, enable);
   if (average != nullptr) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const Tensor& mean = average->at(i).tensor;
+      const Tensor& mean = average->at(i).tensor();
       ops::assign(mean, ops::add(ops::scale(mean, rules.average_decay),
                                  ops::scale(parameters[i], 1 - rules.average_decay)));
     }
@@ -210,48 +207,68 @@ std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimize
   return finished(tracer, rules.device);
 }
 
-EvaluationGraph trace_evaluation(nn::Model& model, const Precision& precision, DeviceKind device,
-                                 std::int64_t n) {
-  const EvaluationMode mode(model);
+nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision,
+                               const nn::Tensors& inputs, const nn::Tensors& targets,
+                               std::vector<std::string>& names) {
+  const EvaluationMode mode(what.model);
+  CommonCalls calls(dynamic_cast<Tracer&>(ops::Dispatcher::current()));
+  const ops::DispatchScope dispatch(calls);
+  const PolicyScope policy(precision);
+  nn::Tensors predictions;
+  nn::Tensors outputs = {what.loss.of(what.model, inputs, targets, &predictions)};
+  names.emplace_back("loss");
+  const std::int64_t before = calls.made();
+  const bool wanted = !what.metrics.empty();
+  if (predictions.empty()) predictions = what.model(inputs);
+  // A loss that is not made of whole logits has none to spare.
+  const bool shared = calls.made() == before;
+  if (!wanted && shared && predictions.size() == 1 && targets.size() == 1 &&
+      are_logits_of(predictions.front(), targets.front())) {
+    outputs.push_back(nn::accuracy(predictions.front(), targets.front()));
+    names.emplace_back("accuracy");
+  }
+  for (const Metric& metric : what.metrics) {
+    const std::vector<Tensor> sums = metric.sums(predictions.front(), targets.front());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      // Whoever streams them counts each as often as the batch has elements.
+      outputs.push_back(ops::scale(sums[i], 1.0 / static_cast<double>(inputs.front().dim(0))));
+      names.push_back(sums.size() == 1 ? metric.name() : fmt::format("{}#{}", metric.name(), i));
+    }
+  }
+  return outputs;
+}
+
+EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precision,
+                                 DeviceKind device, const Batch& batch) {
   Tracer tracer;
-  CommonCalls calls(tracer);
-  const Tensor input = tracer.input("input", model.input_type(n));
-  const Tensor target = tracer.input("target", model.target_type(n));
-  bind(tracer, model);
+  const nn::Tensors inputs = inputs_of(tracer, "input", batch.inputs);
+  const nn::Tensors targets = inputs_of(tracer, "target", batch.targets);
+  bind(tracer, what.model);
   EvaluationGraph result;
   {
-    const ops::DispatchScope dispatch(calls);
+    const ops::DispatchScope dispatch(tracer);
     const ops::RandomScope random({});
-    const PolicyScope policy(precision);
-    tracer.output(model.loss(input, target));
-    result.outputs = {"loss"};
-    const std::int64_t before = calls.made();
-    const Tensor logits = model(input);
-    // A loss that is not made of whole logits has none to spare.
-    const bool shared = calls.made() == before;
-    const int rank = target.rank();
-    bool rows = shared && logits.rank() == rank + 1 && !is_floating(target.dtype());
-    for (int d = 0; rows && d < rank; ++d) rows = logits.dim(d) == target.dim(d);
-    if (rows) {
-      tracer.output(nn::accuracy(logits, target));
-      result.outputs.emplace_back("accuracy");
+    for (const Tensor& output :
+         evaluation_outputs(what, precision, inputs, targets, result.outputs)) {
+      tracer.output(output);
     }
   }
   result.graph = finished(tracer, device);
   return result;
 }
 
-std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, const Precision& precision,
-                                                     DeviceKind device, const TensorType& type) {
+std::shared_ptr<const graph::Graph> trace_prediction(const nn::Model& model,
+                                                     const Precision& precision, DeviceKind device,
+                                                     const std::vector<TensorType>& types) {
   const EvaluationMode mode(model);
   Tracer tracer;
-  const Tensor input = tracer.input("input", type);
+  const nn::Tensors inputs = inputs_of(tracer, "input", types);
   bind(tracer, model);
   {
     const ops::DispatchScope dispatch(tracer);
     const ops::RandomScope random({});
     const PolicyScope policy(precision);
-    tracer.output(model(input));
+    for (const Tensor& output : model(inputs)) tracer.output(output);
   }
   return finished(tracer, device);
 }

@@ -5,11 +5,28 @@
 #include <vector>
 
 #include <plimsoll/graph/graph.h>
+#include <plimsoll/ops/tf32.h>
+#include <plimsoll/train/loss.h>
+#include <plimsoll/train/metric.h>
 #include <plimsoll/train/precision.h>
 
 #include "train/layout.h"
 
 namespace plimsoll::train {
+
+/// What a step is fed.
+struct Batch {
+  std::vector<TensorType> inputs;
+  std::vector<TensorType> targets;
+  std::int64_t size() const { return inputs.front().shape[0]; }
+};
+
+/// What is trained and how it is judged.
+struct Minimised {
+  const nn::Model& model;
+  const Loss& loss;
+  const std::vector<Metric>& metrics;  ///< none: accuracy, where that costs no further layers
+};
 
 /// What one trace of a training step is of.
 enum class StepPart : std::uint8_t {
@@ -27,25 +44,58 @@ struct StepRules {
   double average_decay = 0;
 };
 
-/// A step on `n` elements, one of `parts` of a batch. Its outputs are the loss, the mean over the
+/// A step on a batch, one of `parts` of a batch. Its outputs are the loss, the mean over the
 /// n, and, where the loss is a cross-entropy of logits with the target, the accuracy.
-std::shared_ptr<const graph::Graph> trace_step(nn::Model& model, optim::Optimizer& optimizer,
+std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Optimizer& optimizer,
                                                LossScale* loss_scale,
                                                const std::vector<optim::State>* average,
                                                const std::vector<optim::State>* gradients,
-                                               const StepRules& rules, std::int64_t n,
+                                               const StepRules& rules, const Batch& batch,
                                                StepPart part, std::int64_t parts);
 
 struct EvaluationGraph {
   std::shared_ptr<const graph::Graph> graph;
   std::vector<std::string> outputs;  ///< "loss", and "accuracy" where it costs no further layers
 };
-EvaluationGraph trace_evaluation(nn::Model& model, const Precision& precision, DeviceKind device,
-                                 std::int64_t n);
+EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precision,
+                                 DeviceKind device, const Batch& batch);
+
+/// The same into the trace that is in force: the outputs, whose names are added to `names`. A sum
+/// of a metric that has several is "NAME#0".
+nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision,
+                               const nn::Tensors& inputs, const nn::Tensors& targets,
+                               std::vector<std::string>& names);
+
+/// What a model computes in until it goes out of scope.
+class PolicyScope {
+ public:
+  explicit PolicyScope(const Precision& precision)
+      : compute_(precision.compute), tf32_(precision.tf32) {}
+
+ private:
+  ops::PrecisionScope compute_;
+  ops::Tf32Scope tf32_;
+};
+
+/// Evaluation mode until it goes out of scope.
+class EvaluationMode {
+ public:
+  explicit EvaluationMode(const nn::Model& model) : model_(model), before_(model.training()) {
+    model.eval();
+  }
+  EvaluationMode(const EvaluationMode&) = delete;
+  EvaluationMode& operator=(const EvaluationMode&) = delete;
+  ~EvaluationMode() { model_.train(before_); }
+
+ private:
+  const nn::Model& model_;
+  bool before_;
+};
 
 /// The model's output for an input of that type, in evaluation mode.
-std::shared_ptr<const graph::Graph> trace_prediction(nn::Model& model, const Precision& precision,
-                                                     DeviceKind device, const TensorType& input);
+std::shared_ptr<const graph::Graph> trace_prediction(const nn::Model& model,
+                                                     const Precision& precision, DeviceKind device,
+                                                     const std::vector<TensorType>& inputs);
 
 /// True if results depend on how a batch is split: it has statistics of the batch.
 bool has_batch_statistics(const graph::Graph& graph);

@@ -48,25 +48,28 @@ PlanSearch StepRunner::search() const {
   return {trainer_, request_of(memory_.plan()), target_of(memory_.plan())};
 }
 
-std::pair<Tensor, Tensor> StepRunner::parts_of(const data::Element& element) const {
-  if (element.size() != 2 || element[0].is_scalar() || element[1].is_scalar() ||
-      element[0].tensor().rank() < 1) {
-    throw InvalidArgument(fmt::format(
-        "[fit] elements are {}; a training needs batches of (input, target)", element.to_string()));
-  }
-  const Tensor& x = element[0].tensor();
-  const Tensor& y = element[1].tensor();
-  check(x, y);
-  return {x, y};
+nn::Tensors StepRunner::feeds_of(const data::Element& element) const {
+  nn::Tensors feeds = trainer_.feeds_of(element);
+  check(feeds);
+  return feeds;
 }
 
-void StepRunner::check(const Tensor& x, const Tensor& y) const {
-  const TensorType input = trainer_.model->input_type(x.dim(0));
-  const TensorType target = trainer_.model->target_type(x.dim(0));
-  if (x.type() != input || y.type() != target) {
-    throw InvalidArgument(fmt::format("[fit] a batch is ({}, {}), but the model wants ({}, {})",
-                                      x.type().to_string(), y.type().to_string(), input.to_string(),
-                                      target.to_string()));
+void StepRunner::check(const nn::Tensors& feeds) const {
+  if (feeds.front().rank() < 1) {
+    throw InvalidArgument("[Trainer::step] the input has no batch dimension");
+  }
+  const Batch wanted = trainer_.batch(feeds.front().dim(0));
+  std::vector<TensorType> types = wanted.inputs;
+  types.insert(types.end(), wanted.targets.begin(), wanted.targets.end());
+  const auto list = [](const auto& all, const auto& type_of) {
+    std::string text;
+    for (const auto& each : all) text += (text.empty() ? "" : ", ") + type_of(each).to_string();
+    return text;
+  };
+  if (!std::ranges::equal(feeds, types, {}, &Tensor::type)) {
+    throw InvalidArgument(fmt::format("[fit] a batch is ({}), but the model wants ({})",
+                                      list(feeds, [](const Tensor& t) { return t.type(); }),
+                                      list(types, [](const TensorType& t) { return t; })));
   }
 }
 
@@ -106,13 +109,13 @@ void StepRunner::refuse(Phase::Kind kind, std::int64_t batch) const {
       planned ? "validation_batch or validation_remainders =" : "validation_batch =", batch));
 }
 
-void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step) {
-  submit(x, y, step, false);
+void StepRunner::submit(const nn::Tensors& feeds, std::uint64_t step) {
+  submit(feeds, step, false);
 }
 
-void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bool timed) {
-  check(x, y);
-  Running& now = running(Phase::Kind::train, x.dim(0));
+void StepRunner::submit(const nn::Tensors& feeds, std::uint64_t step, bool timed) {
+  check(feeds);
+  Running& now = running(Phase::Kind::train, feeds.front().dim(0));
   parts_ = now.phase->parts;
   outputs_ = now.phase->outputs.size();
   before_ = {};
@@ -127,17 +130,19 @@ void StepRunner::submit(const Tensor& x, const Tensor& y, std::uint64_t step, bo
       }
     }
     const std::size_t which = part == 0 ? 0 : part + 1 == parts_ ? now.steps.size() - 1 : 1;
-    const std::array feeds = {x.slice(0, part * micro, (part + 1) * micro),
-                              y.slice(0, part * micro, (part + 1) * micro)};
+    nn::Tensors sliced;
+    for (const Tensor& feed : feeds) {
+      sliced.push_back(feed.slice(0, part * micro, (part + 1) * micro));
+    }
     const ops::RandomKey random{.seed = trainer_.options.seed,
                                 .step = step,
                                 .micro_batch = static_cast<std::uint32_t>(part)};
     plan::Executor& executor = *now.steps[which];
     last_ = &executor;
     if (timed) {
-      add_times(executor, executor.run_timed(feeds, random));
+      add_times(executor, executor.run_timed(sliced, random));
     } else {
-      executor.run(feeds, random);
+      executor.run(sliced, random);
     }
     for (std::size_t i = 0; sheets_ != nullptr && i < outputs_; ++i) {
       executor.copy_output(i, numbers.at(static_cast<std::size_t>(part) * outputs_ + i));
@@ -159,28 +164,23 @@ void StepRunner::add_times(const plan::Executor& executor, std::span<const doubl
   trainer_.times_of = memory_.device().kind();
 }
 
-std::vector<double> StepRunner::submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step) {
-  check(x, y);
-  Running& now = running(Phase::Kind::train, x.dim(0));
+std::vector<double> StepRunner::submit_timed(const nn::Tensors& feeds, std::uint64_t step) {
+  check(feeds);
+  Running& now = running(Phase::Kind::train, feeds.front().dim(0));
   if (now.phase->parts != 1) throw InvalidArgument("[profile] the batch is split into parts");
   parts_ = 1;
   outputs_ = now.phase->outputs.size();
   before_ = {};
   last_ = now.steps.front().get();
-  const std::array feeds = {x, y};
   return now.steps.front()->run_timed(feeds, {.seed = trainer_.options.seed, .step = step});
 }
 
-void StepRunner::ready(const Tensor& x, const Tensor& y) {
-  if (x.rank() < 1) throw InvalidArgument("[Trainer::step] the input has no batch dimension");
-  check(x, y);
-  running(Phase::Kind::train, x.dim(0));
+void StepRunner::ready(const nn::Tensors& feeds) {
+  check(feeds);
+  running(Phase::Kind::train, feeds.front().dim(0));
 }
 
-void StepRunner::ready(const data::Element& element) {
-  const auto [x, y] = parts_of(element);
-  ready(x, y);
-}
+void StepRunner::ready(const data::Element& element) { ready(feeds_of(element)); }
 
 float StepRunner::loss() const {
   if (last_ == nullptr) throw InvalidArgument("[Trainer::loss] there was no step()");
@@ -203,12 +203,11 @@ void StepRunner::wait() const {
 
 StepRunner::LateStep StepRunner::train(const data::Element& element, std::uint64_t step,
                                        bool timed) {
-  auto [x, y] = parts_of(element);
+  nn::Tensors feeds = feeds_of(element);
   if (feeds_ != nullptr) {
-    x = feeds_->stage(x, memory_.stream());
-    y = feeds_->stage(y, memory_.stream());
+    for (Tensor& feed : feeds) feed = feeds_->stage(feed, memory_.stream());
   }
-  submit(x, y, step, timed);
+  submit(feeds, step, timed);
   LateStep result;
   if (sheets_ == nullptr) {
     result.known_ = numbers();
@@ -236,27 +235,27 @@ StepRunner::Numbers StepRunner::LateStep::wait() {
 }
 
 std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
-  const auto [x, y] = parts_of(element);
-  Running& now = running(Phase::Kind::validation, x.dim(0));
-  const std::array feeds = {x, y};
+  const nn::Tensors feeds = feeds_of(element);
+  const std::int64_t size = feeds.front().dim(0);
+  Running& now = running(Phase::Kind::validation, size);
   plan::Executor& executor = *now.steps.front();
   executor.run(feeds, {.seed = trainer_.options.seed});
   const std::size_t count = now.phase->outputs.size();
   if (sheets_ == nullptr) {
     for (std::size_t i = 0; i < count; ++i) {
       sums[now.phase->outputs[i]] +=
-          static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(x.dim(0));
+          static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(size);
     }
-    return x.dim(0);
+    return size;
   }
-  Evaluated next{&now.phase->outputs, x.dim(0), sheets_->take(count)};
+  Evaluated next{&now.phase->outputs, size, sheets_->take(count)};
   WaitUnlessDone guard{memory_};
   for (std::size_t i = 0; i < count; ++i) executor.copy_output(i, next.numbers.at(i));
   next.numbers.submitted(memory_.device(), memory_.stream());
   guard.armed = false;
   end_evaluation(sums);
   evaluated_ = std::move(next);
-  return x.dim(0);
+  return size;
 }
 
 void StepRunner::end_evaluation(Metrics& sums) {
@@ -314,9 +313,24 @@ void StepRunner::use(const TrainingPlan& plan) {
   memory_.replan(plan);
 }
 
-Metrics means(const Metrics& sums, std::int64_t count) {
+Metrics means(const Metrics& sums, std::int64_t count, const std::vector<Metric>& metrics) {
+  const auto elements = static_cast<double>(count);
   Metrics all;
-  for (const auto& [name, sum] : sums) all[name] = sum / static_cast<double>(count);
+  for (const auto& [name, sum] : sums) {
+    if (name.find('#') == std::string::npos) all[name] = sum / elements;
+  }
+  for (const Metric& metric : metrics) {
+    std::vector<double> totals;
+    if (const auto one = sums.find(metric.name()); one != sums.end()) {
+      totals.push_back(one->second);
+    }
+    for (std::size_t i = 0;; ++i) {
+      const auto sum = sums.find(fmt::format("{}#{}", metric.name(), i));
+      if (sum == sums.end()) break;
+      totals.push_back(sum->second);
+    }
+    if (!totals.empty()) all[metric.name()] = metric.result(totals, elements);
+  }
   return all;
 }
 
@@ -334,42 +348,6 @@ Session input_session(const TrainingPlan& plan, const std::optional<Device>& hos
   // A limit that was lowered since leaves less to lend.
   const Bytes most = std::max(plan.input, device.budget().limit());
   return device.session("input", Limit(std::min(plan.input + plan.lent, most)));
-}
-
-Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
-                          const data::PipelineOptions& options, const std::optional<Device>& host) {
-  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
-  std::optional<TrainingMemory::Use> use;  // until the runner's executors are gone
-  StepRunner runner(*impl_, memory);
-  const Session session = input_session(plan, host);
-  data::PipelineOptions with = options;
-  with.name = "evaluate";
-  data::Pipeline pipeline(dataset, session.device(), with);
-  Metrics sums;
-  std::int64_t count = 0;
-  while (const auto element = pipeline.next()) {
-    if (!use) use.emplace(memory);
-    count += runner.evaluate(*element, sums);
-  }
-  if (count == 0) throw InvalidArgument("[evaluate] the dataset has no elements");
-  return means(sums, count);
-}
-
-Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
-  TrainingMemory& memory = impl_->memory_for(plan, Impl::Purpose::evaluate);
-  const auto traced =
-      trace_prediction(*impl_->model, impl_->options.precision, plan.device.kind, input.type());
-  const TensorType& type = traced->value(traced->outputs().front()).type;
-  // First: while fit() runs, taking it may make the range smaller.
-  const auto storage = Storage::allocate(memory.parent(), type.bytes(), Tag::user, "predict");
-  const TrainingMemory::Use use(memory);
-  plan::PlanOptions options = impl_->plan_options(plan.device, *traced);
-  options.keep = options.recompute = {};
-  plan::Planner planner(traced, options);
-  const plan::Plan step = planner.plan(planner.fixed_bytes() + memory.plan().range);
-  const auto executor = memory.executor(step, true, storage);
-  executor->run({&input, 1}, {.seed = impl_->options.seed});
-  return executor->outputs().front();
 }
 
 }  // namespace plimsoll::train

@@ -73,15 +73,15 @@ class StepRunner {
   /// not as the model wants it.
   LateStep train(const data::Element& element, std::uint64_t step, bool timed = false);
   /// Makes sure that a batch like this can be run: throws what submit() would.
-  void ready(const Tensor& x, const Tensor& y);
+  void ready(const nn::Tensors& feeds);
   void ready(const data::Element& element);
   /// The same in two halves: on a GPU, submit() returns while the step runs, and loss() waits.
-  void submit(const Tensor& x, const Tensor& y, std::uint64_t step);
+  void submit(const nn::Tensors& feeds, std::uint64_t step);
   /// InvalidArgument if there was no step.
   float loss() const;
   bool has_loss() const { return last_ != nullptr; }
   /// submit() for a batch that is not split, with the seconds of each task of `timed()`.
-  std::vector<double> submit_timed(const Tensor& x, const Tensor& y, std::uint64_t step);
+  std::vector<double> submit_timed(const nn::Tensors& feeds, std::uint64_t step);
   /// Until no step is running.
   void wait() const;
   /// Adds the outputs of an evaluation, times the batch's size, to `sums`; with read_late(), those
@@ -115,9 +115,9 @@ class StepRunner {
   /// For this plan; made when one is needed, as what it keeps takes some MiB of heap.
   PlanSearch search() const;
   [[noreturn]] void refuse(Phase::Kind kind, std::int64_t batch) const;
-  std::pair<Tensor, Tensor> parts_of(const data::Element& element) const;
-  void check(const Tensor& x, const Tensor& y) const;
-  void submit(const Tensor& x, const Tensor& y, std::uint64_t step, bool timed);
+  nn::Tensors feeds_of(const data::Element& element) const;
+  void check(const nn::Tensors& feeds) const;
+  void submit(const nn::Tensors& feeds, std::uint64_t step, bool timed);
   /// Of the last step, which is waited for.
   Numbers numbers() const;
   void add_times(const plan::Executor& executor, std::span<const double> seconds);
@@ -143,8 +143,8 @@ class StepRunner {
   std::optional<Evaluated> evaluated_;
 };
 
-/// Sums over elements as means.
-Metrics means(const Metrics& sums, std::int64_t count);
+/// Sums over elements as means, and what metrics make of theirs.
+Metrics means(const Metrics& sums, std::int64_t count, const std::vector<Metric>& metrics);
 
 /// The session in which input pipelines of a training run.
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host);

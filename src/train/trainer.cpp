@@ -15,23 +15,6 @@
 namespace plimsoll::train {
 namespace {
 
-struct Declared final : Symbol {
-  explicit Declared(std::string n) : name(std::move(n)) {}
-  std::string describe() const override { return name; }
-  std::string name;
-};
-
-std::vector<optim::State> declare(const std::vector<const nn::Parameter*>& parameters,
-                                  const std::string& what) {
-  std::vector<optim::State> states;
-  for (const nn::Parameter* p : parameters) {
-    states.push_back({p->name(), Tensor::symbolic({DType::f32, p->type().shape},
-                                                  std::make_shared<Declared>(
-                                                      fmt::format("{} of {}", what, p->name())))});
-  }
-  return states;
-}
-
 void check_options(const TrainerOptions& o) {
   if (!(o.clip_norm >= 0) || !(o.clip_value >= 0) || o.accumulate < 1 ||
       !(o.moving_average >= 0 && o.moving_average < 1)) {
@@ -82,7 +65,7 @@ Bytes largest_host_page(Bytes limit) {
 constexpr Bytes kPinnedPage = MiB(2);
 
 /// With no more of the host's memory than there is.
-PlanRequest with_host(PlanRequest request, const Device& device, const nn::Model& model) {
+PlanRequest with_host(PlanRequest request, const Device& device, const Trainer::Impl& trainer) {
   if (request.offload == 0) return request;
   if (!request.host || request.host->kind() != DeviceKind::cpu) {
     throw InvalidArgument(
@@ -95,7 +78,7 @@ PlanRequest with_host(PlanRequest request, const Device& device, const nn::Model
   }
   // A block of state, one of values and one of losses, each in pages of its own; and the input
   // pipelines have to run there.
-  const Bytes beside = 3 * kPinnedPage + input_of(model, request);
+  const Bytes beside = 3 * kPinnedPage + input_of(trainer, request);
   const Bytes there = request.host->budget().available();
   request.offload = std::min(request.offload, there - std::min(there, beside));
   return request;
@@ -113,18 +96,18 @@ std::int64_t divisor_from(std::int64_t n, std::int64_t least) {
   return best;
 }
 
-Trainer::Impl::Impl(std::unique_ptr<nn::Model> m, optim::Optimizer o, const TrainerOptions& given)
+Trainer::Impl::Impl(nn::Model m, optim::Optimizer o, const TrainerOptions& given)
     : model(std::move(m)), optimizer(std::move(o)), options(given) {
   check_options(options);
-  if (model == nullptr) throw InvalidArgument("[Trainer] there is no model");
-  optimizer.attach(*model);
+  if (!optimizer.parameters().empty()) {
+    throw InvalidArgument("[Trainer] the optimizer has variables already; make another one");
+  }
   if (options.precision.loss_scale) loss_scale.emplace(*options.precision.loss_scale);
-  gradients = declare(optimizer.parameters(), "the gradient sum");
-  if (options.moving_average > 0) average = declare(optimizer.parameters(), "the moving average");
+  if (!model.batch_types(1).empty()) prepare();
 }
 
 PersistentState Trainer::Impl::persistent(bool split) const {
-  return {.model = *model,
+  return {.model = model,
           .optimizer = optimizer,
           .loss_scale = loss_scale ? &*loss_scale : nullptr,
           .average = average.empty() ? nullptr : &average,
@@ -141,9 +124,10 @@ StepRules Trainer::Impl::rules(DeviceKind device) const {
 
 std::shared_ptr<const graph::Graph> Trainer::Impl::trace(DeviceKind device, std::int64_t n,
                                                          StepPart part, std::int64_t parts) {
-  return trace_step(*model, optimizer, loss_scale ? &*loss_scale : nullptr,
+  return trace_step(minimised(), optimizer, loss_scale ? &*loss_scale : nullptr,
                     average.empty() ? nullptr : &average,
-                    part == StepPart::whole ? nullptr : &gradients, rules(device), n, part, parts);
+                    part == StepPart::whole ? nullptr : &gradients, rules(device), batch(n), part,
+                    parts);
 }
 
 plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& device,
@@ -157,20 +141,21 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
   return all;
 }
 
-Trainer::Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
-                 const TrainerOptions& options)
+Trainer::Trainer(nn::Model model, const TrainerOptions& options)
+    : Trainer(std::move(model), options.optimizer ? *options.optimizer : optim::adamw(), options) {}
+Trainer::Trainer(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options)
     : impl_("Trainer", std::make_unique<Impl>(std::move(model), std::move(optimizer), options)) {}
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
-nn::Model& Trainer::model() { return *impl_->model; }
+nn::Model& Trainer::model() { return impl_->model; }
 optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 const TrainerOptions& Trainer::options() const { return impl_->options; }
 
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
   const HeapScope heap;
-  const PlanRequest with = with_host(request, device, *impl_->model);
+  const PlanRequest with = with_host(request, device, *impl_);
   PlanTarget target = target_of(device, request.budget);
   if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
     if (impl_->copy_rate == 0) {
@@ -179,31 +164,6 @@ TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) con
     target.device.measured_copy_rate = impl_->copy_rate;
   }
   return PlanSearch(*impl_, with, std::move(target)).run();
-}
-
-void Trainer::check(const data::ElementSpec& spec) const {
-  if (!spec.known) return;
-  const auto wanted = [&](const TensorType& type) {
-    return data::TensorSpec::of(type.dtype, type.shape).unbatched().batched(data::kAnyExtent);
-  };
-  const data::TensorSpec input = wanted(impl_->model->input_type(1));
-  const data::TensorSpec target = wanted(impl_->model->target_type(1));
-  // Whatever a spec leaves open may turn out to be right.
-  const auto may_be = [](const data::TensorSpec& has, const data::TensorSpec& wants) {
-    if (has.dtype != wants.dtype) return false;
-    if (!has.dims) return true;
-    return std::ranges::equal(*has.dims, *wants.dims, [](std::int64_t a, std::int64_t b) {
-      return a == b || a == data::kAnyExtent || b == data::kAnyExtent;
-    });
-  };
-  if (spec.components.size() == 2 && may_be(spec.components[0], input) &&
-      may_be(spec.components[1], target)) {
-    return;
-  }
-  throw InvalidArgument(fmt::format(
-      "[Trainer] elements are {}; training needs batches of (input, target), and the model wants "
-      "({}, {})",
-      spec.to_string(), input.to_string(), target.to_string()));
 }
 
 TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) const {
@@ -240,6 +200,13 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request, const D
   PlanTarget target = target_of(device, 0);
   if (device.kind() == DeviceKind::cpu) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
+}
+
+FitResult Trainer::fit(const data::Dataset& train, const std::optional<data::Dataset>& validation,
+                       const FitOptions& options) {
+  PlanRequest request;
+  request.host = options.host;
+  return fit(plan(train, validation, request), train, validation, options);
 }
 
 FitResult Trainer::fit(const TrainingPlan& plan, const data::Dataset& train,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <plimsoll/function/function.h>
 #include <plimsoll/plan/op_times.h>
 #include <plimsoll/train/trainer.h>
 
@@ -13,10 +14,22 @@ class StepRunner;
 /// What a trainer is made of, for the files that do its work.
 class Trainer::Impl {
  public:
-  Impl(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer, const TrainerOptions& options);
+  Impl(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();
+
+  /// A batch of `n`. InvalidArgument where neither the model nor a dataset has told.
+  Batch batch(std::int64_t n) const;
+  Minimised minimised() const { return {model, options.loss, options.metrics}; }
+  /// Learns from a dataset what a batch is, where the model does not say. It may have to make the
+  /// first one, in the memory of `host`.
+  void learn(const data::Dataset& dataset, const Device& host);
+  /// The components of an element that are fed, inputs first; with `targets` false only those.
+  nn::Tensors feeds_of(const data::Element& element, bool with_targets = true) const;
+  /// Infers what layers were not told, and gives the optimizer its variables.
+  void prepare();
+  Device device() const;
 
   PersistentState persistent(bool split) const;
   StepRules rules(DeviceKind device) const;
@@ -37,14 +50,18 @@ class Trainer::Impl {
   /// Waits for a step that runs and remembers its loss; its executors go.
   void end_stepping();
 
-  std::unique_ptr<nn::Model> model;
+  nn::Model model;
   optim::Optimizer optimizer;
   TrainerOptions options;
   std::optional<LossScale> loss_scale;
-  std::vector<optim::State> average;      ///< empty: none
-  std::vector<optim::State> gradients;    ///< sums over micro-batches, used if a plan splits
-  plan::OpTimes times;                    ///< measured while it ran,
-  DeviceKind times_of = DeviceKind::cpu;  ///< on that kind of device
+  std::vector<TensorType> inputs;  ///< of a batch of one; empty: the model tells
+  std::vector<TensorType> targets;
+  std::vector<std::size_t> components;        ///< of an element: of the inputs, then of the targets
+  std::optional<PlannedFunction> prediction;  ///< for who has no plan
+  std::vector<optim::State> average;          ///< empty: none
+  std::vector<optim::State> gradients;        ///< sums over micro-batches, used if a plan splits
+  plan::OpTimes times;                        ///< measured while it ran,
+  DeviceKind times_of = DeviceKind::cpu;      ///< on that kind of device
   double copy_rate = 0;  ///< of copies to and from the host, as measured; 0: not yet
   std::unique_ptr<TrainingMemory> memory;
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`

@@ -13,7 +13,7 @@ StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const Tensor& inpu
     stepper = std::make_unique<StepRunner>(*this, taken);
   }
   const TrainingMemory::Use use(*memory);
-  stepper->ready(input, target);  // before anything is counted
+  stepper->ready(nn::Tensors{input, target});  // before anything is counted
   return *stepper;
 }
 
@@ -21,7 +21,7 @@ void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& 
   StepRunner& runner = impl_->stepping(plan, input, target);
   const TrainingMemory::Use use(*impl_->memory);
   StepCount counted(impl_->optimizer, impl_->memory->stream());
-  runner.submit(input, target, counted.before());
+  runner.submit({input, target}, counted.before());
   counted.stands();
 }
 
@@ -30,7 +30,7 @@ std::vector<double> Trainer::step_timed(const TrainingPlan& plan, const Tensor& 
   StepRunner& runner = impl_->stepping(plan, input, target);
   const TrainingMemory::Use use(*impl_->memory);
   StepCount counted(impl_->optimizer, impl_->memory->stream());
-  std::vector<double> seconds = runner.submit_timed(input, target, counted.before());
+  std::vector<double> seconds = runner.submit_timed({input, target}, counted.before());
   counted.stands();
   return seconds;
 }

@@ -13,13 +13,16 @@
 namespace plimsoll::train {
 
 TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
-    : plan_(plan), parent_(device), session_(device.session("training")), stream_(device) {
+    : plan_(plan),
+      parent_(device),
+      session_(std::make_shared<Session>(device.session("training"))),
+      stream_(device) {
   if (plan.heap != 0) heap_ = device.budget().charge(Tag::runtime, "plans", plan.heap);
   for (const PackedBlock& block : plan.blocks) {
-    unpack(block, Storage::allocate(session_.device(), block.bytes, block.tag, block.label));
+    unpack(block, persistent(block));
     // Of plain SGD there are two scalars.
     if (block.tag == Tag::optimizer && block.bytes > KiB(4)) {
-      remedies_.push_back(session_.budget().remedy(
+      remedies_.push_back(session_->budget().remedy(
           "an optimizer with less state (plain SGD has none)", block.bytes));
     }
   }
@@ -36,10 +39,22 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
   if (plan.away.bytes != 0) {
     unpack(plan.away, pinned(plan.away.bytes, plan.away.tag));
   }
-  outputs_ = Storage::allocate(session_.device(), plan.outputs, Tag::user, "outputs");
-  workspace_ = Storage::allocate(session_.device(), plan.workspace, Tag::workspace, "plan");
+  outputs_ = Storage::allocate(session_->device(), plan.outputs, Tag::user, "outputs");
+  workspace_ = Storage::allocate(session_->device(), plan.workspace, Tag::workspace, "plan");
   if (plan.host != 0) host_ = pinned(plan.host, Tag::activations);
   take_range(plan.range);
+}
+
+std::shared_ptr<Storage> TrainingMemory::persistent(const PackedBlock& block) const {
+  auto storage = Storage::allocate(session_->device(), block.bytes, block.tag, block.label);
+  void* data = storage->data();
+  return Storage::adopt(
+      parent_, data, block.bytes,
+      [storage, session = session_]() mutable {
+        storage.reset();
+        session.reset();
+      },
+      false, block.label);
 }
 
 std::shared_ptr<Storage> TrainingMemory::pinned(Bytes bytes, Tag tag) const {
@@ -60,7 +75,7 @@ void TrainingMemory::unpack(const PackedBlock& block, const std::shared_ptr<Stor
 }
 
 void TrainingMemory::take_range(Bytes bytes) {
-  range_ = Storage::allocate(session_.device(), bytes, Tag::activations, "plan");
+  range_ = Storage::allocate(session_->device(), bytes, Tag::activations, "plan");
 }
 
 void TrainingMemory::take_range_again() {
@@ -120,7 +135,7 @@ void TrainingMemory::replan(const TrainingPlan& plan) {
   if (range_ == nullptr || plan.range != range_->size()) {
     const std::weak_ptr<Storage> old = range_;
     range_.reset();
-    session_.arena().trim();
+    session_->arena().trim();
     try {
       take_range(plan.range);
     } catch (const OutOfMemory&) {
@@ -158,11 +173,11 @@ std::unique_ptr<plan::Executor> TrainingMemory::executor(const plan::Plan& step,
                                                          const std::shared_ptr<Storage>& outputs) {
   plan::ExecutorOptions with = options(average);
   if (outputs != nullptr) with.outputs = outputs;
-  return std::make_unique<plan::Executor>(step, session_.device(), with);
+  return std::make_unique<plan::Executor>(step, parent_, with);
 }
 
 std::vector<double> TrainingMemory::measure(const plan::Plan& step) {
-  return plan::measure_nodes(step, session_.device(), options(false));
+  return plan::measure_nodes(step, parent_, options(false));
 }
 
 }  // namespace plimsoll::train

@@ -14,6 +14,9 @@ namespace plimsoll::train {
 /// The memory of a training, all of it, in a session of its own: persistent tensors, outputs,
 /// workspace, and the range in which every phase computes. What it has in the host's memory is
 /// pinned, in an arena of its own under the host's budget.
+///
+/// Persistent tensors are seen as the device's, not the session's, and keep the session open: they
+/// stay with the variables that have them when this is gone, and work beside other tensors.
 class TrainingMemory {
  public:
   /// Takes everything the plan says. Throws OutOfMemory and has taken nothing.
@@ -23,12 +26,12 @@ class TrainingMemory {
 
   const TrainingPlan& plan() const { return plan_; }
   /// The session's.
-  const Device& device() const { return session_.device(); }
+  const Device& device() const { return session_->device(); }
   /// Steps run on it, one after the other.
   StreamId stream() const { return stream_.id(); }
   /// The one it lies on.
   const Device& parent() const { return parent_; }
-  ArenaStats stats() const { return session_.arena().stats(); }
+  ArenaStats stats() const { return session_->arena().stats(); }
   /// A persistent tensor; undefined if there is none of that name.
   Tensor find(const std::string& name) const;
   /// True if this memory serves `plan` as it is, or with another range.
@@ -78,10 +81,11 @@ class TrainingMemory {
   void take_range(Bytes bytes);
   void take_range_again();
   std::shared_ptr<Storage> pinned(Bytes bytes, Tag tag) const;
+  std::shared_ptr<Storage> persistent(const PackedBlock& block) const;
 
   TrainingPlan plan_;
   Device parent_;
-  Session session_;
+  std::shared_ptr<Session> session_;
   std::vector<RemedyHandle> remedies_;
   OwnedStream stream_;
   OwnedStream to_host_;

@@ -64,14 +64,14 @@ Values dense(const Values& x, std::size_t rows, const Values& weight, const Valu
 TEST_F(Layers, DenseTakesItsWeightEitherWay) {
   const Tensor x = random({2, 3, 5});
   for (const bool transposed : {false, true}) {
-    Dense layer(5, 7, {.transposed = transposed});
+    Dense layer(7, {.in = 5, .transposed = transposed});
     layer.materialize(device_, 2);
     const Tensor y = layer(x);
     EXPECT_EQ(y.shape(), Shape({2, 3, 7}));
     expect_near(y,
                 dense(x.to_vector<float>(), 6, of(layer, "weight"), of(layer, "bias"), transposed));
   }
-  Dense plain(5, 7, {.bias = false});
+  Dense plain(7, {.in = 5, .bias = false});
   EXPECT_EQ(plain.parameters().size(), 1U);
 }
 
@@ -87,7 +87,7 @@ TEST_F(Layers, EmbeddingPicksRows) {
 }
 
 TEST_F(Layers, BatchNormKeepsRunningStatisticsAsPyTorchDoes) {
-  BatchNorm2D layer(3);
+  BatchNorm2D layer({.channels = 3});
   layer.materialize(device_);
   const Tensor x = random({4, 3, 2, 2});
   const Values v = x.to_vector<float>();
@@ -128,12 +128,12 @@ TEST_F(Layers, BatchNormKeepsRunningStatisticsAsPyTorchDoes) {
 }
 
 TEST_F(Layers, NormsScaleRows) {
-  LayerNorm layer_norm(4);
+  LayerNorm layer_norm({.features = 4});
   layer_norm.materialize(device_);
   const Tensor x = Tensor::from_values({1.0F, 2.0F, 3.0F, 6.0F}, {1, 4}, device_);
   const float s = std::sqrt(3.5F + 1e-5F);
   expect_near(layer_norm(x), {-2 / s, -1 / s, 0, 3 / s});
-  RMSNorm rms_norm(4);
+  RMSNorm rms_norm({.features = 4});
   rms_norm.materialize(device_);
   const float r = std::sqrt(12.5F);
   expect_near(rms_norm(x), {1 / r, 2 / r, 3 / r, 6 / r});
@@ -160,7 +160,7 @@ TEST_F(Layers, DropoutActsInTrainingOnly) {
 }
 
 TEST_F(Layers, TransposedConvolutionMakesPicturesLarger) {
-  ConvTranspose2D layer(2, 3, 2);
+  ConvTranspose2D layer(3, 2, 2);
   layer.materialize(device_, 4);
   const Tensor x = random({1, 2, 2, 3});
   const Tensor y = layer(x);
@@ -230,15 +230,15 @@ TEST_F(Layers, AttentionMixesRowsByTheirScores) {
 }
 
 TEST_F(Layers, ResidualAddsWhatCameIn) {
-  Residual same(std::make_unique<Lambda>([](const Tensor& x) { return ops::scale(x, 2); }));
+  Residual same(Lambda([](const Tensor& x) { return ops::scale(x, 2); }));
   expect_near(same(Tensor::from_values({1.0F, -2.0F}, {2}, device_)), {3, -6});
-  Residual other(std::make_unique<ReLU>(), std::make_unique<Dense>(2, 2));
-  EXPECT_EQ(other.parameters()[0]->name(), "shortcut.weight");
+  Residual other(ReLU(), Dense(2, {.in = 2}));
+  EXPECT_EQ(other.parameters()[0].name(), "shortcut.weight");
 }
 
 TEST_F(Layers, ErrorsOfConstructionNameTheLayer) {
   try {
-    Conv2D(6, 8, 3, {.groups = 4});
+    Conv2D(8, 3, {.in = 6, .groups = 4});
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("[Conv2D] 4 groups do not divide 6 channels in and 8 out"));

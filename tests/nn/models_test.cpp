@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-graph::Graph trace_step(Model& model, std::int64_t n, DType compute) {
+graph::Graph trace_step(const Model& model, std::int64_t n, DType compute) {
   optim::Optimizer optimizer = optim::adamw();
   optimizer.attach(model);
   graph::Tracer tracer;
@@ -44,7 +44,7 @@ TEST(Models, CountsOfParametersAreThePublishedOnes) {
       {"gpt2_tiny", 256 * 128 + 128 * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 256}};
   for (const ModelInfo& info : list_models()) {
     ASSERT_TRUE(known.contains(std::string(info.name))) << info.name;
-    EXPECT_EQ(make_model(info.name)->parameter_count(), known.at(std::string(info.name)))
+    EXPECT_EQ(make_model(info.name).parameter_count(), known.at(std::string(info.name)))
         << info.name;
   }
   EXPECT_EQ(list_models().size(), known.size());
@@ -89,8 +89,8 @@ TEST(Models, NamesAreThoseOfTheFilesPeopleHave) {
   for (const auto& [model, parameters] : known) {
     const auto made = make_model(model);
     for (const auto& [name, shape] : parameters) {
-      const Parameter* p = made->find(name);
-      ASSERT_NE(p, nullptr) << model << " " << name;
+      const std::optional<Parameter> p = made.find(name);
+      ASSERT_TRUE(p) << model << " " << name;
       EXPECT_EQ(p->type().shape, shape) << model << " " << name;
     }
   }
@@ -100,14 +100,14 @@ TEST(Models, AStepOfEachIsTracedWithoutMemory) {
   for (const ModelInfo& info : list_models()) {
     for (const DType compute : {DType::f32, DType::bf16}) {
       const auto model = make_model(info.name);
-      const graph::Graph graph = trace_step(*model, 2, compute);
+      const graph::Graph graph = trace_step(model, 2, compute);
       graph.verify();
       EXPECT_EQ(graph.value(graph.outputs().at(0)).type, (TensorType{DType::f32, {}}));
       // Every parameter is updated.
       const auto updates =
           std::count_if(graph.nodes().begin(), graph.nodes().end(),
                         [](const graph::Node& node) { return node.op->name == "adam_update"; });
-      EXPECT_EQ(static_cast<std::size_t>(updates), model->parameters().size()) << info.name;
+      EXPECT_EQ(static_cast<std::size_t>(updates), model.parameters().size()) << info.name;
     }
   }
 }
@@ -121,29 +121,29 @@ TEST(Models, EachRunsAndLearnsSmall) {
       {"gpt2_tiny", {.size = 16}},
   };
   const Device device = test::own_cpu({.limit = GiB(2)});
-  std::map<std::string, std::unique_ptr<Model>> models;
-  for (const auto& [name, options] : small) models[name] = make_model(name, options);
-  models["unet"] = unet({.size = 16, .width = 8});
+  std::map<std::string, Model> models;
+  for (const auto& [name, options] : small) models.emplace(name, make_model(name, options));
+  models.emplace("unet", unet({.size = 16, .width = 8}));
   for (const auto& [name, model] : models) {
-    model->materialize(device, 3);
+    model.materialize(device, 3);
     optim::Optimizer optimizer = optim::adam({.lr = 1e-3});
-    optimizer.attach(*model);
+    optimizer.attach(model);
     optimizer.materialize(device);
-    const TensorType in = model->input_type(2);
+    const TensorType in = model.input_type(2);
     Tensor x = Tensor::zeros(in.shape, in.dtype, device);
     if (in.dtype == DType::f32) fill(x, Init::normal(1), "x", 1);
-    const TensorType target = model->target_type(2);
+    const TensorType target = model.target_type(2);
     const Tensor y = Tensor::zeros(target.shape, target.dtype, device);
     float first = 0;
     float last = 0;
     for (int i = 0; i < 3; ++i) {
       optimizer.begin_step();
-      last = train::training_step(*model, optimizer, x, y).item<float>();
+      last = train::training_step(model, optimizer, x, y).item<float>();
       if (i == 0) first = last;
     }
     EXPECT_LT(last, first) << name;
-    model->eval();
-    EXPECT_EQ((*model)(x).dim(0), 2) << name;
+    model.eval();
+    EXPECT_EQ(model(x).dim(0), 2) << name;
   }
 }
 
@@ -152,12 +152,12 @@ TEST(Models, ChannelsLastComputesTheSame) {
   std::vector<std::vector<float>> results;
   for (const bool last : {false, true}) {
     const auto model = make_model("resnet18", {.classes = 4, .size = 32, .channels_last = last});
-    model->materialize(device, 3);
-    model->eval();  // statistics of two pictures would make much of rounding
-    const TensorType in = model->input_type(2);
+    model.materialize(device, 3);
+    model.eval();  // statistics of two pictures would make much of rounding
+    const TensorType in = model.input_type(2);
     Tensor x = Tensor::zeros(in.shape, in.dtype, device);
     fill(x, Init::normal(1), "x", 1);
-    results.push_back((*model)(x).to_vector<float>());
+    results.push_back(model(x).to_vector<float>());
   }
   ASSERT_EQ(results[0].size(), results[1].size());
   for (std::size_t i = 0; i < results[0].size(); ++i) {

@@ -17,14 +17,14 @@
 namespace plimsoll::nn {
 namespace {
 
-class ConvNet final : public Model {
+class ConvNet final : public Classifier {
  public:
   ConvNet()
-      : conv1_(add<Conv2D>("conv1", 2, 8, 3, Conv2DOptions{.padding = 1, .bias = false})),
-        bn1_(add<BatchNorm2D>("bn1", 8)),
-        conv2_(add<Conv2D>("conv2", 8, 16, 3, Conv2DOptions{.stride = 2, .padding = 1})),
-        bn2_(add<BatchNorm2D>("bn2", 16)),
-        fc_(add<Dense>("fc", 16, 5)) {}
+      : conv1_(add("conv1", Conv2D(8, 3, {.in = 2, .padding = 1, .bias = false}))),
+        bn1_(add("bn1", BatchNorm2D({.channels = 8}))),
+        conv2_(add("conv2", Conv2D(16, 3, {.in = 8, .stride = 2, .padding = 1}))),
+        bn2_(add("bn2", BatchNorm2D({.channels = 16}))),
+        fc_(add("fc", Dense(5, {.in = 16}))) {}
   TensorType input_type(std::int64_t n) const override { return {DType::f32, {n, 2, 12, 12}}; }
   TensorType target_type(std::int64_t n) const override { return {DType::i64, {n}}; }
   Tensor forward(const Tensor& x) const override {
@@ -33,21 +33,22 @@ class ConvNet final : public Model {
   }
 
  private:
-  const Conv2D& conv1_;
-  const BatchNorm2D& bn1_;
-  const Conv2D& conv2_;
-  const BatchNorm2D& bn2_;
-  const Dense& fc_;
+  Conv2D conv1_;
+  BatchNorm2D bn1_;
+  Conv2D conv2_;
+  BatchNorm2D bn2_;
+  Dense fc_;
 };
 
-void expect_recorded_losses(const std::string& name, Model& model, optim::Optimizer optimizer) {
+void expect_recorded_losses(const std::string& name, const Model& model,
+                            optim::Optimizer optimizer) {
   const Device device = test::own_cpu({.limit = MiB(64)});
   const train::SafetensorsFile file(
       fmt::format("{}/nn/recorded/{}.safetensors", PLIMSOLL_TEST_SOURCE_DIR, name));
   model.materialize(device);
-  for (const Parameter* p : model.parameters()) {
-    Tensor tensor = p->tensor();
-    file.read_into(p->name(), tensor);
+  for (const Parameter& p : model.parameters()) {
+    Tensor tensor = p.tensor();
+    file.read_into(p.name(), tensor);
   }
   std::vector<Tensor> x;
   std::vector<Tensor> y;
@@ -81,18 +82,18 @@ TEST(LossesEqualTensorFlows, ConvNetWithNesterov) {
 TEST(LossesEqualTensorFlows, TransformerWithAdamW) {
   const auto model = gpt2(
       {.vocabulary = 40, .context = 12, .features = 24, .layers = 2, .heads = 3, .dropout = 0});
-  expect_recorded_losses("transformer_adamw", *model,
+  expect_recorded_losses("transformer_adamw", model,
                          optim::adamw({.lr = 1e-3, .weight_decay = 0.1}));
 }
 
 TEST(LossesEqualTensorFlows, PerceptronWithAdam) {
   const auto model = mlp({.in = 20, .hidden = {32, 16}, .classes = 5});
-  expect_recorded_losses("mlp_adam", *model, optim::adam({.lr = 2e-3, .weight_decay = 1e-2}));
+  expect_recorded_losses("mlp_adam", model, optim::adam({.lr = 2e-3, .weight_decay = 1e-2}));
 }
 
 TEST(LossesEqualTensorFlows, PerceptronWithRmsprop) {
   const auto model = mlp({.in = 20, .hidden = {32, 16}, .classes = 5});
-  expect_recorded_losses("mlp_rmsprop", *model, optim::rmsprop({.lr = 1e-3}));
+  expect_recorded_losses("mlp_rmsprop", model, optim::rmsprop({.lr = 1e-3}));
 }
 
 }  // namespace

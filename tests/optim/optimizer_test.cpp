@@ -28,10 +28,10 @@ class OptimizerTest : public ::testing::Test {
 
   std::vector<Tensor> gradients(float value) {
     std::vector<Tensor> all;
-    for (const nn::Parameter* p : net_.trainable_parameters()) {
+    for (const Variable& p : net_.trainable_variables()) {
       all.push_back(Tensor::from_values(
-          std::span<const float>(Values(static_cast<std::size_t>(p->type().elements()), value)),
-          p->type().shape, device_));
+          std::span<const float>(Values(static_cast<std::size_t>(p.type().elements()), value)),
+          p.type().shape, device_));
     }
     return all;
   }
@@ -39,7 +39,7 @@ class OptimizerTest : public ::testing::Test {
   Values bias() { return net_.find("bias")->tensor().to_vector<float>(); }
 
   Device device_ = test::own_cpu({.limit = MiB(16)});
-  nn::Dense net_{3, 2};
+  nn::Dense net_{2, {.in = 3}};
 };
 
 template <typename Function>
@@ -72,7 +72,7 @@ TEST_F(OptimizerTest, StateIsSizedBeforeItIsThere) {
     c.optimizer.materialize(device_);
     EXPECT_GT(device_.arena().stats().live, before);
     for (const State& state : c.optimizer.state()) {
-      EXPECT_EQ(state.tensor.storage()->tag(), Tag::optimizer);
+      EXPECT_EQ(state.tensor().storage()->tag(), Tag::optimizer);
     }
     c.optimizer.release();
     EXPECT_EQ(device_.arena().stats().live, before);
@@ -81,15 +81,15 @@ TEST_F(OptimizerTest, StateIsSizedBeforeItIsThere) {
 
 TEST_F(OptimizerTest, StateIsAllocatedWholeOrNotAtAll) {
   nn::Sequential large;
-  large.append<nn::Dense>(10, 10);
-  large.append<nn::Dense>(1500, 1500);  // 9 MB
+  large.append(nn::Dense(10, {.in = 10}));
+  large.append(nn::Dense(1500, {.in = 1500}));  // 9 MB
   large.materialize(device_);
   Optimizer optimizer = adam();
   optimizer.attach(large);
   const Bytes before = device_.arena().stats().live;
   EXPECT_THROW(optimizer.materialize(device_), Error);
   EXPECT_EQ(device_.arena().stats().live, before);
-  EXPECT_TRUE(optimizer.state()[2].tensor.is_symbolic());
+  EXPECT_TRUE(optimizer.state()[2].tensor().is_symbolic());
 }
 
 TEST_F(OptimizerTest, SgdFollowsTheGradient) {
@@ -121,7 +121,7 @@ TEST_F(OptimizerTest, GroupsHaveRatesAndDecayOfTheirOwn) {
            .weight_decay = 0.5,
            .groups = {no_decay_for_vectors(),
                       {.name = "weights",
-                       .takes = [](const nn::Parameter& p) { return p.name() == "weight"; },
+                       .takes = [](const Variable& p) { return p.name() == "weight"; },
                        .rate_factor = 2}}});
   optimizer.attach(net_);
   optimizer.materialize(device_);
@@ -158,7 +158,7 @@ TEST_F(OptimizerTest, AStepThatIsNotEnabledWritesNothing) {
     const auto snapshot = [&] {
       Values v = weight();
       for (const State& s : optimizer.state()) {
-        const Values some = s.tensor.to_vector<float>();
+        const Values some = s.tensor().to_vector<float>();
         v.insert(v.end(), some.begin(), some.end());
       }
       return v;
@@ -173,7 +173,7 @@ TEST_F(OptimizerTest, AStepThatIsNotEnabledWritesNothing) {
 }
 
 TEST_F(OptimizerTest, OneTraceServesAllSteps) {
-  nn::Dense traced(3, 2);
+  nn::Dense traced(2, {.in = 3});
   traced.materialize(device_, 1);
   Optimizer eager = adamw({.lr = Schedule::cosine(0.1, 10).warm_up(3), .weight_decay = 0.1});
   Optimizer planned = adamw({.lr = Schedule::cosine(0.1, 10).warm_up(3), .weight_decay = 0.1});
@@ -200,7 +200,7 @@ TEST_F(OptimizerTest, OneTraceServesAllSteps) {
     plan::run_graph(graph, {{"dw", g[0]}, {"db", g[1]}}, device_);
     EXPECT_EQ(traced.find("weight")->tensor().to_vector<float>(), weight()) << i;
   }
-  EXPECT_EQ(planned.state()[1].tensor.item<float>(), 6.0F);
+  EXPECT_EQ(planned.state()[1].tensor().item<float>(), 6.0F);
 }
 
 TEST_F(OptimizerTest, FrozenParametersAndMissingGradientsStayAsTheyAre) {
@@ -223,7 +223,7 @@ TEST_F(OptimizerTest, MistakesAreNamed) {
   EXPECT_THAT(message_of([&] { optimizer.materialize(device_); }), HasSubstr("attach a module"));
   optimizer.attach(net_);
   EXPECT_THAT(message_of([&] { optimizer.begin_step(); }), HasSubstr("materialize it first"));
-  EXPECT_THAT(message_of([&] { optimizer.attach(net_); }), HasSubstr("has a module already"));
+  EXPECT_THAT(message_of([&] { optimizer.attach(net_); }), HasSubstr("has variables already"));
   optimizer.materialize(device_);
   EXPECT_THAT(message_of([&] { optimizer.update(std::vector<Tensor>(1)); }),
               HasSubstr("1 gradients for 2 parameters"));

@@ -57,7 +57,7 @@ int tasks_of(const plan::Plan& plan, std::string_view op) {
 class FusedLaunches : public testing::Test {
  protected:
   /// One step of `model` in bf16 with AdamW, as planned for an H200 with ample memory.
-  static plan::Plan step_of(std::unique_ptr<nn::Model> model, std::int64_t batch) {
+  static plan::Plan step_of(nn::Model model, std::int64_t batch) {
     train::Trainer trainer(std::move(model), optim::adamw({.lr = 1e-3}),
                            {.precision = DType::bf16, .allow_split = false});
     const auto plan = trainer.plan({.batch = batch}, plan::describe_device("h200"));

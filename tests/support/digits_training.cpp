@@ -76,12 +76,12 @@ DigitsRun train_digits(DType compute, int epochs, std::uint64_t seed) {
   for (std::size_t i = 0; i < labels.size(); ++i) (i % 5 == 4 ? test : train).push_back(i);
 
   const auto model = nn::lenet({.size = kSide});
-  model->materialize(device, seed);
+  model.materialize(device, seed);
   const std::size_t steps = train.size() / kBatch * static_cast<std::size_t>(epochs);
   optim::Optimizer optimizer = optim::adamw(
       {.lr = optim::Schedule::cosine(2e-3, static_cast<std::int64_t>(steps)).warm_up(20),
        .weight_decay = 0.01});
-  optimizer.attach(*model);
+  optimizer.attach(model);
   optimizer.materialize(device);
   const train::Precision precision(compute);
   train::LossScale scale(precision.loss_scale.value_or(train::LossScaleOptions{}));
@@ -96,15 +96,15 @@ DigitsRun train_digits(DType compute, int epochs, std::uint64_t seed) {
           batch_of(images, labels, std::span(train).subspan(at, kBatch), 3, random, device);
       optimizer.begin_step();
       const Tensor loss = train::training_step(
-          *model, optimizer, batch.x, batch.y,
+          model, optimizer, batch.x, batch.y,
           {.compute = compute, .loss_scale = precision.loss_scale ? &scale : nullptr});
       run.losses.push_back(loss.item<float>());
     }
   }
-  model->eval();
+  model.eval();
   const Batch batch = batch_of(images, labels, test, 0, random, device);
   const ops::PrecisionScope scope(compute);
-  run.accuracy = static_cast<double>(nn::accuracy((*model)(batch.x), batch.y).item<float>());
+  run.accuracy = static_cast<double>(nn::accuracy(model(batch.x), batch.y).item<float>());
   return run;
 }
 

@@ -19,13 +19,13 @@
 namespace plimsoll::testing {
 namespace {
 
-class Small final : public nn::Model {
+class Small final : public nn::Classifier {
  public:
   Small()
-      : conv_(add<nn::Conv2D>("conv", 1, 4, 3, nn::Conv2DOptions{.padding = 1})),
-        bn_(add<nn::BatchNorm2D>("bn", 4)),
-        dropout_(add<nn::Dropout>("dropout", 0.1)),
-        fc_(add<nn::Dense>("fc", 4, 3)) {}
+      : conv_(add("conv", nn::Conv2D(4, 3, {.in = 1, .padding = 1}))),
+        bn_(add("bn", nn::BatchNorm2D({.channels = 4}))),
+        dropout_(add("dropout", nn::Dropout(0.1))),
+        fc_(add("fc", nn::Dense(3, {.in = 4}))) {}
   TensorType input_type(std::int64_t n) const override { return {DType::f32, {n, 1, 6, 6}}; }
   TensorType target_type(std::int64_t n) const override { return {DType::i64, {n}}; }
   Tensor forward(const Tensor& x) const override {
@@ -33,10 +33,10 @@ class Small final : public nn::Model {
   }
 
  private:
-  const nn::Conv2D& conv_;
-  const nn::BatchNorm2D& bn_;
-  const nn::Dropout& dropout_;
-  const nn::Dense& fc_;
+  nn::Conv2D conv_;
+  nn::BatchNorm2D bn_;
+  nn::Dropout dropout_;
+  nn::Dense fc_;
 };
 
 std::map<Tag, Bytes> live_by_tag(const Device& device) {

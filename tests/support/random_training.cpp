@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kClasses = 5;
 constexpr std::int64_t kSteps = 2;
 
-std::unique_ptr<nn::Model> small_model(const std::string& kind) {
+nn::Model small_model(const std::string& kind) {
   if (kind == "mlp") return nn::mlp({.in = 24, .hidden = {40, 40, 40}, .classes = kClasses});
   if (kind == "lenet") return nn::lenet({.classes = kClasses, .size = 12});
   if (kind == "resnet18") return nn::resnet18(kClasses, {.channels = 1, .size = 16});
@@ -111,14 +111,14 @@ RandomTraining::RandomTraining(std::uint64_t seed) {
       options.allow_split_batch_statistics, budget);
 }
 
-std::unique_ptr<nn::Model> RandomTraining::model() const { return small_model(kind); }
+nn::Model RandomTraining::model() const { return small_model(kind); }
 
 train::Trainer RandomTraining::trainer() const {
   return train::Trainer(model(), optimizer_named(optimizer), options);
 }
 
 data::Dataset RandomTraining::data(std::int64_t count) const {
-  return any_data(*model(), kClasses, count);
+  return any_data(model(), kClasses, count);
 }
 
 namespace {
@@ -203,9 +203,9 @@ std::vector<std::uint8_t> left_by(train::Trainer& trainer) {
     const auto* const data = static_cast<const std::uint8_t*>(tensor.raw_data());
     all.insert(all.end(), data, data + tensor.nbytes());
   };
-  for (const nn::Parameter* p : trainer.model().parameters()) add(p->tensor());
-  for (const nn::Parameter* p : trainer.model().buffers()) add(p->tensor());
-  for (const optim::State& s : trainer.optimizer().state()) add(s.tensor);
+  for (const nn::Parameter& p : trainer.model().parameters()) add(p.tensor());
+  for (const nn::Parameter& p : trainer.model().buffers()) add(p.tensor());
+  for (const optim::State& s : trainer.optimizer().state()) add(s.tensor());
   return all;
 }
 
@@ -213,10 +213,10 @@ std::vector<std::uint8_t> left_by(train::Trainer& trainer) {
 std::vector<float> run_checked(train::Trainer& trainer, const train::Phase& phase,
                                const data::Element& element) {
   std::map<std::string, Tensor> tensors;
-  for (const nn::Parameter* p : trainer.model().parameters()) tensors[p->name()] = p->tensor();
-  for (const nn::Parameter* p : trainer.model().buffers()) tensors[p->name()] = p->tensor();
+  for (const nn::Parameter& p : trainer.model().parameters()) tensors[p.name()] = p.tensor();
+  for (const nn::Parameter& p : trainer.model().buffers()) tensors[p.name()] = p.tensor();
   for (const optim::State& s : trainer.optimizer().state()) {
-    tensors["optimizer." + s.name] = s.tensor;
+    tensors["optimizer." + s.name()] = s.tensor();
   }
   plan::Executor executor(*phase.steps.front(), tensors.begin()->second.device(),
                           {.check = true, .bind = [&](const graph::Value& value) {

@@ -15,7 +15,7 @@ namespace plimsoll::test {
 struct RandomTraining {
   explicit RandomTraining(std::uint64_t seed);
 
-  std::unique_ptr<nn::Model> model() const;
+  nn::Model model() const;
   train::Trainer trainer() const;
   /// (input, target) as the model wants them, not batched.
   data::Dataset data(std::int64_t count) const;

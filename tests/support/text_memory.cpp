@@ -32,7 +32,7 @@ std::string_view page_of_text() {
          "two it is going to be.\n";
 }
 
-double memorise(nn::Model& model, std::string_view text, std::int64_t context, int steps,
+double memorise(const nn::Model& model, std::string_view text, std::int64_t context, int steps,
                 double rate) {
   const Device device = test::own_cpu({.limit = GiB(1)});
   std::vector<std::int64_t> ids;

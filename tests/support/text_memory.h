@@ -12,7 +12,7 @@ std::string_view page_of_text();
 
 /// Trains a language model over bytes, eagerly, on all of `text` at every step, in pieces of
 /// `context` bytes, and gives the share of next bytes that it then says right.
-double memorise(nn::Model& model, std::string_view text, std::int64_t context, int steps,
+double memorise(const nn::Model& model, std::string_view text, std::int64_t context, int steps,
                 double rate);
 
 }  // namespace plimsoll::testing

@@ -27,20 +27,20 @@ struct Training {
   explicit Training(const Device& device, bool with_data = true)
       : model(nn::resnet18(3, {.channels = 1, .size = 32})),
         optimizer(optim::adamw({.lr = optim::Schedule::cosine(1e-3, 50)})) {
-    if (with_data) model->materialize(device, 3);
-    optimizer.attach(*model);
+    if (with_data) model.materialize(device, 3);
+    optimizer.attach(model);
     if (!with_data) return;
     optimizer.materialize(device);
     scale.materialize(device);
   }
   float step(const Tensor& x, const Tensor& y) {
     optimizer.begin_step();
-    return training_step(*model, optimizer, x, y, {.compute = f16, .loss_scale = &scale})
+    return training_step(model, optimizer, x, y, {.compute = f16, .loss_scale = &scale})
         .item<float>();
   }
-  CheckpointParts parts() { return {model.get(), &optimizer, &scale}; }
+  CheckpointParts parts() { return {&model, &optimizer, &scale}; }
 
-  std::unique_ptr<nn::Model> model;
+  nn::Model model;
   optim::Optimizer optimizer;
   LossScale scale;
 };
@@ -94,7 +94,7 @@ TEST_F(Checkpoint, MissingWrongAndUnexpectedTensorsAreNamed) {
   const Tensor weight = Tensor::zeros({3, 2}, DType::f32, device_);
   const Tensor bias = Tensor::zeros({3}, DType::f32, device_);
   const auto load = [&](const LoadOptions& options = {}) {
-    return message_of([&] { load_checkpoint(path("x"), {model.get()}, device_, options); });
+    return message_of([&] { load_checkpoint(path("x"), {&model}, device_, options); });
   };
   save({{"fc1.weight", weight}});
   EXPECT_THAT(load(), HasSubstr("there is no tensor 'fc1.bias'"));
@@ -102,9 +102,9 @@ TEST_F(Checkpoint, MissingWrongAndUnexpectedTensorsAreNamed) {
   EXPECT_THAT(load(), HasSubstr("tensor 'fc1.weight' is f32 [3], but f32 [3,2] is wanted"));
   save({{"fc1.weight", weight}, {"fc1.bias", bias}, {"fc2.bias", bias}});
   EXPECT_THAT(load(), HasSubstr("nothing is called 'fc2.bias' here"));
-  for (const nn::Parameter* p : model->parameters()) EXPECT_FALSE(p->has_data());
+  for (const nn::Parameter& p : model.parameters()) EXPECT_FALSE(p.has_data());
   EXPECT_EQ(load({.strict = false}), "nothing was thrown");
-  for (const nn::Parameter* p : model->parameters()) EXPECT_TRUE(p->has_data());
+  for (const nn::Parameter& p : model.parameters()) EXPECT_TRUE(p.has_data());
   save({{"fc1.weight", weight},
         {"fc1.bias", bias},
         {"bn.num_batches_tracked", Tensor::zeros({}, DType::i64, device_)}});
@@ -117,8 +117,8 @@ TEST_F(Checkpoint, OtherFloatsAreConvertedAndPrefixesLeftOut) {
   save_safetensors(path("x"),
                    std::vector<NamedTensor>{{"weight", ops::cast(weight, DType::f16)},
                                             {"bias", Tensor::zeros({1}, DType::bf16, device_)}});
-  load_checkpoint(path("x"), {model.get()}, device_, {.prefix = "fc1."});
-  EXPECT_EQ(model->find("fc1.weight")->tensor().to_vector<float>(),
+  load_checkpoint(path("x"), {&model}, device_, {.prefix = "fc1."});
+  EXPECT_EQ(model.find("fc1.weight")->tensor().to_vector<float>(),
             (std::vector<float>{1.5F, -2.0F}));
 }
 

@@ -13,9 +13,7 @@ namespace {
 
 using test::toy_data;
 
-std::unique_ptr<nn::Model> model() {
-  return nn::mlp({.in = 16, .hidden = {48, 48, 48}, .classes = 4});
-}
+nn::Model model() { return nn::mlp({.in = 16, .hidden = {48, 48, 48}, .classes = 4}); }
 
 train::FitResult fit(train::Trainer trainer, std::int64_t batch, std::int64_t count,
                      Bytes limit = MiB(8)) {
@@ -61,8 +59,8 @@ TEST(TrainingEdges, AllComputedAgainAndAllKeptGiveTheSameLosses) {
 
 TEST(TrainingEdges, FrozenParametersStayAndTakeNoState) {
   auto part = model();
-  for (nn::Parameter* p : part->parameters()) {
-    if (p->type().shape.rank() == 2) p->set_trainable(false);
+  for (const nn::Parameter& p : part.parameters()) {
+    if (p.type().shape.rank() == 2) p.set_trainable(false);
   }
   train::Trainer trainer(std::move(part), optim::adam());
   train::Trainer whole(model(), optim::adam());
@@ -72,8 +70,8 @@ TEST(TrainingEdges, FrozenParametersStayAndTakeNoState) {
   trainer.materialize(plan);
   const auto values = [&] {
     std::vector<std::vector<float>> all;
-    for (const nn::Parameter* p : trainer.model().parameters()) {
-      all.push_back(p->tensor().to_vector<float>());
+    for (const nn::Parameter& p : trainer.model().parameters()) {
+      all.push_back(p.tensor().to_vector<float>());
     }
     return all;
   };
@@ -81,14 +79,14 @@ TEST(TrainingEdges, FrozenParametersStayAndTakeNoState) {
   trainer.fit(plan, toy_data(128).batch(32), {.epochs = 2});
   const auto after = values();
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const nn::Parameter& p = *trainer.model().parameters()[i];
+    const nn::Parameter p = trainer.model().parameters()[i];
     EXPECT_EQ(before[i] != after[i], p.trainable()) << p.name();
   }
 }
 
 TEST(TrainingEdges, NothingToTrainIsAMistake) {
   auto frozen = model();
-  frozen->freeze();
+  frozen.freeze();
   try {
     train::Trainer trainer(std::move(frozen), optim::adam());
     fit(std::move(trainer), 8, 16);

@@ -68,7 +68,7 @@ class EndToEnd : public ::testing::TestWithParam<EndToEndCase> {
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  static std::unique_ptr<nn::Model> model() {
+  static nn::Model model() {
     const std::int64_t scale = GetParam().scale;
     if (GetParam().model == "unet") {
       return nn::unet({.classes = kClasses, .channels = 1, .size = 16 * scale, .width = 4 * scale});
@@ -96,13 +96,11 @@ class EndToEnd : public ::testing::TestWithParam<EndToEndCase> {
 
   static train::PlanRequest request() { return {.batch = kBatch, .validation_batch = kBatch}; }
   static data::Dataset train_data() {
-    return any_data(*model(), kClasses, kSteps / 2 * kBatch)
-        .shuffle({.elements = 20})
-        .batch(kBatch);
+    return any_data(model(), kClasses, kSteps / 2 * kBatch).shuffle({.elements = 20}).batch(kBatch);
   }
   /// Its last batch is not full.
   static data::Dataset validation_data() {
-    return any_data(*model(), kClasses, 2 * kBatch + 3).batch(kBatch);
+    return any_data(model(), kClasses, 2 * kBatch + 3).batch(kBatch);
   }
 
   train::FitOptions options(const std::string& name = {}) const {

@@ -135,7 +135,7 @@ TEST_F(Fit, ABatchThatIsNoneIsNotCounted) {
   train::Trainer t = trainer();
   const auto plan = t.plan({.batch = 8}, device_);
   const auto counted = [&] {
-    return std::pair(t.optimizer().step(), t.optimizer().state()[1].tensor.item<float>());
+    return std::pair(t.optimizer().step(), t.optimizer().state()[1].tensor().item<float>());
   };
   const auto wrong = toy_data(24).batch(8).concatenate(toy_data(8, 15).batch(8));
   EXPECT_THROW(t.fit(plan, wrong, {.epochs = 1}), InvalidArgument);

@@ -30,7 +30,7 @@ TEST(Learning, LenetReaches98PercentInEveryPrecision) {
 
 TEST(Learning, Gpt2TinyMemorisesAPage) {
   const auto model = nn::gpt2_tiny();
-  const double share = testing::memorise(*model, testing::page_of_text(), 128, 250, 1e-3);
+  const double share = testing::memorise(model, testing::page_of_text(), 128, 250, 1e-3);
   std::printf("%.4f of the next bytes are right\n", share);
   EXPECT_GE(share, 0.99);
 }

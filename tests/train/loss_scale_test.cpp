@@ -76,13 +76,13 @@ TEST_F(LossScaleTest, OptionsThatCannotBeAreRefused) {
 TEST_F(LossScaleTest, AnOverflowingStepChangesNoParameterEagerlyAndTraced) {
   const auto make = [&] {
     auto model = nn::mlp({.in = 3, .hidden = {4}, .classes = 2});
-    model->materialize(device_, 1);
+    model.materialize(device_, 1);
     return model;
   };
   const auto values = [](const nn::Model& model) {
     std::vector<float> all;
-    for (const nn::Parameter* p : model.parameters()) {
-      const auto some = p->tensor().to_vector<float>();
+    for (const nn::Parameter& p : model.parameters()) {
+      const auto some = p.tensor().to_vector<float>();
       all.insert(all.end(), some.begin(), some.end());
     }
     return all;
@@ -97,9 +97,9 @@ TEST_F(LossScaleTest, AnOverflowingStepChangesNoParameterEagerlyAndTraced) {
   optim::Optimizer traced_optimizer = optim::adam({.lr = 0.01});
   eager_scale.materialize(device_);
   traced_scale.materialize(device_);
-  eager_optimizer.attach(*eager);
+  eager_optimizer.attach(eager);
   eager_optimizer.materialize(device_);
-  traced_optimizer.attach(*traced);
+  traced_optimizer.attach(traced);
   traced_optimizer.materialize(device_);
 
   Tensor x = Tensor::empty({8, 3}, DType::f32, device_);
@@ -109,39 +109,39 @@ TEST_F(LossScaleTest, AnOverflowingStepChangesNoParameterEagerlyAndTraced) {
   graph::Tracer tracer;
   const Tensor in = tracer.input("x", x.type());
   const Tensor target = tracer.input("y", y.type());
-  nn::bind(tracer, *traced);
+  nn::bind(tracer, traced);
   optim::bind(tracer, traced_optimizer);
   bind(tracer, traced_scale);
   {
     const ops::DispatchScope scope(tracer);
-    tracer.output(training_step(*traced, traced_optimizer, in, target,
+    tracer.output(training_step(traced, traced_optimizer, in, target,
                                 {.compute = f16, .loss_scale = &traced_scale}));
   }
   const graph::Graph graph = tracer.finish();
   graph.verify();
 
-  const std::vector<float> start = values(*eager);
+  const std::vector<float> start = values(eager);
   int skipped = 0;
   for (int i = 0; i < 30; ++i) {
-    const std::vector<float> before = values(*eager);
+    const std::vector<float> before = values(eager);
     const double scale_before = eager_scale.scale();
     eager_optimizer.begin_step();
     const float loss =
-        training_step(*eager, eager_optimizer, x, y, {.compute = f16, .loss_scale = &eager_scale})
+        training_step(eager, eager_optimizer, x, y, {.compute = f16, .loss_scale = &eager_scale})
             .item<float>();
     if (eager_scale.scale() < scale_before) {
       ++skipped;
-      EXPECT_EQ(values(*eager), before);
+      EXPECT_EQ(values(eager), before);
     }
     traced_optimizer.begin_step();
     const auto outputs = plan::run_graph(graph, {{"x", x}, {"y", y}}, device_);
     EXPECT_EQ(outputs[0].item<float>(), loss) << i;
-    EXPECT_EQ(values(*traced), values(*eager)) << i;
+    EXPECT_EQ(values(traced), values(eager)) << i;
   }
   EXPECT_GT(skipped, 0);
   EXPECT_LT(skipped, 30);
-  EXPECT_NE(values(*eager), start);
-  EXPECT_EQ(eager_optimizer.state()[1].tensor.item<float>(), static_cast<float>(30 - skipped));
+  EXPECT_NE(values(eager), start);
+  EXPECT_EQ(eager_optimizer.state()[1].tensor().item<float>(), static_cast<float>(30 - skipped));
 }
 
 TEST(PrecisionTest, PoliciesAreRead) {

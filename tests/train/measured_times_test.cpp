@@ -21,7 +21,7 @@ namespace {
 
 using test::toy_data;
 
-std::unique_ptr<nn::Model> model() {
+nn::Model model() {
   return nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4});
 }
 

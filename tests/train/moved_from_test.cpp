@@ -59,25 +59,25 @@ TEST(MovedFrom, ATrainerSaysSo) {
   EXPECT_THAT([&] { trainer.wait(); }, moved("Trainer"));
 }
 
-TEST(MovedFrom, AnOptimizerSaysSo) {
+TEST(MovedFrom, AnOptimizerIsTheSameOne) {
   optim::Optimizer optimizer = optim::adam();
   const optim::Optimizer other = std::move(optimizer);
   EXPECT_EQ(other.name(), "adam");
-  EXPECT_THAT([&] { (void)optimizer.name(); }, moved("Optimizer"));
+  EXPECT_EQ(optimizer.name(), "adam");  // a handle: moving copies
 }
 
 // NOLINTEND(bugprone-use-after-move)
 
-TEST(ModuleTest, AdoptsNoNothing) {
+TEST(ModuleTest, TakesNoNothing) {
   class Parent final : public nn::Module {
    public:
     Tensor forward(const Tensor& x) const override { return x; }
-    void take(std::unique_ptr<nn::Module> module) { adopt("part", std::move(module)); }
+    void take(const std::shared_ptr<nn::Module>& module) { add("part", module); }
   };
   Parent parent;
   EXPECT_THAT(
       [&] { parent.take(nullptr); },
-      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("[Module::adopt]"), HasSubstr("\"part\""))));
+      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("[Module::add]"), HasSubstr("\"part\""))));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class OverlapOnGpu : public testing::Test {
     gpu_.emplace(test::own_device("cuda:0"));
   }
 
-  static std::unique_ptr<nn::Model> model() {
+  static nn::Model model() {
     return nn::gpt2({.vocabulary = 512, .context = 256, .features = 512, .layers = 8, .heads = 8});
   }
   struct How {

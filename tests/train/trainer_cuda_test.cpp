@@ -43,7 +43,7 @@ class TrainingOnGpu : public testing::Test {
 
 struct Case {
   std::string name;
-  std::unique_ptr<nn::Model> (*model)();
+  nn::Model model();
   std::int64_t classes;
   DType precision;
   double tolerance;
@@ -54,7 +54,7 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   struct Kind {
     const char* name;
-    std::unique_ptr<nn::Model> (*make)();
+    nn::Model (*make)();
     std::int64_t classes;
   };
   const std::vector<Kind> kinds = {

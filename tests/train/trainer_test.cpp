@@ -84,7 +84,7 @@ TEST(Trainer, LossesWithDropoutAndClippingDoNotDependOnTheBudget) {
         return train::Trainer(model(), optim::sgd({.momentum = 0.9}),
                               {.precision = bf16, .clip_norm = 1, .allow_split = false});
       },
-      test::any_data(*model(), 5, 64), 16, 10, 3);
+      test::any_data(model(), 5, 64), 16, 10, 3);
 }
 
 TEST(Trainer, SplittingGivesTheSameUpToRounding) {

@@ -31,7 +31,7 @@ TEST_P(EveryModel, TakesWhatWasPlannedAndHasTheSameLossesWithinFiveBudgets) {
   const auto& [zoo, compute] = GetParam();
   const auto model = nn::make_model(zoo.model, zoo.options);
   test::check_budgets([&zoo = zoo, &compute = compute] { return trainer_of(zoo, compute); },
-                      test::any_data(*model, 2, zoo.steps * zoo.batch), zoo.batch, zoo.steps, 5);
+                      test::any_data(model, 2, zoo.steps * zoo.batch), zoo.batch, zoo.steps, 5);
 }
 
 std::string both(const testing::TestParamInfo<std::tuple<Zoo, DType>>& tested) {
@@ -71,7 +71,7 @@ TEST_P(EveryTask, KeepsToItsMemoryWithinTheSmallestBudget) {
   const auto model = nn::make_model(zoo.model, zoo.options);
   (void)test::check_every_task(
       [&zoo = zoo, &compute = compute] { return trainer_of(zoo, compute); },
-      test::any_data(*model, 2, zoo.batch), zoo.batch);
+      test::any_data(model, 2, zoo.batch), zoo.batch);
 }
 
 INSTANTIATE_TEST_SUITE_P(

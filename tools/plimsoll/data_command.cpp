@@ -166,7 +166,7 @@ TrainingData as_trained(const BenchOptions& bench) {
   const nn::ModelOptions given{.size = bench.size};
   const auto model = nn::make_model(name, model_options_for(bench.data, name, given));
   const std::int64_t elements = bench.elements > 0 ? bench.elements : 8 * bench.batch;
-  return training_data(bench.data, *model, elements, bench.seed, false);
+  return training_data(bench.data, model, elements, bench.seed, false);
 }
 
 Json stage_json(const data::StageStats& stage, double seconds) {

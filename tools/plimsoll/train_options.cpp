@@ -203,7 +203,7 @@ Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
       .classes = o.classes, .size = o.size, .channels_last = !o.device.starts_with("cpu")};
   auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
   Prepared all;
-  all.data = training_data(o.data, *model, o.elements, o.seed, !o.no_validation);
+  all.data = training_data(o.data, model, o.elements, o.seed, !o.no_validation);
   check_readable(all.data, skip_errors);
   const std::int64_t count = all.data.train_count;
   if (count < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));

@@ -1,26 +1,32 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <plimsoll/graph/graph.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/variable_reader.h>
 
 namespace plimsoll::graph {
 
 /// Records ops as a graph instead of running them: put it in force with a DispatchScope and run
 /// the model's code. Tensors it gives out have no data.
 ///
+/// Variables that are read become persistent values under their names: parameters if they are
+/// trained, state otherwise. Any other tensor with data that an op takes is a constant of the
+/// graph, under the label of its memory.
+///
 ///   Tracer tracer;
 ///   Tensor x = tracer.input("images", {DType::f32, {128, 1, 28, 28}});
-///   tracer.bind(weight, Role::parameter, "head.weight");   // data, or only declared
 ///   {
 ///     ops::DispatchScope scope(tracer);
 ///     tracer.output(model(x));
 ///   }
 ///   Graph graph = tracer.finish();
-class Tracer final : public ops::Dispatcher {
+class Tracer final : public ops::Dispatcher, public ops::VariableReader {
  public:
   Tracer();
   Tracer(const Tracer&) = delete;
@@ -36,6 +42,16 @@ class Tracer final : public ops::Dispatcher {
   void output(const Tensor& tensor);
 
   std::vector<Tensor> call(const ops::OpCall& call) override;
+  void read(const Variable& variable) override;
+  bool records() const override { return true; }
+  void before_run(std::function<void(StreamId)> hook) override {
+    hooks_.push_back(std::move(hook));
+  }
+
+  /// The variables that were read, with the values they were bound as.
+  const std::vector<std::pair<ValueId, Variable>>& variables() const { return variables_; }
+  /// What must be called before each run.
+  const std::vector<std::function<void(StreamId)>>& hooks() const { return hooks_; }
 
   /// The value that a tensor stands for now (after writes, the new one); kNone if none.
   ValueId find(const Tensor& tensor) const;
@@ -55,6 +71,8 @@ class Tracer final : public ops::Dispatcher {
   Graph graph_;
   std::unordered_map<std::uint64_t, ValueId> bound_;  ///< by tensor id
   std::vector<std::vector<NodeId>> readers_;          ///< of each value
+  std::vector<std::pair<ValueId, Variable>> variables_;
+  std::vector<std::function<void(StreamId)>> hooks_;
 };
 
 }  // namespace plimsoll::graph

@@ -38,8 +38,8 @@ class MultiHeadAttention final : public Module {
   std::int64_t heads_;
   bool causal_;
   double dropout_;
-  const Dense& qkv_;
-  const Dense& projection_;
+  Dense qkv_;
+  Dense projection_;
 };
 
 /// Two dense layers with gelu between them.
@@ -51,8 +51,8 @@ class FeedForward final : public Module {
  private:
   ops::Gelu gelu_;
   double dropout_;
-  const Dense& up_;
-  const Dense& down_;
+  Dense up_;
+  Dense down_;
 };
 
 /// x + attention(norm(x)), then the same with the feed-forward part: "pre-norm".
@@ -62,10 +62,10 @@ class TransformerBlock final : public Module {
   Tensor forward(const Tensor& x) const override;
 
  private:
-  const LayerNorm& norm1_;
-  const MultiHeadAttention& attention_;
-  const LayerNorm& norm2_;
-  const FeedForward& mlp_;
+  LayerNorm norm1_;
+  MultiHeadAttention attention_;
+  LayerNorm norm2_;
+  FeedForward mlp_;
 };
 
 }  // namespace plimsoll::nn

@@ -8,6 +8,7 @@
 namespace plimsoll::nn {
 
 struct Conv2DOptions {
+  std::int64_t in = 0;  ///< channels that come in; 0: those of the first input
   std::int64_t stride = 1;
   std::int64_t padding = 0;
   std::int64_t dilation = 1;
@@ -21,29 +22,34 @@ struct Conv2DOptions {
 /// Cross-correlation with `weight` [out, in/groups, size, size], plus `bias` [out].
 class Conv2D final : public Module {
  public:
-  Conv2D(std::int64_t in, std::int64_t out, std::int64_t size, const Conv2DOptions& options = {});
+  Conv2D(std::int64_t out, std::int64_t size, const Conv2DOptions& options = {});
   Tensor forward(const Tensor& x) const override;
-  const Parameter& weight() const { return weight_; }
+  /// InvalidArgument as long as it is not known what comes in.
+  const Parameter& weight() const;
   /// Undefined if there is none.
   Tensor bias() const;
 
  private:
-  ops::ConvOptions options_;
-  const Parameter& weight_;
-  const Parameter* bias_;
+  void declare(std::int64_t in) const;
+
+  std::int64_t out_;
+  std::int64_t size_;
+  Conv2DOptions options_;
 };
 
 /// Its opposite, which makes pictures `stride` times larger: `weight` is [in, out, size, size], and
 /// size is the stride.
 class ConvTranspose2D final : public Module {
  public:
-  ConvTranspose2D(std::int64_t in, std::int64_t out, std::int64_t stride);
+  /// `in` 0: the channels of the first input.
+  ConvTranspose2D(std::int64_t out, std::int64_t stride, std::int64_t in = 0);
   Tensor forward(const Tensor& x) const override;
 
  private:
+  void declare(std::int64_t in) const;
+
+  std::int64_t out_;
   std::int64_t stride_;
-  const Parameter& weight_;
-  const Parameter& bias_;
 };
 
 struct Pool2DOptions {

@@ -7,6 +7,7 @@
 namespace plimsoll::nn {
 
 struct DenseOptions {
+  std::int64_t in = 0;  ///< features that come in; 0: those of the first input
   bool bias = true;
   /// The weight lies as [in, out], as in GPT-2's files, and not as [out, in].
   bool transposed = false;
@@ -17,14 +18,16 @@ struct DenseOptions {
 /// x [..., in] times the transpose of `weight` [out, in], plus `bias` [out].
 class Dense final : public Module {
  public:
-  Dense(std::int64_t in, std::int64_t out, const DenseOptions& options = {});
+  explicit Dense(std::int64_t out, const DenseOptions& options = {});
   Tensor forward(const Tensor& x) const override;
-  const Parameter& weight() const { return weight_; }
+  /// InvalidArgument as long as it is not known what comes in.
+  const Parameter& weight() const;
 
  private:
-  bool transposed_;
-  const Parameter& weight_;
-  const Parameter* bias_;
+  void declare(std::int64_t in) const;
+
+  std::int64_t out_;
+  DenseOptions options_;
 };
 
 /// Rows of `weight` [count, features] at the ids (i32 or i64): the ids' shape, then features.
@@ -36,7 +39,7 @@ class Embedding final : public Module {
   const Parameter& weight() const { return weight_; }
 
  private:
-  const Parameter& weight_;
+  Parameter weight_;
 };
 
 /// `x` in the dtype of the PrecisionScope in force, so that what is computed from it is narrow,

@@ -18,7 +18,7 @@ struct MlpOptions {
   std::int64_t classes = 10;
 };
 /// Dense layers fc1, fc2, ... with relu between them.
-std::unique_ptr<Model> mlp(const MlpOptions& options = {});
+Model mlp(const MlpOptions& options = {});
 
 struct LenetOptions {
   std::int64_t classes = 10;
@@ -28,7 +28,7 @@ struct LenetOptions {
   std::int64_t size = 28;
 };
 /// LeCun et al. 1998, with relu and the largest of each window: 61,706 parameters at 28x28.
-std::unique_ptr<Model> lenet(const LenetOptions& options = {});
+Model lenet(const LenetOptions& options = {});
 
 struct ResnetOptions {
   std::int64_t channels = 3;
@@ -38,8 +38,8 @@ struct ResnetOptions {
   ops::Layout layout = ops::Layout::nchw;
 };
 /// He et al. 2015.
-std::unique_ptr<Model> resnet18(std::int64_t classes = 1000, const ResnetOptions& options = {});
-std::unique_ptr<Model> resnet50(std::int64_t classes = 1000, const ResnetOptions& options = {});
+Model resnet18(std::int64_t classes = 1000, const ResnetOptions& options = {});
+Model resnet50(std::int64_t classes = 1000, const ResnetOptions& options = {});
 
 struct VitOptions {
   std::int64_t classes = 1000;
@@ -52,9 +52,9 @@ struct VitOptions {
   double dropout = 0;
 };
 /// Dosovitskiy et al. 2020. vit_tiny has 192 features and 3 heads.
-std::unique_ptr<Model> vit(const VitOptions& options);
-std::unique_ptr<Model> vit_b16(std::int64_t classes = 1000);
-std::unique_ptr<Model> vit_tiny(std::int64_t classes = 1000);
+Model vit(const VitOptions& options);
+Model vit_b16(std::int64_t classes = 1000);
+Model vit_tiny(std::int64_t classes = 1000);
 
 struct Gpt2Options {
   std::int64_t vocabulary = 50257;
@@ -67,8 +67,8 @@ struct Gpt2Options {
 /// Radford et al. 2019. Fed with ids [n, tokens] and, as targets, the ids that follow each. The
 /// head is the embedding's transpose, and loss() never has whole logits. gpt2_tiny reads bytes: 128
 /// features, 4 layers, 4 heads, a context of 128, no dropout.
-std::unique_ptr<Model> gpt2(const Gpt2Options& options = {});
-std::unique_ptr<Model> gpt2_tiny();
+Model gpt2(const Gpt2Options& options = {});
+Model gpt2_tiny();
 
 struct UnetOptions {
   std::int64_t classes = 2;
@@ -78,6 +78,6 @@ struct UnetOptions {
 };
 /// Ronneberger et al. 2015, with padding and batch normalisation: logits [n, classes, h, w] for
 /// labels [n, h, w].
-std::unique_ptr<Model> unet(const UnetOptions& options = {});
+Model unet(const UnetOptions& options = {});
 
 }  // namespace plimsoll::nn

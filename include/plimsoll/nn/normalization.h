@@ -6,6 +6,7 @@
 namespace plimsoll::nn {
 
 struct BatchNormOptions {
+  std::int64_t channels = 0;  ///< 0: those of the first input
   double epsilon = 1e-5;
   /// The share of a new batch in the running statistics.
   double momentum = 0.1;
@@ -17,38 +18,47 @@ struct BatchNormOptions {
 /// is of the unbiased estimate.
 class BatchNorm2D final : public Module {
  public:
-  explicit BatchNorm2D(std::int64_t channels, const BatchNormOptions& options = {});
+  explicit BatchNorm2D(const BatchNormOptions& options = {});
   Tensor forward(const Tensor& x) const override;
 
  private:
+  void declare(std::int64_t channels) const;
+
   BatchNormOptions options_;
-  const Parameter& weight_;
-  const Parameter& bias_;
-  const Parameter& mean_;
-  const Parameter& variance_;
+};
+
+struct LayerNormOptions {
+  std::int64_t features = 0;  ///< 0: those of the first input
+  double epsilon = 1e-5;
 };
 
 /// Over the last dimension.
 class LayerNorm final : public Module {
  public:
-  explicit LayerNorm(std::int64_t features, double epsilon = 1e-5);
+  explicit LayerNorm(const LayerNormOptions& options = {});
   Tensor forward(const Tensor& x) const override;
 
  private:
+  void declare(std::int64_t features) const;
+
   double epsilon_;
-  const Parameter& weight_;
-  const Parameter& bias_;
+};
+
+struct RMSNormOptions {
+  std::int64_t features = 0;  ///< 0: those of the first input
+  double epsilon = 1e-6;
 };
 
 /// x / sqrt(mean(x²) + epsilon) * weight over the last dimension.
 class RMSNorm final : public Module {
  public:
-  explicit RMSNorm(std::int64_t features, double epsilon = 1e-6);
+  explicit RMSNorm(const RMSNormOptions& options = {});
   Tensor forward(const Tensor& x) const override;
 
  private:
+  void declare(std::int64_t features) const;
+
   double epsilon_;
-  const Parameter& weight_;
 };
 
 }  // namespace plimsoll::nn

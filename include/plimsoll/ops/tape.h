@@ -1,9 +1,12 @@
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include <plimsoll/ops/variable.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::ops {
@@ -13,17 +16,32 @@ struct TapeOptions {
   bool persistent = false;
 };
 
+/// Variables with the gradients of a loss by them, for Optimizer::apply.
+struct Gradients {
+  std::vector<Variable> variables;
+  std::vector<Tensor> tensors;  ///< one for each; undefined where the loss does not depend on it
+
+  /// That of one of them; undefined if there is none.
+  Tensor of(const Variable& variable) const;
+};
+
+/// What has variables that are trained: a module.
+template <typename M>
+concept HasVariables = requires(const M& module) {
+  { module.trainable_variables() } -> std::convertible_to<std::vector<Variable>>;
+};
+
 /// Records the ops of this thread, from its construction to its destruction or stop(), so that
 /// gradients can be taken. It stands on the dispatcher in force: over eager execution it computes
 /// gradients at once; within a trace the backward pass becomes part of the trace.
 ///
-/// Only ops that lead from watched tensors are recorded, and of those only what their gradients
-/// read is kept. Tapes nest; each records on its own, gradients of inner ones included.
+/// Trainable variables are followed when they are read, other tensors when they are watched. Only
+/// ops that lead from those are recorded, and of those only what their gradients read is kept.
+/// Tapes nest; each records on its own, gradients of inner ones included.
 ///
-///   ops::GradientTape tape;
-///   tape.watch(w);
-///   Tensor loss = mean(square(sub(matmul(x, w), y)));
-///   Tensor dw = tape.gradient(loss, w);
+///   pm::GradientTape tape;
+///   pm::Tensor loss = pm::nn::mean_squared_error(net(x), y);
+///   optimizer.apply(tape.gradient(loss, net));   // or tape.gradient(loss, {w, b}), of variables
 class GradientTape {
  public:
   explicit GradientTape(const TapeOptions& options = {});
@@ -31,7 +49,7 @@ class GradientTape {
   GradientTape& operator=(const GradientTape&) = delete;
   ~GradientTape();
 
-  /// Follow `tensor` from now on. InvalidArgument if it is not floating.
+  /// Follow `tensor`, which is no variable, from now on. InvalidArgument if it is not floating.
   void watch(const Tensor& tensor);
   void watch(std::span<const Tensor> tensors);
 
@@ -45,6 +63,17 @@ class GradientTape {
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& seed = {});
   Tensor gradient(const Tensor& target, const Tensor& source);
+  Tensor gradient(const Tensor& target, const Variable& source);
+  /// The same by variables, or by those of a module that are trained.
+  Gradients gradient(const Tensor& target, std::span<const Variable> variables);
+  Gradients gradient(const Tensor& target, std::initializer_list<Variable> variables) {
+    return gradient(target, std::span<const Variable>(variables.begin(), variables.size()));
+  }
+  template <HasVariables M>
+  Gradients gradient(const Tensor& target, const M& module) {
+    const std::vector<Variable> variables = module.trainable_variables();
+    return gradient(target, std::span<const Variable>(variables));
+  }
 
  private:
   class Impl;

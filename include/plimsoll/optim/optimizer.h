@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
-#include <plimsoll/base/owned.h>
 #include <plimsoll/graph/trace.h>
-#include <plimsoll/nn/module.h>
+#include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/variable.h>
 #include <plimsoll/optim/schedule.h>
 #include <plimsoll/tensor/tensor.h>
 
@@ -21,7 +21,7 @@ namespace plimsoll::optim {
 struct Group {
   std::string name;
   /// Which parameters belong to it; each goes to the first group that takes it.
-  std::function<bool(const nn::Parameter& parameter)> takes;
+  std::function<bool(const Variable& variable)> takes;
   double rate_factor = 1;          ///< times the learning rate
   double weight_decay_factor = 1;  ///< times the weight decay
 };
@@ -29,11 +29,9 @@ struct Group {
 /// No weight decay for biases, norms' scales and whatever else has one dimension or none.
 Group no_decay_for_vectors();
 
-/// What an optimizer keeps: "momentum of layer1.0.conv1.weight".
-struct State {
-  std::string name;  ///< "momentum.layer1.0.conv1.weight"
-  Tensor tensor;     ///< without data until materialize()
-};
+/// A piece of what an optimizer keeps: "momentum.layer1.0.conv1.weight". Declared by the optimizer,
+/// and without data until its first step or materialize().
+using State = Variable;
 
 /// One update of one parameter, by an op of ops/update.h.
 class Rule {
@@ -54,37 +52,48 @@ class Rule {
   virtual void apply(const Update& update) const = 0;
 };
 
-/// Changes a module's parameters by their gradients.
+/// Changes variables by their gradients.
 ///
-///   auto optimizer = optim::sgd({.lr = 0.1, .momentum = 0.9});
-///   optimizer.attach(model);        // declares its state: planning takes no memory
-///   optimizer.materialize(device);  // all of it, before any parameter is written
-///   ...
-///   optimizer.begin_step();
-///   optimizer.apply(gradients);     // of model.trainable_parameters(), in that order
+///   auto optimizer = pm::optim::sgd({.lr = 0.1, .momentum = 0.9});
+///   pm::GradientTape tape;
+///   pm::Tensor loss = pm::nn::cross_entropy(net(x), labels);
+///   optimizer.apply(tape.gradient(loss, net));
 ///
-/// The learning rate and the count of steps are f32 scalars of its state, so that one trace of
-/// apply() serves all steps: begin_step() writes the rate from the host, apply() counts. Movable;
-/// not thread-safe.
+/// A shared handle: copies are the same optimizer with the same state. The learning rate and the
+/// count of steps are f32 scalars of its state, so that one trace serves all steps: the host writes
+/// the rate before each, the step itself counts. Not thread-safe.
 class Optimizer {
  public:
   Optimizer(std::unique_ptr<const Rule> rule, Schedule rate, std::vector<Group> groups = {});
+  Optimizer(const Optimizer&) = default;  // moving copies
+  Optimizer& operator=(const Optimizer&) = default;
 
-  std::string_view name() const { return rule_->name(); }
-  const Schedule& schedule() const { return schedule_; }
+  std::string_view name() const;
+  const Schedule& schedule() const;
 
-  /// Takes charge of the trainable parameters of `module`, which must outlive it. InvalidArgument
-  /// if it has one already, or if there is nothing to train.
-  void attach(const nn::Module& module);
+  /// One step: takes charge of variables that it does not have yet, allocates the state it lacks,
+  /// all of it before anything is written, and updates. Undefined gradients leave their variable as
+  /// it is; with `enable`, a bool scalar, nothing at all is written where it is false. Throws
+  /// InvalidArgument for gradients of other shapes and OutOfMemory, and has then changed nothing.
+  ///
+  /// Within a trace the update becomes part of the trace; the rate is written before each run.
+  void apply(const ops::Gradients& gradients, const Tensor& enable = {});
+
+  // For those who plan: state is declared before it takes memory.
+
+  /// Takes charge of `variables`, or of those of a module that are trained. InvalidArgument if it
+  /// has some already, or if there is nothing to train.
+  void attach(std::span<const Variable> variables);
+  template <ops::HasVariables M>
+  void attach(const M& module) {
+    const std::vector<Variable> variables = module.trainable_variables();
+    attach(std::span<const Variable>(variables));
+  }
   /// Those, in order.
-  const std::vector<const nn::Parameter*>& parameters() const { return parameters_; }
+  const std::vector<Variable>& parameters() const;
 
   /// Everything that persists: the rate, the step, and the rule's.
-  const std::vector<State>& state() const { return state_; }
-  std::vector<State>& state() {
-    written_to_ = nullptr;
-    return state_;
-  }
+  const std::vector<State>& state() const;
   Bytes state_bytes() const;
 
   /// Allocates all state that has no data, zeroed, tagged `optimizer`. Throws OutOfMemory and is
@@ -93,13 +102,10 @@ class Optimizer {
   void release();
 
   /// Steps begun so far. set_step() is for going on from a checkpoint.
-  std::int64_t step() const { return host_step_; }
-  void set_step(std::int64_t step) {
-    host_step_ = step;
-    written_to_ = nullptr;
-  }
+  std::int64_t step() const;
+  void set_step(std::int64_t step);
   /// The learning rate of the step that comes next.
-  double rate() const { return schedule_.at(host_step_); }
+  double rate() const;
 
   /// Writes the learning rate of the next step for apply() to read, unless it is there already, and
   /// counts the step. It is written in the order of `stream`, on which steps run: one that is
@@ -107,30 +113,16 @@ class Optimizer {
   void begin_step(StreamId stream = kHostStream);
   /// Whether begin_step() would write.
   bool rate_changes() const;
-
-  /// Writes state and parameters. Undefined gradients leave their parameter as it is. With
-  /// `enable`, a bool scalar, nothing at all is written where it is false. Throws InvalidArgument
-  /// for gradients of other shapes before anything is written.
+  /// The part of a step that begin_step() begins: writes state and variables. `gradients` has one
+  /// for each of parameters(). Throws InvalidArgument for gradients of other shapes before anything
+  /// is written.
   void apply(std::span<const Tensor> gradients, const Tensor& enable = {});
-
   /// begin_step() and apply().
-  void update(std::span<const Tensor> gradients) {
-    begin_step();
-    apply(gradients);
-  }
+  void update(std::span<const Tensor> gradients);
 
  private:
-  void check(std::span<const Tensor> gradients) const;
-  const Group* group_of(const nn::Parameter& parameter) const;
-
-  Owned<const Rule> rule_;
-  Schedule schedule_;
-  std::vector<Group> groups_;
-  std::vector<const nn::Parameter*> parameters_;
-  std::vector<State> state_;  ///< rate, step, then those of each parameter in turn
-  std::int64_t host_step_ = 0;
-  float written_rate_ = -1;
-  const void* written_to_ = nullptr;  ///< where it was written; elsewhere it must be written again
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 /// Makes all state of `optimizer` persistent values of the trace.

@@ -11,7 +11,7 @@ namespace plimsoll::train {
 
 /// What a checkpoint is of. Null: not saved, and left alone when loading.
 struct CheckpointParts {
-  nn::Module* module = nullptr;
+  const nn::Module* module = nullptr;
   optim::Optimizer* optimizer = nullptr;
   LossScale* loss_scale = nullptr;
 };

@@ -31,7 +31,6 @@ class LossScale {
   void materialize(const Device& device);
   /// "scale", and "good_steps" since it last changed; for binding and checkpoints.
   const std::vector<optim::State>& state() const { return state_; }
-  std::vector<optim::State>& state() { return state_; }
 
   Tensor scaled(const Tensor& loss) const;
 

@@ -19,8 +19,8 @@ struct StepOptions {
 /// Optimizer::begin_step() comes before it.
 ///
 ///   optimizer.begin_step();
-///   Tensor loss = train::training_step(*model, optimizer, images, labels);
-Tensor training_step(const nn::Model& model, optim::Optimizer& optimizer, const Tensor& input,
+///   Tensor loss = train::training_step(model, optimizer, images, labels);
+Tensor training_step(const nn::Module& model, optim::Optimizer& optimizer, const Tensor& input,
                      const Tensor& target, const StepOptions& options = {});
 /// The same for a loss that the caller computes.
 Tensor training_step(const std::function<Tensor()>& loss, optim::Optimizer& optimizer,

@@ -18,12 +18,28 @@
 #include <plimsoll/train/callbacks.h>
 #include <plimsoll/train/leak_gate.h>
 #include <plimsoll/train/limit_requests.h>
+#include <plimsoll/train/loss.h>
+#include <plimsoll/train/metric.h>
 #include <plimsoll/train/precision.h>
 #include <plimsoll/train/training_plan.h>
 
 namespace plimsoll::train {
 
 struct TrainerOptions {
+  /// What is minimised; nothing said: the model's own loss.
+  Loss loss = {};
+  /// Nothing said: adamw with its defaults.
+  std::optional<optim::Optimizer> optimizer = std::nullopt;
+  /// What is said of predictions besides the loss, in validation and evaluate(). Nothing said:
+  /// "accuracy", where the model gives logits for labels.
+  std::vector<Metric> metrics = {};
+  /// Where it trains; nothing said: on the DefaultDevice.
+  std::optional<Device> device = std::nullopt;
+  /// Components of the elements that are fed to the model, and those that its outputs are compared
+  /// with, by name ("image") or place ("0"). Nothing said: the last one is the target, and all
+  /// others are inputs.
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> targets = {};
   Precision precision = DType::f32;
   /// Of initial values and of everything drawn at random in a step.
   std::uint64_t seed = 0;
@@ -48,7 +64,7 @@ struct TrainerOptions {
 };
 
 struct PlanRequest {
-  std::int64_t batch = 0;
+  std::int64_t batch = 0;  ///< 0: that of the dataset, where there is one
   /// Sizes of training batches that are not full.
   std::vector<std::int64_t> remainders = {};
   /// 0: no validation.
@@ -154,12 +170,13 @@ struct FitResult {
   std::string checkpoint;  ///< the last one written
 };
 
-/// Trains a model within a budget.
+/// Trains any module within a budget.
 ///
-///   train::Trainer trainer(nn::resnet50(1000), optim::sgd({.lr = 0.1, .momentum = 0.9}),
-///                          {.precision = bf16});
-///   auto plan = trainer.plan({.batch = 256}, gpu);   // no memory taken yet
-///   trainer.fit(plan, train, validation, {.epochs = 90});
+///   pm::Trainer trainer(Net(), {.loss = "cross_entropy",
+///                               .optimizer = pm::optim::adamw({.lr = 1e-3}),
+///                               .metrics = {"accuracy"}});
+///   std::cout << trainer.plan(train, validation).explain();   // no memory taken yet
+///   trainer.fit(train, validation, {.epochs = 3});
 ///
 /// plan() states the peak to the byte or throws; fit() takes all of it before its first step, in a
 /// session of its own, and a step then allocates nothing. Losses and weights do not depend on the
@@ -169,9 +186,10 @@ struct FitResult {
 /// thread: lowering it makes a new plan before the next step.
 class Trainer {
  public:
-  /// The optimizer must not be attached yet.
-  Trainer(std::unique_ptr<nn::Model> model, optim::Optimizer optimizer,
-          const TrainerOptions& options = {});
+  /// The optimizer must not have variables yet. The weights are the module's and stay with it when
+  /// the trainer is gone.
+  explicit Trainer(nn::Model model, const TrainerOptions& options = {});
+  Trainer(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options = {});
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();
@@ -180,6 +198,12 @@ class Trainer {
   optim::Optimizer& optimizer();
   const TrainerOptions& options() const;
 
+  /// What training on these datasets takes: types of batches, their sizes, remainders and what
+  /// decoding needs follow from them, as far as `request` does not say otherwise. Where a dataset
+  /// does not tell what its elements are, its first batch is made to see. Throws as below.
+  TrainingPlan plan(const data::Dataset& train,
+                    const std::optional<data::Dataset>& validation = std::nullopt,
+                    const PlanRequest& request = {}) const;
   /// What training takes on `device`. Throws BudgetTooSmall, with "smallest budget for this batch:
   /// SIZE" and "largest batch for this budget: N" in its message. Both work. SIZE is the least that
   /// the planner finds for any way to split the batch that is allowed, rounded up to a multiple of
@@ -216,6 +240,12 @@ class Trainer {
   FitResult fit(const TrainingPlan& plan, const data::Dataset& train, const FitOptions& options) {
     return fit(plan, train, std::nullopt, options);
   }
+  /// The same with the plan of plan(train, validation).
+  FitResult fit(const data::Dataset& train, const std::optional<data::Dataset>& validation,
+                const FitOptions& options);
+  FitResult fit(const data::Dataset& train, const FitOptions& options) {
+    return fit(train, std::nullopt, options);
+  }
 
   /// One step on a batch in the caller's hands, on any device, for loops of one's own. Takes the
   /// plan's memory at the first. On a GPU it returns while the step runs: until loss() or wait()
@@ -231,14 +261,22 @@ class Trainer {
   /// Returns when no step() is running any more. Before a checkpoint is saved, say.
   void wait() const;
 
-  /// "loss" and, where the model gives logits, "accuracy" over all elements. After fit() it uses
-  /// the memory that is there; else it takes that of `plan`. A callback may call it, too; its
+  /// "loss" and the metrics over all elements. After fit() it uses the memory that is there; else
+  /// it takes what an evaluation needs, and gives it back. A callback may call it, too; its
   /// pipeline then needs room beside that of the training. `host` is where the pipeline runs if the
-  /// plan's device is not the host.
+  /// device is not the host.
+  Metrics evaluate(const data::Dataset& dataset, const data::PipelineOptions& pipeline = {},
+                   const std::optional<Device>& host = std::nullopt);
+  /// What the model computes for a batch of inputs, or for all elements of a dataset one after the
+  /// other; components beyond the inputs are left out. The result is the caller's, tagged `user`.
+  Tensor predict(const Tensor& input);
+  nn::Tensors predict(const nn::Tensors& inputs);
+  Tensor predict(const data::Dataset& dataset, const data::PipelineOptions& pipeline = {},
+                 const std::optional<Device>& host = std::nullopt);
+  /// The same in the memory of `plan`, which is taken if it is not there.
   Metrics evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
                    const data::PipelineOptions& pipeline = {},
                    const std::optional<Device>& host = std::nullopt);
-  /// What the model computes for a batch of inputs. The result is the caller's, tagged `user`.
   Tensor predict(const TrainingPlan& plan, const Tensor& input);
 
   /// Takes the plan's memory and initialises what has no values, as fit() does first.

@@ -19,19 +19,19 @@ class Gpt2Body final : public Module {
  public:
   explicit Gpt2Body(const Gpt2Options& options)
       : options_(options),
-        tokens_(add<Embedding>("wte", options.vocabulary, options.features, 0.02)),
-        positions_(add<Embedding>("wpe", options.context, options.features, 0.02)),
-        blocks_(add<Sequential>("h")),
-        norm_(add<LayerNorm>("ln_f", options.features)) {
+        tokens_(add("wte", Embedding(options.vocabulary, options.features, 0.02))),
+        positions_(add("wpe", Embedding(options.context, options.features, 0.02))),
+        blocks_(add("h", Sequential())),
+        norm_(add("ln_f", LayerNorm({.features = options.features}))) {
     for (std::int64_t i = 0; i < options.layers; ++i) {
-      blocks_.append<TransformerBlock>(TransformerOptions{
-          .features = options.features,
-          .heads = options.heads,
-          .causal = true,
-          .dropout = options.dropout,
-          .gelu = ops::Gelu::tanh,
-          .style = TransformerStyle::gpt2,
-          .residual_deviation = 0.02 / std::sqrt(2.0 * static_cast<double>(options.layers))});
+      blocks_.append(TransformerBlock(
+          {.features = options.features,
+           .heads = options.heads,
+           .causal = true,
+           .dropout = options.dropout,
+           .gelu = ops::Gelu::tanh,
+           .style = TransformerStyle::gpt2,
+           .residual_deviation = 0.02 / std::sqrt(2.0 * static_cast<double>(options.layers))}));
     }
   }
 
@@ -55,16 +55,16 @@ class Gpt2Body final : public Module {
 
  private:
   Gpt2Options options_;
-  const Embedding& tokens_;
-  const Embedding& positions_;
-  Sequential& blocks_;
-  const LayerNorm& norm_;
+  Embedding tokens_;
+  Embedding positions_;
+  Sequential blocks_;
+  LayerNorm norm_;
 };
 
-class Gpt2 final : public Model {
+class Gpt2 final : public Classifier {
  public:
   explicit Gpt2(const Gpt2Options& options)
-      : options_(options), body_(add<Gpt2Body>("transformer", options)) {}
+      : options_(options), body_(add("transformer", Gpt2Body(options))) {}
 
   TensorType input_type(std::int64_t n) const override {
     return {DType::i64, {n, options_.context}};
@@ -83,12 +83,12 @@ class Gpt2 final : public Model {
 
  private:
   Gpt2Options options_;
-  const Gpt2Body& body_;
+  Gpt2Body body_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> gpt2(const Gpt2Options& options) { return std::make_unique<Gpt2>(options); }
-std::unique_ptr<Model> gpt2_tiny() { return make_model("gpt2_tiny"); }
+Model gpt2(const Gpt2Options& options) { return Gpt2(options); }
+Model gpt2_tiny() { return make_model("gpt2_tiny"); }
 
 }  // namespace plimsoll::nn

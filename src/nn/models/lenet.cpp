@@ -24,20 +24,21 @@ std::int64_t features(const LenetOptions& options, std::int64_t padding) {
   return 16 * side * side;
 }
 
-class Lenet final : public Model {
+class Lenet final : public Classifier {
  public:
   explicit Lenet(const LenetOptions& options)
       : options_(options),
         padding_(checked(options)),
-        conv1_(add<Conv2D>(
-            "conv1", options.channels, 6, 5,
-            Conv2DOptions{.padding = 2, .init = Init::he_normal(options.channels * 25)})),
-        conv2_(add<Conv2D>("conv2", 6, 16, 5,
-                           Conv2DOptions{.padding = padding_, .init = Init::he_normal(6 * 25)})),
-        fc1_(add<Dense>("fc1", features(options, padding_), 120,
-                        DenseOptions{.init = Init::he_normal(features(options, padding_))})),
-        fc2_(add<Dense>("fc2", 120, 84, DenseOptions{.init = Init::he_normal(120)})),
-        fc3_(add<Dense>("fc3", 84, options.classes)) {}
+        conv1_(add("conv1", Conv2D(6, 5,
+                                   {.in = options.channels,
+                                    .padding = 2,
+                                    .init = Init::he_normal(options.channels * 25)}))),
+        conv2_(add("conv2",
+                   Conv2D(16, 5, {.in = 6, .padding = padding_, .init = Init::he_normal(6 * 25)}))),
+        fc1_(add("fc1", Dense(120, {.in = features(options, padding_),
+                                    .init = Init::he_normal(features(options, padding_))}))),
+        fc2_(add("fc2", Dense(84, {.in = 120, .init = Init::he_normal(120)}))),
+        fc3_(add("fc3", Dense(options.classes, {.in = 84}))) {}
 
   TensorType input_type(std::int64_t n) const override {
     return {DType::f32, {n, options_.channels, options_.size, options_.size}};
@@ -55,18 +56,16 @@ class Lenet final : public Model {
  private:
   LenetOptions options_;
   std::int64_t padding_;
-  const Conv2D& conv1_;
-  const Conv2D& conv2_;
+  Conv2D conv1_;
+  Conv2D conv2_;
   Flatten flatten_;
-  const Dense& fc1_;
-  const Dense& fc2_;
-  const Dense& fc3_;
+  Dense fc1_;
+  Dense fc2_;
+  Dense fc3_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> lenet(const LenetOptions& options) {
-  return std::make_unique<Lenet>(options);
-}
+Model lenet(const LenetOptions& options) { return Lenet(options); }
 
 }  // namespace plimsoll::nn

@@ -8,13 +8,13 @@
 namespace plimsoll::nn {
 namespace {
 
-class Mlp final : public Model {
+class Mlp final : public Classifier {
  public:
   explicit Mlp(const MlpOptions& options) : in_(options.in) {
     std::int64_t from = options.in;
     const auto append = [&](std::int64_t to, const Init& init) {
-      layers_.push_back(&add<Dense>(fmt::format("fc{}", layers_.size() + 1), from, to,
-                                    DenseOptions{.init = init}));
+      layers_.push_back(
+          add(fmt::format("fc{}", layers_.size() + 1), Dense(to, {.in = from, .init = init})));
       from = to;
     };
     for (const std::int64_t to : options.hidden) append(to, Init::he_normal(from));
@@ -27,7 +27,7 @@ class Mlp final : public Model {
   Tensor forward(const Tensor& x) const override {
     Tensor y = x.rank() == 2 ? x : ops::reshape(x, Shape{x.dim(0), in_});
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      y = (*layers_[i])(y);
+      y = layers_[i](y);
       if (i + 1 < layers_.size()) y = ops::relu(y);
     }
     return y;
@@ -35,11 +35,11 @@ class Mlp final : public Model {
 
  private:
   std::int64_t in_;
-  std::vector<const Dense*> layers_;
+  std::vector<Dense> layers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> mlp(const MlpOptions& options) { return std::make_unique<Mlp>(options); }
+Model mlp(const MlpOptions& options) { return Mlp(options); }
 
 }  // namespace plimsoll::nn

@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -15,23 +16,29 @@ namespace {
 
 using ops::Layout;
 
-BatchNormOptions norm(Layout layout) { return {.layout = layout}; }
+BatchNorm2D norm(std::int64_t channels, Layout layout) {
+  return BatchNorm2D({.channels = channels, .layout = layout});
+}
 
 /// Without bias, as a normalisation follows; He's initialisation by what goes out.
-Conv2DOptions conv(std::int64_t out, std::int64_t size, std::int64_t stride, Layout layout) {
-  return {.stride = stride,
+Conv2DOptions conv_options(std::int64_t in, std::int64_t out, std::int64_t size,
+                           std::int64_t stride, Layout layout) {
+  return {.in = in,
+          .stride = stride,
           .padding = size / 2,
           .bias = false,
           .layout = layout,
           .init = Init::he_normal(out * size * size)};
 }
 
-const Module* shortcut(Sequential* made, std::int64_t in, std::int64_t out, std::int64_t stride,
-                       Layout layout) {
-  if (made == nullptr) return nullptr;
-  made->append<Conv2D>(in, out, 1, conv(out, 1, stride, layout));
-  made->append<BatchNorm2D>(out, norm(layout));
-  return made;
+Conv2D conv(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride,
+            Layout layout) {
+  return Conv2D(out, size, conv_options(in, out, size, stride, layout));
+}
+
+/// What the input goes through where it has another shape than the output.
+Sequential shortcut(std::int64_t in, std::int64_t out, std::int64_t stride, Layout layout) {
+  return Sequential(conv(in, out, 1, stride, layout), norm(out, layout));
 }
 
 /// Two convolutions of 3x3.
@@ -40,24 +47,26 @@ class BasicBlock final : public Module {
   static constexpr std::int64_t kExpansion = 1;
 
   BasicBlock(std::int64_t in, std::int64_t width, std::int64_t stride, Layout layout)
-      : conv1_(add<Conv2D>("conv1", in, width, 3, conv(width, 3, stride, layout))),
-        bn1_(add<BatchNorm2D>("bn1", width, norm(layout))),
-        conv2_(add<Conv2D>("conv2", width, width, 3, conv(width, 3, 1, layout))),
-        bn2_(add<BatchNorm2D>("bn2", width, norm(layout))),
-        downsample_(shortcut(stride != 1 || in != width ? &add<Sequential>("downsample") : nullptr,
-                             in, width, stride, layout)) {}
+      : conv1_(add("conv1", conv(in, width, 3, stride, layout))),
+        bn1_(add("bn1", norm(width, layout))),
+        conv2_(add("conv2", conv(width, width, 3, 1, layout))),
+        bn2_(add("bn2", norm(width, layout))),
+        has_shortcut_(stride != 1 || in != width) {
+    if (has_shortcut_) downsample_ = add("downsample", shortcut(in, width, stride, layout));
+  }
 
   Tensor forward(const Tensor& x) const override {
     const Tensor y = bn2_(conv2_(ops::relu(bn1_(conv1_(x)))));
-    return ops::relu(ops::add(y, downsample_ != nullptr ? (*downsample_)(x) : x));
+    return ops::relu(ops::add(y, has_shortcut_ ? downsample_(x) : x));
   }
 
  private:
-  const Conv2D& conv1_;
-  const BatchNorm2D& bn1_;
-  const Conv2D& conv2_;
-  const BatchNorm2D& bn2_;
-  const Module* downsample_;
+  Conv2D conv1_;
+  BatchNorm2D bn1_;
+  Conv2D conv2_;
+  BatchNorm2D bn2_;
+  bool has_shortcut_;
+  Sequential downsample_;
 };
 
 /// 1x1, 3x3, 1x1 with four times the channels; the stride is in the middle, as in torchvision.
@@ -66,56 +75,57 @@ class Bottleneck final : public Module {
   static constexpr std::int64_t kExpansion = 4;
 
   Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Layout layout)
-      : conv1_(add<Conv2D>("conv1", in, width, 1, conv(width, 1, 1, layout))),
-        bn1_(add<BatchNorm2D>("bn1", width, norm(layout))),
-        conv2_(add<Conv2D>("conv2", width, width, 3, conv(width, 3, stride, layout))),
-        bn2_(add<BatchNorm2D>("bn2", width, norm(layout))),
-        conv3_(add<Conv2D>("conv3", width, 4 * width, 1, conv(4 * width, 1, 1, layout))),
-        bn3_(add<BatchNorm2D>("bn3", 4 * width, norm(layout))),
-        downsample_(
-            shortcut(stride != 1 || in != 4 * width ? &add<Sequential>("downsample") : nullptr, in,
-                     4 * width, stride, layout)) {}
+      : conv1_(add("conv1", conv(in, width, 1, 1, layout))),
+        bn1_(add("bn1", norm(width, layout))),
+        conv2_(add("conv2", conv(width, width, 3, stride, layout))),
+        bn2_(add("bn2", norm(width, layout))),
+        conv3_(add("conv3", conv(width, 4 * width, 1, 1, layout))),
+        bn3_(add("bn3", norm(4 * width, layout))),
+        has_shortcut_(stride != 1 || in != 4 * width) {
+    if (has_shortcut_) downsample_ = add("downsample", shortcut(in, 4 * width, stride, layout));
+  }
 
   Tensor forward(const Tensor& x) const override {
     Tensor y = ops::relu(bn1_(conv1_(x)));
     y = bn3_(conv3_(ops::relu(bn2_(conv2_(y)))));
-    return ops::relu(ops::add(y, downsample_ != nullptr ? (*downsample_)(x) : x));
+    return ops::relu(ops::add(y, has_shortcut_ ? downsample_(x) : x));
   }
 
  private:
-  const Conv2D& conv1_;
-  const BatchNorm2D& bn1_;
-  const Conv2D& conv2_;
-  const BatchNorm2D& bn2_;
-  const Conv2D& conv3_;
-  const BatchNorm2D& bn3_;
-  const Module* downsample_;
+  Conv2D conv1_;
+  BatchNorm2D bn1_;
+  Conv2D conv2_;
+  BatchNorm2D bn2_;
+  Conv2D conv3_;
+  BatchNorm2D bn3_;
+  bool has_shortcut_;
+  Sequential downsample_;
 };
 
-class Resnet final : public Model {
+class Resnet final : public Classifier {
  public:
   template <typename Block>
-  static std::unique_ptr<Resnet> make(const std::array<int, 4>& blocks, std::int64_t classes,
-                                      const ResnetOptions& options) {
-    auto net = std::make_unique<Resnet>(options);
+  static Resnet make(const std::array<int, 4>& blocks, std::int64_t classes,
+                     const ResnetOptions& options) {
+    Resnet net(options);
     std::int64_t in = 64;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      auto& stage = net->add<Sequential>(fmt::format("layer{}", i + 1));
+      Sequential stage = net.add(fmt::format("layer{}", i + 1), Sequential());
       const std::int64_t width = std::int64_t{64} << i;
       for (int b = 0; b < blocks[i]; ++b) {
-        stage.append<Block>(in, width, b == 0 && i > 0 ? 2 : 1, options.layout);
+        stage.append(Block(in, width, b == 0 && i > 0 ? 2 : 1, options.layout));
         in = width * Block::kExpansion;
       }
-      net->stages_.push_back(&stage);
+      net.stages_.push_back(stage);
     }
-    net->fc_ = &net->add<Dense>("fc", in, classes);
+    net.fc_ = net.add("fc", Dense(classes, {.in = in}));
     return net;
   }
 
   explicit Resnet(const ResnetOptions& options)
       : options_(options),
-        conv1_(add<Conv2D>("conv1", options.channels, 64, 7, conv(64, 7, 2, options.layout))),
-        bn1_(add<BatchNorm2D>("bn1", 64, norm(options.layout))) {}
+        conv1_(add("conv1", conv(options.channels, 64, 7, 2, options.layout))),
+        bn1_(add("bn1", norm(64, options.layout))) {}
 
   TensorType input_type(std::int64_t n) const override {
     return {DType::f32, {n, options_.channels, options_.size, options_.size}};
@@ -130,24 +140,24 @@ class Resnet final : public Model {
     Tensor y = ops::relu(bn1_(conv1_(x)));
     y = ops::max_pool2d(
         y, {.size = {3, 3}, .stride = {2, 2}, .padding = ops::Padding::all(1), .layout = layout});
-    for (const Sequential* stage : stages_) y = (*stage)(y);
+    for (const Sequential& stage : stages_) y = stage(y);
     return (*fc_)(ops::global_avg_pool2d(y, layout));
   }
 
  private:
   ResnetOptions options_;
-  const Conv2D& conv1_;
-  const BatchNorm2D& bn1_;
-  std::vector<const Sequential*> stages_;
-  const Dense* fc_ = nullptr;
+  Conv2D conv1_;
+  BatchNorm2D bn1_;
+  std::vector<Sequential> stages_;
+  std::optional<Dense> fc_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> resnet18(std::int64_t classes, const ResnetOptions& options) {
+Model resnet18(std::int64_t classes, const ResnetOptions& options) {
   return Resnet::make<BasicBlock>({2, 2, 2, 2}, classes, options);
 }
-std::unique_ptr<Model> resnet50(std::int64_t classes, const ResnetOptions& options) {
+Model resnet50(std::int64_t classes, const ResnetOptions& options) {
   return Resnet::make<Bottleneck>({3, 4, 6, 3}, classes, options);
 }
 

@@ -1,4 +1,5 @@
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -19,38 +20,37 @@ constexpr int kLevels = 4;
 /// Twice: 3x3 convolution, normalisation, relu.
 class DoubleConv final : public Module {
  public:
-  DoubleConv(std::int64_t in, std::int64_t out) : body_(add<Sequential>("double_conv")) {
+  DoubleConv(std::int64_t in, std::int64_t out) : body_(add("double_conv", Sequential())) {
     for (const std::int64_t from : {in, out}) {
-      body_.append<Conv2D>(
-          from, out, 3,
-          Conv2DOptions{.padding = 1, .bias = false, .init = Init::he_normal(from * 9)});
-      body_.append<BatchNorm2D>(out);
-      body_.append<ReLU>();
+      body_.append(Conv2D(
+          out, 3, {.in = from, .padding = 1, .bias = false, .init = Init::he_normal(from * 9)}));
+      body_.append(BatchNorm2D({.channels = out}));
+      body_.append(ReLU());
     }
   }
   Tensor forward(const Tensor& x) const override { return body_(x); }
 
  private:
-  Sequential& body_;
+  Sequential body_;
 };
 
 class Down final : public Module {
  public:
-  Down(std::int64_t in, std::int64_t out) : body_(add<Sequential>("maxpool_conv")) {
-    body_.append<MaxPool2D>(2);
-    body_.append<DoubleConv>(in, out);
+  Down(std::int64_t in, std::int64_t out) : body_(add("maxpool_conv", Sequential())) {
+    body_.append(MaxPool2D(2));
+    body_.append(DoubleConv(in, out));
   }
   Tensor forward(const Tensor& x) const override { return body_(x); }
 
  private:
-  Sequential& body_;
+  Sequential body_;
 };
 
 /// Twice as large with half the channels, beside what the way down had at this size.
 class Up final : public Module {
  public:
   Up(std::int64_t in, std::int64_t out)
-      : up_(add<ConvTranspose2D>("up", in, in / 2, 2)), conv_(add<DoubleConv>("conv", in, out)) {}
+      : up_(add("up", ConvTranspose2D(in / 2, 2, in))), conv_(add("conv", DoubleConv(in, out))) {}
   Tensor forward(const Tensor& x) const override { return up_(x); }
   Tensor joined(const Tensor& x, const Tensor& beside) const {
     const ops::NameScope scope(name());
@@ -58,35 +58,35 @@ class Up final : public Module {
   }
 
  private:
-  const ConvTranspose2D& up_;
-  const DoubleConv& conv_;
+  ConvTranspose2D up_;
+  DoubleConv conv_;
 };
 
 class OutConv final : public Module {
  public:
-  OutConv(std::int64_t in, std::int64_t out) : conv_(add<Conv2D>("conv", in, out, 1)) {}
+  OutConv(std::int64_t in, std::int64_t out) : conv_(add("conv", Conv2D(out, 1, {.in = in}))) {}
   Tensor forward(const Tensor& x) const override { return conv_(x); }
 
  private:
-  const Conv2D& conv_;
+  Conv2D conv_;
 };
 
-class Unet final : public Model {
+class Unet final : public Classifier {
  public:
   explicit Unet(const UnetOptions& options)
-      : options_(options), in_(add<DoubleConv>("inc", options.channels, options.width)) {
+      : options_(options), in_(add("inc", DoubleConv(options.channels, options.width))) {
     if (options.size < 16 || options.size % 16 != 0) {
       throw InvalidArgument(fmt::format(
           "[unet] pictures of {0}x{0}; the side must be a multiple of 16", options.size));
     }
     std::int64_t width = options.width;
     for (int i = 0; i < kLevels; ++i, width *= 2) {
-      down_.push_back(&add<Down>(fmt::format("down{}", i + 1), width, 2 * width));
+      down_.push_back(add(fmt::format("down{}", i + 1), Down(width, 2 * width)));
     }
     for (int i = 0; i < kLevels; ++i, width /= 2) {
-      up_.push_back(&add<Up>(fmt::format("up{}", i + 1), width, width / 2));
+      up_.push_back(add(fmt::format("up{}", i + 1), Up(width, width / 2)));
     }
-    out_ = &add<OutConv>("outc", options.width, options.classes);
+    out_ = add("outc", OutConv(options.width, options.classes));
   }
 
   TensorType input_type(std::int64_t n) const override {
@@ -101,9 +101,9 @@ class Unet final : public Model {
     Tensor y = in_(x);
     for (std::size_t i = 0; i < kLevels; ++i) {
       beside[i] = y;
-      y = (*down_[i])(y);
+      y = down_[i](y);
     }
-    for (std::size_t i = 0; i < kLevels; ++i) y = up_[i]->joined(y, beside[kLevels - 1 - i]);
+    for (std::size_t i = 0; i < kLevels; ++i) y = up_[i].joined(y, beside[kLevels - 1 - i]);
     return (*out_)(y);
   }
 
@@ -113,14 +113,14 @@ class Unet final : public Model {
 
  private:
   UnetOptions options_;
-  const DoubleConv& in_;
-  std::vector<const Down*> down_;
-  std::vector<const Up*> up_;
-  const OutConv* out_ = nullptr;
+  DoubleConv in_;
+  std::vector<Down> down_;
+  std::vector<Up> up_;
+  std::optional<OutConv> out_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> unet(const UnetOptions& options) { return std::make_unique<Unet>(options); }
+Model unet(const UnetOptions& options) { return Unet(options); }
 
 }  // namespace plimsoll::nn

@@ -29,11 +29,11 @@ class PatchEmbedding final : public Module {
  public:
   explicit PatchEmbedding(const VitOptions& options)
       : patch_(options.patch),
-        projection_(add<Conv2D>(
-            "proj", options.channels, options.features, options.patch,
-            Conv2DOptions{
-                .stride = options.patch,
-                .init = Init::fan_in_uniform(options.channels * options.patch * options.patch)})) {}
+        projection_(add("proj", Conv2D(options.features, options.patch,
+                                       {.in = options.channels,
+                                        .stride = options.patch,
+                                        .init = Init::fan_in_uniform(
+                                            options.channels * options.patch * options.patch)}))) {}
 
   /// The convolution's windows do not overlap, so that it is one product of matrices.
   Tensor forward(const Tensor& x) const override {
@@ -53,26 +53,26 @@ class PatchEmbedding final : public Module {
 
  private:
   std::int64_t patch_;
-  const Conv2D& projection_;
+  Conv2D projection_;
 };
 
-class Vit final : public Model {
+class Vit final : public Classifier {
  public:
   explicit Vit(const VitOptions& options)
       : options_(options),
         class_token_(parameter("cls_token", {1, 1, options.features}, Init::normal(1e-6))),
         positions_(parameter("pos_embed", {1, patches(options) + 1, options.features},
                              Init::truncated_normal(0.02))),
-        patches_(add<PatchEmbedding>("patch_embed", options)),
-        blocks_(add<Sequential>("blocks")),
-        norm_(add<LayerNorm>("norm", options.features, kEpsilon)),
-        head_(add<Dense>("head", options.features, options.classes,
-                         DenseOptions{.init = Init::zeros()})) {
+        patches_(add("patch_embed", PatchEmbedding(options))),
+        blocks_(add("blocks", Sequential())),
+        norm_(add("norm", LayerNorm({.features = options.features, .epsilon = kEpsilon}))),
+        head_(
+            add("head", Dense(options.classes, {.in = options.features, .init = Init::zeros()}))) {
     for (std::int64_t i = 0; i < options.layers; ++i) {
-      blocks_.append<TransformerBlock>(TransformerOptions{.features = options.features,
-                                                          .heads = options.heads,
-                                                          .dropout = options.dropout,
-                                                          .epsilon = kEpsilon});
+      blocks_.append(TransformerBlock({.features = options.features,
+                                       .heads = options.heads,
+                                       .dropout = options.dropout,
+                                       .epsilon = kEpsilon}));
     }
   }
 
@@ -95,19 +95,19 @@ class Vit final : public Model {
 
  private:
   VitOptions options_;
-  const Parameter& class_token_;
-  const Parameter& positions_;
-  const PatchEmbedding& patches_;
-  Sequential& blocks_;
-  const LayerNorm& norm_;
-  const Dense& head_;
+  Parameter class_token_;
+  Parameter positions_;
+  PatchEmbedding patches_;
+  Sequential blocks_;
+  LayerNorm norm_;
+  Dense head_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> vit(const VitOptions& options) { return std::make_unique<Vit>(options); }
-std::unique_ptr<Model> vit_b16(std::int64_t classes) { return vit({.classes = classes}); }
-std::unique_ptr<Model> vit_tiny(std::int64_t classes) {
+Model vit(const VitOptions& options) { return Vit(options); }
+Model vit_b16(std::int64_t classes) { return vit({.classes = classes}); }
+Model vit_tiny(std::int64_t classes) {
   return vit({.classes = classes, .features = 192, .heads = 3});
 }
 

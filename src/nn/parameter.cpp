@@ -1,0 +1,24 @@
+#include <plimsoll/nn/parameter.h>
+
+#include <utility>
+
+#include <plimsoll/ops/seed.h>
+
+namespace plimsoll::nn {
+Parameter::Parameter(std::string name, const TensorType& type, const Init& init, bool buffer)
+    : Variable(Variable::declare(
+          type, {.name = std::move(name),
+                 .trainable = !buffer,
+                 .initial =
+                     [init](const Variable& variable, const Device& device) {
+                       const TensorType of = variable.type();
+                       Tensor tensor =
+                           Tensor::empty(of.shape, of.dtype, device,
+                                         {.tag = Tag::parameters, .label = variable.name()});
+                       fill(tensor, init, variable.name(), ops::default_seed());
+                       return tensor;
+                     }})),
+      init_(init),
+      buffer_(buffer) {}
+
+}  // namespace plimsoll::nn

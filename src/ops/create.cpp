@@ -1,0 +1,132 @@
+#include <plimsoll/ops/create.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/device/default_device.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/random.h>
+
+namespace plimsoll {
+namespace {
+
+Device device_of(const CreateOptions& options) {
+  return options.device ? *options.device : DefaultDevice::get();
+}
+
+template <typename T>
+Tensor narrowed(const std::vector<double>& values, const Shape& shape, const Device& device) {
+  const std::vector<T> narrow(values.begin(), values.end());
+  return Tensor::from_values(std::span<const T>(narrow), shape, device);
+}
+
+Tensor from(const std::vector<double>& values, const Shape& shape, const CreateOptions& options) {
+  const Device device = device_of(options);
+  switch (options.dtype) {
+    case DType::f32:
+      return narrowed<float>(values, shape, device);
+    case DType::i64:
+      return narrowed<std::int64_t>(values, shape, device);
+    case DType::f64:
+      return narrowed<double>(values, shape, device);
+    default:
+      return ops::cast(narrowed<double>(values, shape, device), options.dtype);
+  }
+}
+
+/// Shape of the nested lists below `values`, by the first of each.
+std::vector<std::int64_t> shape_of(const Nested& values) {
+  std::vector<std::int64_t> shape;
+  for (const Nested* at = &values; at->is_list(); at = &at->list().front()) {
+    shape.push_back(static_cast<std::int64_t>(at->list().size()));
+    if (at->list().empty()) break;
+  }
+  return shape;
+}
+
+void gather(const Nested& values, std::span<const std::int64_t> shape, std::vector<double>& out) {
+  const bool fits =
+      values.is_list()
+          ? !shape.empty() && static_cast<std::int64_t>(values.list().size()) == shape.front()
+          : shape.empty();
+  if (!fits) {
+    throw InvalidArgument(
+        "[tensor] the lists are of unequal lengths; each must have as many as its neighbours");
+  }
+  if (!values.is_list()) {
+    out.push_back(values.number());
+    return;
+  }
+  for (const Nested& each : values.list()) gather(each, shape.subspan(1), out);
+}
+
+}  // namespace
+
+Tensor zeros(const Shape& shape, const CreateOptions& options) {
+  return Tensor::zeros(shape, options.dtype, device_of(options));
+}
+
+Tensor ones(const Shape& shape, const CreateOptions& options) { return full(shape, 1, options); }
+
+Tensor full(const Shape& shape, double value, const CreateOptions& options) {
+  return ops::full(shape, value, options.dtype, device_of(options));
+}
+
+Tensor arange(std::int64_t count, const CreateOptions& options) {
+  return arange(0, static_cast<double>(count), 1, options);
+}
+
+Tensor arange(double first, double end, double step, const CreateOptions& options) {
+  if (step == 0 || !std::isfinite(first) || !std::isfinite(end) || !std::isfinite(step)) {
+    throw InvalidArgument(
+        fmt::format("[arange] from {} to {} in steps of {}; give finite numbers and a step that is "
+                    "not 0",
+                    first, end, step));
+  }
+  const auto count = static_cast<std::int64_t>(std::max(0.0, std::ceil((end - first) / step)));
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<double>(i) * step;
+  return from(values, {count}, options);
+}
+
+Tensor linspace(double first, double last, std::int64_t count, const CreateOptions& options) {
+  if (count < 1) {
+    throw InvalidArgument(fmt::format("[linspace] {} numbers; give 1 or more", count));
+  }
+  std::vector<double> values(static_cast<std::size_t>(count), first);
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
+    values[i] = first + (last - first) * share;
+  }
+  return from(values, {count}, options);
+}
+
+Tensor eye(std::int64_t size, const CreateOptions& options) {
+  if (size < 0) throw InvalidArgument(fmt::format("[eye] a size of {}; give 0 or more", size));
+  const auto side = static_cast<std::size_t>(size);
+  std::vector<double> values(side * side);
+  for (std::size_t i = 0; i < side; ++i) values[i * side + i] = 1;
+  return from(values, {size, size}, options);
+}
+
+Tensor random_uniform(const Shape& shape, double low, double high, const CreateOptions& options) {
+  return ops::random_uniform({options.dtype, shape}, low, high, device_of(options));
+}
+
+Tensor random_normal(const Shape& shape, double mean, double deviation,
+                     const CreateOptions& options) {
+  return ops::random_normal({options.dtype, shape}, mean, deviation, device_of(options));
+}
+
+Tensor tensor(const Nested& values, const CreateOptions& options) {
+  const std::vector<std::int64_t> shape = shape_of(values);
+  std::vector<double> numbers;
+  gather(values, shape, numbers);
+  return from(numbers, Shape(shape), options);
+}
+
+}  // namespace plimsoll
