@@ -1,6 +1,9 @@
 // Convolutions in the layout that is fast on a GPU: the same numbers, and few transposes.
 #include <plimsoll/graph/layout.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include <plimsoll/base/philox.h>
@@ -244,19 +247,18 @@ TEST_F(Layouts, WholeModelsComeOutChannelsLast) {
   for (const char* name : {"resnet18", "unet", "lenet"}) {
     const auto model = nn::make_model(name, {});
     graph::Tracer tracer;
-    const Tensor x = tracer.input("x", model->input_type(2));
-    const Tensor labels = tracer.input("y", model->target_type(2));
-    bind(tracer, *model);
+    const Tensor x = tracer.input("x", model.input_type(2));
+    const Tensor labels = tracer.input("y", model.target_type(2));
     {
       const ops::DispatchScope scope(tracer);
       std::vector<Tensor> parameters;
-      for (const nn::Parameter* p : model->parameters()) parameters.push_back(p->tensor());
+      for (const nn::Parameter& p : model.parameters()) parameters.push_back(p.value());
       ops::GradientTape tape;
       tape.watch(parameters);
       Tensor loss;
       {
         const ops::PrecisionScope precision(DType::bf16);
-        loss = model->loss(x, labels);
+        loss = model.loss(x, labels);
       }
       tracer.output(loss);
       for (const Tensor& g : tape.gradient(loss, parameters)) tracer.output(g);

@@ -43,7 +43,7 @@ class TrainingOnGpu : public testing::Test {
 
 struct Case {
   std::string name;
-  nn::Model model();
+  nn::Model (*model)();
   std::int64_t classes;
   DType precision;
   double tolerance;
