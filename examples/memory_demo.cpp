@@ -144,6 +144,10 @@ void demo() {
   }
   RUN(pm::Block modest = half[1].allocate(MiB(64), pm::Tag::user, "modest"));
   fmt::print("    {}: {}\n", half[1].name(), use_of(half[1].budget()));
+  fmt::print("    What they were promised is theirs: {} of {} is left to others.\n",
+             format_bytes(cpu.budget().available()), format_bytes(cpu.budget().limit()));
+  RUN(modest.release());
+  RUN(half.clear());
 
   title("7. Free, but in pieces: pages are moved together instead of growing");
   RUN(pm::Session pieces = cpu.session("pieces", MiB(144)));
