@@ -80,8 +80,8 @@ std::shared_ptr<DeviceBackend> make_cpu_backend(const CpuBackendOptions& options
 
 DeviceInfo cpu_info() {
   const HostMemory memory = host_memory();
-  // Arenas take addresses for twice what they may hold, and leave half of those to others.
-  const Bytes addresses = address_space_left() / 4;
+  // A training run has about six arenas, and each takes addresses for twice what it may hold.
+  const Bytes addresses = address_space_left() / 16;
   return {.name = "cpu:0",
           .description = cpu_model(),
           .total = memory.total,

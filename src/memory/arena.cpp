@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/system.h>
 #include <plimsoll/memory/trace.h>
 
 #include "memory/arena_state.h"
@@ -17,6 +18,8 @@ namespace {
 /// Requests beyond this cannot be meant.
 constexpr Bytes kMaxRequest = Bytes{1} << 62;
 constexpr Bytes kDefaultAddresses = GiB(1024);
+/// With less there is no point in an arena.
+constexpr Bytes kLeastZone = MiB(16);
 /// On a GPU, where addresses abound: a small limit may be raised to all of it, and they cannot be
 /// added to later.
 constexpr Bytes kLeastDeviceAddresses = GiB(512);
@@ -82,10 +85,19 @@ ArenaState::~ArenaState() = default;
 
 Bytes ArenaState::reserve_addresses(Bytes wanted) {
   Bytes zone = align_up(std::max(wanted / kZones, page_), page_);
-  // At the least, either zone can have all that the limits allow now.
-  const Bytes room = align_up(std::clamp(budget.available(), page_, GiB(1)), page_);
-  const Bytes least = options_.address_space != 0 ? zone : std::min(zone, room);
-  // Where addresses are limited (ulimit -v), half of what can be had is left to others.
+  // Either zone should have room for all that the limits allow now; with less, large blocks may be
+  // refused for want of addresses.
+  Bytes least = zone;
+  if (options_.address_space == 0) {
+    const Bytes enough = align_up(std::clamp(budget.available(), page_, GiB(1)), page_);
+    // Where addresses are limited (ulimit -v), a program's other arenas need some, too.
+    if (const Bytes left = source->host_accessible() ? address_space_left() : kUnlimited;
+        left != kUnlimited) {
+      zone = std::min(zone, std::max(enough, align_up(left / 8 / kZones, page_)));
+    }
+    least = std::min(zone, align_up(std::max(kLeastZone, page_), page_));
+  }
+  // Where the first attempts fail, half of what there is goes to others.
   for (bool short_of = false;;) {
     try {
       range_ = source->reserve(zone * kZones);

@@ -28,7 +28,8 @@ for kib in 1048576 4194304; do
   within "$kib" train --steps 3 --quiet --threads 1
   [[ $status == 0 ]] || fail "train within $kib KiB exits $status: $(cat err)"
 done
-within 4194304 train --model resnet18 --size 32 --classes 4 --batch 8 --steps 2 --quiet --threads 2
+within 4194304 train --model resnet18 --size 32 --classes 4 --batch 8 --steps 2 --quiet --threads 2 \
+  --budget 256MiB
 [[ $status == 0 ]] || fail "resnet18 within 4 GiB exits $status: $(cat err)"
 within 1048576 train --model resnet18 --size 64 --classes 4 --batch 64 --steps 1 --quiet --threads 1
 [[ $status == 0 || $status == 2 || $status == 3 ]] ||
