@@ -88,7 +88,9 @@ TEST_F(MovingLimit, LoweredByAnotherThreadTakesEffectAtTheNextStep) {
   other.join();
   EXPECT_TRUE(lowered);
   EXPECT_EQ(device.budget().limit(), lower);
-  EXPECT_EQ(result.replans, 1);
+  // A second plan may follow once the pipelines have given back what they were lent.
+  EXPECT_GE(result.replans, 1);
+  EXPECT_LE(result.replans, 2);
   result.losses.resize(10);
   EXPECT_EQ(result.losses, expected.losses);
 }
