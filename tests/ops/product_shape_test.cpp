@@ -131,9 +131,9 @@ TEST(ProductRoute, SlicesCoverEveryTermOnceAndMemoryIsBounded) {
     ASSERT_GE(r.k, s.k);
     ASSERT_LE(r.total(), MiB(256));
     // What is not copied is as it was given.
-    if (!r.copy_a) ASSERT_EQ(r.m, r.rows) << i;
-    if (!r.copy_a || !r.copy_b) ASSERT_EQ(r.k, s.k) << i;
-    if (!r.copy_b) ASSERT_EQ(r.n, r.columns) << i;
+    ASSERT_TRUE(r.copy_a || r.m == r.rows) << i;
+    ASSERT_TRUE((r.copy_a && r.copy_b) || r.k == s.k) << i;
+    ASSERT_TRUE(r.copy_b || r.n == r.columns) << i;
     if (r.sliced()) {
       ASSERT_EQ(r.slices * r.slice + r.rest, r.k);
       ASSERT_GT(r.slice, 0);
