@@ -106,8 +106,8 @@ bool is_picture(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 
-/// What is no regular file or folder, or cannot be told (a link to itself, say), is left out: what
-/// is wanted is named by the caller where there is none of it.
+/// Anything but a regular file or folder, or what cannot be read (a link to itself, say), is left
+/// out: what is wanted is named by the caller where there is none of it.
 std::vector<std::string> sorted_entries(const std::string& folder, bool folders) {
   std::vector<std::string> names;
   std::error_code error;

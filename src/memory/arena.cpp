@@ -90,7 +90,7 @@ Bytes ArenaState::reserve_addresses(Bytes wanted) {
   Bytes least = zone;
   if (options_.address_space == 0) {
     const Bytes enough = align_up(std::clamp(budget.available(), page_, GiB(1)), page_);
-    // Where addresses are limited (ulimit -v), a program's other arenas need some, too.
+    // Where addresses are limited (ulimit -v), a program's other arenas also need some.
     if (const Bytes left = source->host_accessible() ? address_space_left() : kUnlimited;
         left != kUnlimited) {
       zone = std::min(zone, std::max(enough, align_up(left / 8 / kZones, page_)));

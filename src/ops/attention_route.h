@@ -16,7 +16,7 @@ enum class AttentionRoute : std::uint8_t {
   plain,       ///< our own for everything: many times slower
 };
 
-/// `more`: the logarithms of sums have a gradient, too.
+/// `more`: the logarithms of sums also have a gradient.
 inline AttentionRoute attention_route(const AttentionShape& shape, DType dtype, bool grad,
                                       bool more = false) {
   const AttentionShape apart = with_heads_apart(shape);

@@ -24,7 +24,7 @@ class DefaultDevice {
   ~DefaultDevice();
 
   /// The innermost scope's of this thread, else the process's. Throws InvalidArgument for a
-  /// PLIMSOLL_BUDGET that is no limit.
+  /// PLIMSOLL_BUDGET that cannot be read as a limit.
   static Device get();
   /// From now on the process's.
   static void set(const Device& device);

@@ -49,7 +49,7 @@ class GradientTape {
   GradientTape& operator=(const GradientTape&) = delete;
   ~GradientTape();
 
-  /// Follow `tensor`, which is no variable, from now on. InvalidArgument if it is not floating.
+  /// Follow `tensor`, a plain one and not a Variable. InvalidArgument if it is not floating.
   void watch(const Tensor& tensor);
   void watch(std::span<const Tensor> tensors);
 

@@ -17,9 +17,9 @@ namespace plimsoll::train {
 /// user's alone (0700), so is the socket (0600), and who connects is checked. Sockets that killed
 /// processes left in the folder are removed. Where no socket can be made it warns and does nothing.
 ///
-/// A limit is refused if it is no positive number of bytes, or more than the device has. Otherwise
-/// it goes to `requests`, and who asked gets the run's verdict; without `requests` it is set at
-/// once. One thread serves all: it answers questions while a verdict is still to come.
+/// A limit is refused if it is not a positive number of bytes, or more than the device has.
+/// Otherwise it goes to `requests`, and who asked gets the run's verdict; without `requests` it is
+/// set at once. One thread serves all: it answers questions while a verdict is still to come.
 class ControlServer {
  public:
   /// `requests` must outlive the server.

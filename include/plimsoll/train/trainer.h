@@ -262,7 +262,7 @@ class Trainer {
   void wait() const;
 
   /// "loss" and the metrics over all elements. After fit() it uses the memory that is there; else
-  /// it takes what an evaluation needs, and gives it back. A callback may call it, too; its
+  /// it takes what an evaluation needs, and gives it back. A callback may also call it; its
   /// pipeline then needs room beside that of the training. `host` is where the pipeline runs if the
   /// device is not the host.
   Metrics evaluate(const data::Dataset& dataset, const data::PipelineOptions& pipeline = {},

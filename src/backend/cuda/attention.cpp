@@ -135,7 +135,7 @@ void fuse_gradient(AttentionState& state, DType dtype, Bytes limit) {
   }
 }
 
-/// `more`: the logarithms of the sums have a gradient, too.
+/// `more`: the logarithms of the sums also have a gradient.
 std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DType dtype, bool tf32,
                                                 bool more) {
   auto state = std::make_shared<AttentionState>();
