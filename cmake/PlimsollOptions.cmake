@@ -9,10 +9,12 @@ endif()
 find_program(PLIMSOLL_CCACHE ccache)
 mark_as_advanced(PLIMSOLL_CCACHE)
 if(PLIMSOLL_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The sloppiness is what ccache asks for to work with precompiled headers.
+  # One cache serves every clone, wherever it lies. The sloppiness is what ccache asks for to work
+  # with precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${PLIMSOLL_CCACHE}")
-  set(CMAKE_CUDA_COMPILER_LAUNCHER "${PLIMSOLL_CCACHE}")
+      "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${PLIMSOLL_CCACHE}")
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
 endif()
 
 set(plimsoll_warnings
