@@ -22,7 +22,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${digits_file}")
 file(READ "${digits_file}" digits_bytes HEX)
 string(REGEX REPLACE "(..)" "0x\\1," digits_bytes "${digits_bytes}")
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp" @ONLY CONTENT [[
-#include "data/digits_data.h"
+#include "data/sources/digits_data.h"
 
 namespace plimsoll::data {
 namespace {

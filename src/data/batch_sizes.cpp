@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "data/batch_rows.h"
-#include "data/node.h"
+#include "data/engine/node.h"
+#include "data/stages/batch_rows.h"
 
 namespace plimsoll::data {
 namespace {

@@ -1,6 +1,6 @@
 #include <plimsoll/data/dataset.h>
 
-#include "data/node.h"
+#include "data/engine/node.h"
 
 namespace plimsoll::data {
 

@@ -8,7 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/dataset.h>
 
-#include "data/node.h"
+#include "data/engine/node.h"
 
 namespace plimsoll::data {
 namespace {

@@ -1,6 +1,6 @@
 // What opening a GPU took, from what its driver says before and after: no GPU is asked.
 
-#include "backend/cuda/opening.h"
+#include "backend/cuda/driver/opening.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 
 #include <plimsoll/memory/out_of_memory.h>
 
+#include "data/engine/spill_file.h"
 #include "data/pipeline_support.h"
-#include "data/spill_file.h"
 
 namespace plimsoll::data::testing {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "data/permutation.h"
 #include "data/pipeline_support.h"
+#include "data/stages/permutation.h"
 
 namespace plimsoll::data::testing {
 namespace {

@@ -1,7 +1,7 @@
 // All other calls that are looked up in the driver: each is this one function, unless fake_cuda.cpp
 // has it. Their types do not matter, as none of them looks at its arguments.
 
-#include "backend/cuda/driver.h"
+#include "backend/cuda/driver/driver.h"
 
 extern "C" CUresult plimsoll_refuse() { return CUDA_ERROR_NOT_SUPPORTED; }
 

@@ -1,0 +1,163 @@
+// What chunked attention does to scores between products.
+#include "backend/cuda/kernels/attention_chunked.h"
+
+#include <limits>
+
+#include "backend/cuda/kernels/dtype.cuh"
+#include "backend/cuda/kernels/launch.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+/// Rows of at most so many columns are a warp's, others a block's.
+constexpr std::int64_t kWarpColumns = 2048;
+constexpr int kBlock = 256;
+
+/// The sum over the `Threads` of a row, in a fixed order, for all of them.
+template <int Threads, typename T, typename Join>
+__device__ __forceinline__ T join_row(T mine, T* shared, Join join) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    mine = join(mine, __shfl_xor_sync(0xffffffffU, mine, offset));
+  }
+  if constexpr (Threads > 32) {
+    __syncthreads();  // what was there before has been read
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
+    __syncthreads();
+    mine = shared[0];
+#pragma unroll
+    for (int i = 1; i < Threads / 32; ++i) mine = join(mine, shared[i]);
+  }
+  return mine;
+}
+
+/// Where a thread's row is: `Threads` of them share one.
+template <int Threads>
+struct Row {
+  std::int64_t unit;
+  std::int64_t query;
+  int lane;
+
+  __device__ static Row mine(const ScoreRows& rows) {
+    const std::int64_t row =
+        static_cast<std::int64_t>(blockIdx.x) * (kBlock / Threads) + threadIdx.x / Threads;
+    return {row / rows.queries, row % rows.queries, static_cast<int>(threadIdx.x % Threads)};
+  }
+};
+
+template <typename T, int Threads>
+__global__ void __launch_bounds__(kBlock)
+    softmax_kernel(T* scores, T* log_sums, ScoreRows rows, T scale) {
+  constexpr int kN = kVector<T>;
+  __shared__ T shared[kBlock / 32];
+  const auto row = Row<Threads>::mine(rows);
+  if (row.unit >= rows.units) return;  // a whole warp or block
+  T* at = scores + row.unit * rows.step + row.query * rows.stride;
+  const std::int64_t seen = rows.seen + (rows.causal ? row.query : 0);
+  const std::int64_t vectors = (seen + kN - 1) / kN;
+  const T lowest = -std::numeric_limits<T>::infinity();
+  T highest = lowest;
+  for (std::int64_t v = row.lane; v < vectors; v += Threads) {
+    const Vec<T, kN> read = load_vec<kN>(at + v * kN);
+#pragma unroll
+    for (int i = 0; i < kN; ++i) {
+      if (v * kN + i < seen) highest = fmax(highest, read.lane[i] * scale);
+    }
+  }
+  highest = join_row<Threads>(highest, shared, [](T a, T b) { return fmax(a, b); });
+  T sum = 0;
+  for (std::int64_t v = row.lane; v < vectors; v += Threads) {
+    const Vec<T, kN> read = load_vec<kN>(at + v * kN);
+#pragma unroll
+    for (int i = 0; i < kN; ++i) {
+      if (v * kN + i < seen) sum += exp(read.lane[i] * scale - highest);
+    }
+  }
+  sum = join_row<Threads>(sum, shared, [](T a, T b) { return a + b; });
+  if (row.lane == 0) log_sums[row.unit * rows.log_sums_step + row.query] = highest + log(sum);
+  const T factor = T(1) / sum;
+  const std::int64_t all = (rows.columns + kN - 1) / kN;
+  for (std::int64_t v = row.lane; v < all; v += Threads) {
+    Vec<T, kN> vec = load_vec<kN>(at + v * kN);
+#pragma unroll
+    for (int i = 0; i < kN; ++i) {
+      vec.lane[i] = v * kN + i < seen ? exp(vec.lane[i] * scale - highest) * factor : T(0);
+    }
+    store_vec(at + v * kN, vec);
+  }
+}
+
+template <typename T, int Threads>
+__global__ void __launch_bounds__(kBlock)
+    softmax_grad_kernel(T* scores, T* gradients, const T* log_sums, const T* d_log_sums, const T* y,
+                        const T* dy, ValueRows values, ScoreRows rows, T scale) {
+  constexpr int kN = kVector<T>;
+  __shared__ T shared[kBlock / 32];
+  const auto row = Row<Threads>::mine(rows);
+  if (row.unit >= rows.units) return;  // a whole warp or block
+  const std::int64_t value = row.unit * values.step + row.query * values.row;
+  T delta = 0;
+  for (std::int64_t i = row.lane; i < values.size; i += Threads) {
+    delta += y[value + i] * dy[value + i];
+  }
+  delta = join_row<Threads>(delta, shared, [](T a, T b) { return a + b; });
+  const std::int64_t number = row.unit * rows.log_sums_step + row.query;
+  if (d_log_sums != nullptr) delta -= d_log_sums[number];
+  const T log_sum = log_sums[number];
+  const std::int64_t at = row.unit * rows.step + row.query * rows.stride;
+  const std::int64_t seen = rows.seen + (rows.causal ? row.query : 0);
+  const std::int64_t all = (rows.columns + kN - 1) / kN;
+  for (std::int64_t v = row.lane; v < all; v += Threads) {
+    Vec<T, kN> weights = load_vec<kN>(scores + at + v * kN);
+    Vec<T, kN> grads = load_vec<kN>(gradients + at + v * kN);
+#pragma unroll
+    for (int i = 0; i < kN; ++i) {
+      const bool counts = v * kN + i < seen;
+      const T weight = counts ? exp(weights.lane[i] * scale - log_sum) : T(0);
+      weights.lane[i] = weight;
+      grads.lane[i] = counts ? weight * (grads.lane[i] - delta) * scale : T(0);
+    }
+    store_vec(scores + at + v * kN, weights);
+    store_vec(gradients + at + v * kN, grads);
+  }
+}
+
+/// `body.template operator()<T, Threads>(blocks)`.
+template <typename Body>
+void with_rows(const ScoreRows& rows, DType dtype, Body&& body) {
+  const std::int64_t count = rows.units * rows.queries;
+  const auto launch = [&]<typename T>() {
+    if (rows.columns <= kWarpColumns) {
+      const std::int64_t per_block = kBlock / 32;
+      body.template operator()<T, 32>(static_cast<unsigned>((count + per_block - 1) / per_block));
+    } else {
+      body.template operator()<T, kBlock>(static_cast<unsigned>(count));
+    }
+  };
+  dtype == DType::f64 ? launch.template operator()<double>() : launch.template operator()<float>();
+}
+
+}  // namespace
+
+void softmax_scores(void* scores, void* log_sums, const ScoreRows& rows, DType dtype,
+                    cudaStream_t stream) {
+  with_rows(rows, dtype, [&]<typename T, int Threads>(unsigned blocks) {
+    softmax_kernel<T, Threads><<<blocks, kBlock, 0, stream>>>(
+        static_cast<T*>(scores), static_cast<T*>(log_sums), rows, static_cast<T>(rows.scale));
+  });
+  check_launch("attention");
+}
+
+void softmax_scores_grad(void* scores, void* gradients, const void* log_sums,
+                         const void* d_log_sums, const ValueRows& values, const ScoreRows& rows,
+                         DType dtype, cudaStream_t stream) {
+  with_rows(rows, dtype, [&]<typename T, int Threads>(unsigned blocks) {
+    softmax_grad_kernel<T, Threads><<<blocks, kBlock, 0, stream>>>(
+        static_cast<T*>(scores), static_cast<T*>(gradients), static_cast<const T*>(log_sums),
+        static_cast<const T*>(d_log_sums), static_cast<const T*>(values.y),
+        static_cast<const T*>(values.dy), values, rows, static_cast<T>(rows.scale));
+  });
+  check_launch("attention_grad");
+}
+
+}  // namespace plimsoll::cuda

@@ -1,0 +1,193 @@
+// conv2d, conv2d_transpose, conv2d_weight_grad: by the kernels that their route names; by the plain
+// ones where cuDNN has no plan.
+#include "backend/cuda/kernels/convolution.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/log.h>
+#include <plimsoll/ops/tf32.h>
+
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/libraries/libraries.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+using ops::KernelState;
+using ops::OpInputs;
+
+/// So many pictures of the batch, by one plan.
+struct ConvPart {
+  std::int64_t pictures = 0;
+  FusedConv fused;
+};
+
+struct ConvState final : KernelState {
+  ConvSpec spec;
+  ops::ConvRoute route;
+  std::vector<ConvPart> parts;  ///< one after another; empty where cuDNN is not used
+  bool add_bias = false;        ///< after the convolution
+};
+
+/// How many pictures part `i` of a batch has.
+std::int64_t pictures_of(const ops::ConvShape& s, std::int64_t parts, std::int64_t i) {
+  return s.n * (i + 1) / parts - s.n * i / parts;
+}
+
+const char* name_of(ConvPass pass) {
+  switch (pass) {
+    case ConvPass::by_input:
+      return "conv2d_transpose";
+    case ConvPass::by_weight:
+      return "conv2d_weight_grad";
+    default:
+      return "conv2d";
+  }
+}
+
+/// Says once for each shape that only the plain kernels take it, where that takes time.
+void tell_of_plain(const ConvSpec& spec) {
+  constexpr double kWorthAWord = 1e9;
+  if (spec.shape.flops() < kWorthAWord) return;
+  const std::string name =
+      fmt::format("[{}] {}, pictures {}, weight {}, {}", name_of(spec.pass), dtype_name(spec.dtype),
+                  spec.shape.in_shape().to_string(), spec.shape.weight_shape().to_string(),
+                  spec.shape.nhwc ? "channels last" : "channels first");
+  if (!Libraries::current()->is_first(name)) return;
+#if PLIMSOLL_HAS_CUDNN
+  log_warning(name + ": plain kernels, many times slower than others; cuDNN has no plan within " +
+              format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug tells why");
+#else
+  log_warning(name + ": plain kernels, many times slower than others; build with cuDNN");
+#endif
+}
+
+/// cuDNN's plans for the parts of the batch; false where one of them has none.
+bool fuse_parts(ConvState& state, const ConvSpec& spec, Bytes limit) {
+  state.parts.clear();
+  for (std::int64_t i = 0; i < state.route.parts; ++i) {
+    ConvSpec part = spec;
+    part.shape.n = pictures_of(spec.shape, state.route.parts, i);
+    const auto fused = fuse_conv(part, limit);
+    if (!fused) return false;
+    state.parts.push_back({part.shape.n, *fused});
+  }
+  return true;
+}
+
+void choose(ConvState& state) {
+  const Bytes slot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
+  const Bytes taken = state.route.weight + state.route.sums;
+  const Bytes limit = std::max(state.route.workspace, slot) - taken;
+  const ConvSpec& spec = state.spec;
+  bool found = fuse_parts(state, spec, limit);
+  if (!found && spec.bias && spec.dtype == DType::f32) {
+    // Sums in f32 lose nothing by being stored before the bias is added.
+    ConvSpec bare = spec;
+    bare.bias = false;
+    found = state.add_bias = fuse_parts(state, bare, limit);
+  }
+  if (!found) {
+    state.parts.clear();
+    return tell_of_plain(spec);
+  }
+  for (const ConvPart& part : state.parts) {
+    state.workspace = std::max(state.workspace, taken + part.fused.workspace);
+  }
+}
+
+std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
+  auto state = std::make_shared<ConvState>();
+  state->spec = spec;
+  state->route = ops::conv_route(spec.shape, spec.pass, spec.dtype);
+  if (state->route.kernel == ops::ConvKernel::library) choose(*state);
+  if (state->route.kernel == ops::ConvKernel::depthwise) {
+    state->workspace = state->route.workspace;
+  }
+  return state;
+}
+
+std::byte* moved(void* data, Bytes bytes) { return static_cast<std::byte*>(data) + bytes; }
+
+/// The parts of the batch one after another; `arrays.w` is in the order of the pictures.
+void run_parts(const ConvState& state, const ConvArrays& arrays, std::byte* workspace,
+               cudaStream_t stream) {
+  const ConvSpec& spec = state.spec;
+  const auto size = dtype_size(spec.dtype);
+  const Bytes x = static_cast<Bytes>(spec.shape.in_shape().elements() / spec.shape.n) * size;
+  const Bytes y = static_cast<Bytes>(spec.shape.out_shape().elements() / spec.shape.n) * size;
+  const std::int64_t weights = spec.shape.weight_shape().elements();
+  const bool adds = state.route.sums != 0;
+  auto* sums = reinterpret_cast<float*>(workspace);
+  ConvArrays part = arrays;
+  if (adds) part.w = workspace + align_up(static_cast<Bytes>(weights) * 4, 256);
+  bool first = true;
+  for (const ConvPart& each : state.parts) {
+    run_fused_conv(each.fused, part, workspace + state.route.sums, stream);
+    if (adds) add_part(spec.dtype, sums, part.w, weights, first, stream);
+    first = false;
+    part.x = moved(part.x, x * static_cast<Bytes>(each.pictures));
+    part.y = moved(part.y, y * static_cast<Bytes>(each.pictures));
+  }
+  if (adds) round_sums(spec.dtype, arrays.w, sums, weights, stream);
+}
+
+void run(const KernelContext& k) {
+  const auto& state = static_cast<const ConvState&>(*k.state);
+  const ConvSpec& spec = state.spec;
+  const cudaStream_t stream = queue_of(k);
+  ConvArrays arrays;
+  switch (spec.pass) {
+    case ConvPass::forward:
+      arrays = {.x = k.in(0).data, .w = k.in(1).data, .y = k.out(0).data};
+      if (spec.bias) arrays.bias = k.in(2).data;
+      break;
+    case ConvPass::by_input:
+      arrays = {.x = k.out(0).data, .w = k.in(1).data, .y = k.in(0).data};
+      break;
+    case ConvPass::by_weight:
+      arrays = {.x = k.in(0).data, .w = k.out(0).data, .y = k.in(1).data};
+      break;
+  }
+  if (state.route.kernel == ops::ConvKernel::depthwise) {
+    return depthwise_conv(spec, arrays, k.workspace, stream);
+  }
+  if (state.parts.empty()) return plain_conv(spec, arrays, stream);
+  void* weight = arrays.w;
+  auto* workspace = static_cast<std::byte*>(k.workspace);
+  const bool reordered = state.route.weight != 0;
+  if (reordered) {
+    arrays.w = workspace;
+    if (spec.pass != ConvPass::by_weight) reorder_weight(spec, weight, arrays.w, false, stream);
+  }
+  run_parts(state, arrays, workspace + state.route.weight, stream);
+  if (reordered && spec.pass == ConvPass::by_weight) {
+    reorder_weight(spec, arrays.w, weight, true, stream);
+  }
+  if (state.add_bias) add_conv_bias(spec, arrays.y, arrays.bias, stream);
+}
+
+}  // namespace
+
+void add_convolution_kernels(KernelTable& table) {
+  table.add("conv2d",
+            {run, [](const OpInputs& in, std::span<const TensorType>) {
+               return prepare({ops::conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward,
+                               in.dtype(0), in.count() > 2, ops::uses_tf32(in.attributes())});
+             }});
+  table.add("conv2d_transpose",
+            {run, [](const OpInputs& in, std::span<const TensorType> out) {
+               return prepare({ops::conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input,
+                               in.dtype(0), false, ops::uses_tf32(in.attributes())});
+             }});
+  table.add("conv2d_weight_grad",
+            {run, [](const OpInputs& in, std::span<const TensorType> out) {
+               return prepare({ops::conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight,
+                               in.dtype(0), false, ops::uses_tf32(in.attributes())});
+             }});
+}
+
+}  // namespace plimsoll::cuda

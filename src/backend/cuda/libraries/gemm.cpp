@@ -1,0 +1,153 @@
+#include "backend/cuda/libraries/gemm.h"
+
+#include <algorithm>
+#include <array>
+
+#include <plimsoll/base/error.h>
+
+#include "backend/cuda/driver/nvtx.h"
+#include "backend/cuda/libraries/libraries.h"
+
+namespace plimsoll::cuda {
+namespace {
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return CUDA_R_64F;
+    case DType::f32:
+      return CUDA_R_32F;
+    case DType::f16:
+      return CUDA_R_16F;
+    case DType::bf16:
+      return CUDA_R_16BF;
+    default:
+      throw InternalError("[matmul] no product of " + std::string(dtype_name(dtype)));
+  }
+}
+
+cublasComputeType_t compute_type(const GemmSpec& spec) {
+  if (spec.a.dtype == DType::f64) return CUBLAS_COMPUTE_64F;
+  return spec.tf32 && spec.a.dtype == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                 : CUBLAS_COMPUTE_32F;
+}
+
+cublasLtMatrixLayoutOpaque_t layout(const GemmOperand& x, std::int64_t rows, std::int64_t columns,
+                                    std::int64_t batches) {
+  if (x.transposed) std::swap(rows, columns);
+  cublasLtMatrixLayoutOpaque_t made{};
+  check(cublasLtMatrixLayoutInit(&made, data_type(x.dtype), static_cast<std::uint64_t>(columns),
+                                 static_cast<std::uint64_t>(rows), x.stride),
+        "matmul");
+  if (batches == 1) return made;
+  const auto count = static_cast<std::int32_t>(batches);
+  check(cublasLtMatrixLayoutSetAttribute(&made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                         sizeof(count)),
+        "matmul");
+  check(cublasLtMatrixLayoutSetAttribute(&made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                         &x.step, sizeof(x.step)),
+        "matmul");
+  return made;
+}
+
+template <typename T>
+void set(cublasLtMatmulDescOpaque_t& desc, cublasLtMatmulDescAttributes_t name, T value) {
+  check(cublasLtMatmulDescSetAttribute(&desc, name, &value, sizeof(value)), "matmul");
+}
+
+/// What the addresses of all batches are multiples of.
+std::uint32_t alignment_of(const GemmOperand& x) {
+  return static_cast<std::uint32_t>(std::min(x.alignment, alignment_of_step(x.step, x.dtype)));
+}
+
+class Preference {
+ public:
+  Preference() { check(cublasLtMatmulPreferenceInit(&made_), "matmul"); }
+  template <typename T>
+  void set(cublasLtMatmulPreferenceAttributes_t name, T value) {
+    check(cublasLtMatmulPreferenceSetAttribute(&made_, name, &value, sizeof(value)), "matmul");
+  }
+  cublasLtMatmulPreference_t get() { return &made_; }
+
+ private:
+  cublasLtMatmulPreferenceOpaque_t made_{};
+};
+
+}  // namespace
+
+Gemm::Gemm(cublasLtHandle_t blas, const GemmSpec& spec, Bytes limit) : spec_(spec) {
+  left_ = layout(spec.b, spec.k, spec.n, spec.batches);
+  right_ = layout(spec.a, spec.m, spec.k, spec.batches);
+  result_ = layout(spec.c, spec.m, spec.n, spec.batches);
+  if (spec.bias) fused_bias_ = choose(blas, limit, true);
+  if (fused_bias_ || choose(blas, limit, false)) return;
+  throw DeviceError("[matmul] cuBLASLt has no algorithm for " +
+                    std::string(dtype_name(spec.a.dtype)) + " [" + std::to_string(spec.m) + "," +
+                    std::to_string(spec.k) + "] times [" + std::to_string(spec.k) + "," +
+                    std::to_string(spec.n) + "]");
+}
+
+bool Gemm::choose(cublasLtHandle_t blas, Bytes limit, bool bias) {
+  const bool f64 = spec_.a.dtype == DType::f64;
+  desc_ = {};
+  check(cublasLtMatmulDescInit(&desc_, compute_type(spec_), f64 ? CUDA_R_64F : CUDA_R_32F),
+        "matmul");
+  set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, spec_.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, spec_.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  if (bias) {
+    set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    // An aligned address for the search; the true one comes with each run.
+    set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(256));
+  }
+  Preference preference;
+  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(limit));
+  // Partial sums stay in what is computed in.
+  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                 static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(spec_.b));
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(spec_.a));
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(spec_.c));
+  preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(spec_.c));
+  cublasLtMatmulHeuristicResult_t found{};
+  int count = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      blas, &desc_, &left_, &right_, &result_, &result_, preference.get(), 1, &found, &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
+  check(status, "matmul");
+  if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return false;
+  algorithm_ = found.algo;
+  workspace_ = found.workspaceSize;
+  return true;
+}
+
+void Gemm::run(cublasLtHandle_t blas, cudaStream_t stream, const void* a, const void* b, void* c,
+               const void* bias, void* workspace, bool accumulate) const {
+  // The library takes them as if it might write them.
+  cublasLtMatmulDescOpaque_t desc = desc_;
+  cublasLtMatrixLayoutOpaque_t left = left_;
+  cublasLtMatrixLayoutOpaque_t right = right_;
+  cublasLtMatrixLayoutOpaque_t result = result_;
+  if (fused_bias_) {
+    set(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  } else if (spec_.bias) {
+    for (std::int64_t i = 0; i < spec_.batches; ++i) {
+      auto* to = static_cast<std::byte*>(c) +
+                 i * spec_.c.step * static_cast<std::int64_t>(dtype_size(spec_.c.dtype));
+      fill_rows(to, bias, spec_.m, spec_.n, spec_.c.stride, spec_.c.dtype, stream);
+    }
+    accumulate = true;
+  }
+  const bool f64 = spec_.a.dtype == DType::f64;
+  const std::array<double, 2> factors = {1, accumulate ? 1.0 : 0.0};
+  const std::array<float, 2> narrow = {1, accumulate ? 1.0F : 0.0F};
+  const void* alpha = f64 ? static_cast<const void*>(factors.data()) : narrow.data();
+  const void* beta = f64 ? static_cast<const void*>(&factors[1]) : &narrow[1];
+  check(cublasLtMatmul(blas, &desc, alpha, b, &left, a, &right, beta, c, &result, c, &result,
+                       &algorithm_, workspace, workspace_, stream),
+        "matmul");
+  const std::int64_t span =
+      (spec_.batches - 1) * spec_.c.step + (spec_.m - 1) * spec_.c.stride + spec_.n;
+  nvtx::written(c, static_cast<std::size_t>(span) * dtype_size(spec_.c.dtype), stream);
+}
+
+}  // namespace plimsoll::cuda

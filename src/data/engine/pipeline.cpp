@@ -1,0 +1,341 @@
+#include <plimsoll/data/pipeline.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
+
+#include "data/disjoint.h"
+#include "data/engine/engine.h"
+#include "data/engine/identity.h"
+#include "data/engine/node.h"
+#include "data/engine/pipeline_thread.h"
+#include "data/stages/ignore_errors.h"
+
+namespace plimsoll::data {
+namespace {
+
+/// What every pipeline needs on top of its specs: a file, a little scratch, a few scalars.
+constexpr Bytes kSmallest = KiB(256);
+
+Bytes minimum_of(const Node& node, int threads) {
+  Bytes total = node.minimum(threads);
+  for (const NodePtr& input : node.inputs()) total += minimum_of(*input, threads);
+  return total;
+}
+
+/// Before stages are made: those charge what they hold. Returns the bytes.
+Bytes require_minimum(const Node& node, const Runtime& runtime) {
+  const Bytes needed = minimum_of(node, runtime.threads) + kSmallest;
+  const Bytes there = room_in(runtime.budget, runtime.device);
+  if (needed <= there) return needed;
+  throw BudgetTooSmall(fmt::format(
+      "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
+      "smaller batches or windows",
+      node.title(), format_bytes(needed), needed, runtime.budget.path(), format_bytes(there),
+      needed));
+}
+
+const Node* unsaveable(const Node& node) {
+  if (!node.can_be_saved()) return &node;
+  for (const NodePtr& input : node.inputs()) {
+    if (const Node* const found = unsaveable(*input)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+StagePtr Builder::build(const NodePtr& node) {
+  const std::uint64_t outer = number_;
+  number_ = mix_ids(base_, ++count_);
+  made_.emplace_back();
+  ++depth_;
+  StagePtr stage = node->make(*this);
+  --depth_;
+  stage->stats_.stage = node->title();
+  stage->stats_.depth = depth_;
+  // The time of another strand is not part of this one's.
+  if (!stage->begins_section()) stage->inputs_ = std::move(made_.back());
+  made_.pop_back();
+  if (registers_) {
+    stages_.push_back(stage.get());
+    if (stage->runs_ahead()) engine_->add_ahead(*stage);
+    if (stage->can_relieve()) engine_->add_relief(*stage);
+  }
+  if (node->may_fail()) {
+    const PipelineOptions& options = engine_->options();
+    const Stage* const inner = stage.get();
+    stage = make_ignore_errors(std::move(stage), options.skip_errors, options.skip_rate, *engine_);
+    stage->stats_.stage = "skip_errors";
+    stage->inputs_ = {inner};
+  }
+  made_.back().push_back(stage.get());
+  number_ = outer;
+  return stage;
+}
+
+StagePtr Builder::input(const Node& node, Engine& section) {
+  Engine* const outer = std::exchange(engine_, &section);
+  StagePtr stage = input(node);
+  engine_ = outer;
+  return stage;
+}
+
+struct Pipeline::State {
+  State(const Dataset& described, const Device& device, const PipelineOptions& options)
+      : dataset(described), runtime(device, options), engine(runtime) {
+    runtime.minimum = require_minimum(*dataset.node(), runtime);
+    Builder builder(engine);
+    root = builder.build(dataset.node());
+    stages = builder.stages();
+    engine.set_root(*root);
+    signature = fmt::format("seed={}\n{}", options.seed, dataset.signature());
+    if (const std::string parts = warn_of_parts(*dataset.node()); !parts.empty()) {
+      log_warning(fmt::format("[{}] {}", options.name, parts));
+    }
+    root->start(0);
+    relief = runtime.budget.on_relief(ReliefOrder::prefetch, options.name,
+                                      [this](Bytes wanted) { return give_back(wanted); });
+  }
+  ~State() {
+    relief.release();
+    scan_ended = true;
+    if (scan.joinable()) scan.join();
+    runtime.stop();
+    report_skipped();
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// What the files are, looked at once: when the first position is saved or restored.
+  const std::vector<std::uint64_t>& files() {
+    if (identity.empty()) identity = identity_of(*dataset.node());
+    return identity;
+  }
+  Bytes give_back(Bytes wanted);
+  void read_on();
+  void report_skipped();
+
+  Dataset dataset;
+  Runtime runtime;
+  Engine engine;
+  StagePtr root;
+  std::vector<Stage*> stages;  ///< inputs first
+  std::string signature;
+  std::vector<std::uint64_t> identity;
+  std::size_t reported = 0;         ///< of the elements that were left out
+  std::int64_t reported_count = 0;  ///< the same with those that are not listed
+  std::thread scan;                 ///< of headers that were not read beforehand
+  std::atomic<bool> scan_ended = false;
+  bool asked = false;  ///< for an element
+  ReliefHandle relief;
+};
+
+/// For somebody else who is short of memory: windows go to their files, then what was made ahead is
+/// dropped, to be made again. Threads that run a pipeline must not wait for one.
+Bytes Pipeline::State::give_back(Bytes wanted) {
+  if (is_in_pipeline() || engine.consuming()) return 0;
+  const Bytes before = runtime.budget.used();
+  const auto freed = [&] { return before - std::min(before, runtime.budget.used()); };
+  engine.with_strands(
+      [&] {
+        engine.relieve_stages();
+        if (freed() < wanted) root->restore(*engine.position());
+      },
+      true);
+  return freed();
+}
+
+/// Goes on reading headers beside the first epoch, if somebody has begun to.
+void Pipeline::State::read_on() {
+  if (std::exchange(asked, true)) return;
+  const DecodeNeeds known = decode_needs(dataset, std::chrono::milliseconds(0), 0);
+  if (known.complete || known.looked_at == 0) return;
+  try {
+    scan = std::thread([this] {
+      constexpr std::int64_t kAtATime = 16;
+      while (!scan_ended &&
+             !decode_needs(dataset, std::chrono::milliseconds(20), kAtATime).complete) {
+      }
+    });
+  } catch (const std::system_error&) {  // then they are known when they are decoded
+  }
+}
+
+void Pipeline::State::report_skipped() {
+  constexpr std::size_t kNamed = 10;
+  const std::vector<SkippedElement> all = engine.skipped();
+  const std::int64_t count = engine.skipped_count() - reported_count;
+  if (count == 0) return;
+  std::string text =
+      fmt::format("[{}] {} left out", runtime.options.name,
+                  count == 1 ? "1 element was" : fmt::format("{} elements were", count));
+  if (reported < all.size()) text += fmt::format(" in epoch {}:", all[reported].epoch + 1);
+  std::size_t named = 0;
+  for (; reported + named < all.size() && named < kNamed; ++named) {
+    text += "\n  " + all[reported + named].message;
+  }
+  if (count > static_cast<std::int64_t>(named)) {
+    text += fmt::format("\n  and {} more", count - static_cast<std::int64_t>(named));
+  }
+  reported = all.size();
+  reported_count += count;
+  log_warning(text);
+}
+
+Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineOptions& options) {
+  if (device.kind() != DeviceKind::cpu) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline] {} is not a host device; open \"cpu:0\"", device.name()));
+  }
+  if (!(options.skip_rate >= 0 && options.skip_rate <= 1)) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline] a skip_rate of {}; give 0 to 1", options.skip_rate));
+  }
+  state_ = std::make_unique<State>(dataset, device, options);
+}
+
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
+Pipeline::~Pipeline() = default;
+
+Pipeline::State& Pipeline::state(const char* function) const {
+  if (!state_) {
+    throw InvalidArgument(fmt::format(
+        "[Pipeline::{}] this pipeline was moved from; use the one it was moved to", function));
+  }
+  return *state_;
+}
+
+std::optional<Element> Pipeline::next() {
+  State& state = this->state("next");
+  state.read_on();
+  std::optional<Element> element = state.engine.next();
+  if (!element) state.report_skipped();
+  return element;
+}
+
+void Pipeline::rewind() {
+  State& state = this->state("rewind");
+  state.report_skipped();
+  state.engine.with_strands([&] {
+    state.engine.forget_pulled();
+    state.root->start(state.engine.set_epoch(state.engine.epoch() + 1));
+  });
+}
+
+void Pipeline::pause() {
+  State& state = this->state("pause");
+  state.engine.with_strands([&] { state.root->restore(*state.engine.position()); }, true);
+  state.runtime.device.arena().trim();
+}
+
+void Pipeline::cancel() { state("cancel").engine.cancel(); }
+
+std::string Pipeline::save() {
+  State& state = this->state("save");
+  if (const Node* const node = unsaveable(*state.dataset.node())) {
+    throw InvalidArgument(
+        fmt::format("[Pipeline::save] {} gives its elements in no fixed order; make it ordered",
+                    node->title()));
+  }
+  const std::vector<std::uint64_t>& files = state.files();
+  std::string bytes;
+  state.engine.with_strands([&] {
+    bytes = encode_state(state.signature, files,
+                         *make_state({state.engine.epoch()}, {state.engine.position()}));
+  });
+  return bytes;
+}
+
+void Pipeline::restore(const std::string& position) {
+  State& state = this->state("restore");
+  const SavedState saved = decode_state(state.signature, position);
+  const std::string changed = compare_identity(*state.dataset.node(), saved.identity);
+  if (!changed.empty()) log_warning(fmt::format("[{}] {}", state.runtime.options.name, changed));
+  state.engine.with_strands([&] {
+    const StatePtr before = state.engine.position();
+    const std::uint64_t epoch = state.engine.epoch();
+    state.engine.forget_pulled();
+    try {
+      state.engine.set_epoch(saved.state->words.at(0));
+      state.root->restore(*saved.state->inputs.at(0));
+    } catch (const std::out_of_range&) {
+      state.engine.set_epoch(epoch);
+      state.root->restore(*before);
+      throw DataError("[Pipeline::restore] not a saved position: a stage's part is too short");
+    }
+  });
+}
+
+const ElementSpec& Pipeline::element_spec() const {
+  return state("element_spec").dataset.element_spec();
+}
+
+std::vector<StageStats> Pipeline::stats() const {
+  State& state = this->state("stats");
+  std::vector<StageStats> result;
+  state.engine.with_strands([&] {
+    for (const Stage* stage : state.stages) {
+      result.push_back(stage->stats());
+      result.back().held = stage->held();
+      result.back().setting = stage->setting();
+    }
+  });
+  return result;
+}
+
+std::optional<Bottleneck> Pipeline::bottleneck() const {
+  const std::vector<StageStats> all = stats();
+  const StageStats* worst = nullptr;
+  double total = 0;
+  for (const StageStats& each : all) {
+    total += each.busy_s;
+    if (worst == nullptr || each.busy_s > worst->busy_s) worst = &each;
+  }
+  if (worst == nullptr || total <= 0) return std::nullopt;
+  const auto starved = std::max_element(
+      all.begin(), all.end(),
+      [](const StageStats& a, const StageStats& b) { return a.wait_memory_s < b.wait_memory_s; });
+  // Longer than a stage of average length works: memory is what keeps the others from working.
+  if (starved->wait_memory_s * static_cast<double>(all.size()) > total) {
+    const Bytes now = state_->engine.budget().used() + state_->engine.budget().available();
+    const Bytes more =
+        now + minimum_of(*state_->dataset.node(), state_->runtime.threads) + kSmallest;
+    return Bottleneck{starved->stage,
+                      fmt::format("it waits for memory: raise the budget to {}, or use smaller "
+                                  "batches or fewer threads",
+                                  format_bytes(more)),
+                      starved->wait_memory_s / (total + starved->wait_memory_s)};
+  }
+  Bottleneck result{worst->stage, "give it less to do, or cache its results",
+                    worst->busy_s / total};
+  if (worst->stage.starts_with("map(") && worst->stage.find("parallel=1)") != std::string::npos) {
+    result.remedy = "run it in parallel: {.parallel = kAutotune}";
+  } else if (worst->stage.starts_with("map(")) {
+    result.remedy = "give the pipeline more threads, or cache what it makes";
+  }
+  return result;
+}
+
+std::vector<SkippedElement> Pipeline::skipped() const { return state("skipped").engine.skipped(); }
+
+std::int64_t Pipeline::skipped_count() const {
+  return state("skipped_count").engine.skipped_count();
+}
+
+DecodeNeeds Pipeline::needs() const {
+  return decode_needs(state("needs").dataset, std::chrono::milliseconds(0), 0);
+}
+
+Budget Pipeline::budget() const { return state("budget").engine.budget(); }
+
+}  // namespace plimsoll::data

@@ -1,0 +1,135 @@
+#include "data/engine/runtime.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/system.h>
+
+#include "data/engine/engine.h"
+#include "data/engine/pipeline_thread.h"
+
+namespace plimsoll::data {
+namespace {
+
+int thread_count(int asked) {
+  if (asked < 0) {
+    throw InvalidArgument(fmt::format("[Pipeline] {} threads; give 1 or more, or 0", asked));
+  }
+  return asked == 0 ? default_threads() : asked;
+}
+
+}  // namespace
+
+Bytes room_in(const Budget& budget, const Device& device) {
+  const Bytes now = budget.available();
+  const Bytes limit = budget.limit();
+  const Bytes own = limit == kUnlimited ? limit : limit - std::min(limit, budget.used());
+  if (now >= own) return now;
+  const ArenaStats stats = device.arena().stats();
+  return std::min(own, now + (stats.mapped - std::min(stats.mapped, stats.live)));
+}
+
+Runtime::Runtime(const Device& on, const PipelineOptions& chosen)
+    : options(chosen),
+      device(on),
+      budget(on.budget().child(chosen.name, chosen.limit)),
+      label(budget.path()),
+      user(budget.account(Tag::user, "delivered")),
+      threads(thread_count(chosen.threads)) {}
+
+void Runtime::start_threads() {
+  if (!pool_.empty()) return;
+  for (int i = 0; i < threads; ++i) {
+    try {
+      pool_.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {
+      if (i > 0) break;  // fewer do as well
+      throw Error(fmt::format("[pipeline] no thread can be started: {}", error.what()));
+    }
+  }
+}
+
+void Runtime::kick(Engine& engine) {
+  if (stopping || engine.retired_) return;
+  engine.kicked_ = true;
+  if (engine.busy_ || engine.listed_) return;
+  engine.listed_ = true;
+  ready.push_back(&engine);
+  start_threads();
+  // A consumer that waits runs its strand itself when all others have something to do.
+  if (engine.waiting_ && idlers == 0) changed.notify_all();
+  idle.notify_one();
+}
+
+/// None while somebody waits to have them all quiet; none that somebody waits for.
+Engine* Runtime::first_ready() const {
+  if (held || holds_wanted != 0) return nullptr;
+  const auto found = std::find_if(ready.begin(), ready.end(),
+                                  [](const Engine* each) { return each->wanted_ == 0; });
+  return found == ready.end() ? nullptr : *found;
+}
+
+void Runtime::work() {
+  mark_pipeline_thread();
+  std::unique_lock lock(mutex);
+  for (;;) {
+    Engine* engine = nullptr;
+    ++idlers;
+    idle.wait(lock, [&] {
+      engine = first_ready();
+      return stopping || engine != nullptr || !tasks.empty();
+    });
+    --idlers;
+    if (stopping) return;
+    if (engine != nullptr) {
+      std::erase(ready, engine);
+      engine->listed_ = false;
+      if (!engine->busy_) engine->run_strand(lock);
+    } else {
+      run_task(lock);
+    }
+    if (held || quiet()) changed.notify_all();
+  }
+}
+
+void Runtime::run_task(std::unique_lock<std::mutex>& lock) {
+  std::shared_ptr<Task> task = std::move(tasks.front());
+  tasks.pop_front();
+  Engine& engine = *task->engine_;
+  ++running;
+  lock.unlock();
+  task->run();
+  lock.lock();
+  --running;
+  engine.finished_.push_back(std::move(task));
+  // Its credit is free again, which others may have been waiting for.
+  for (Engine* const other : engines) {
+    if (other != &engine && other->starved_.exchange(false)) kick(*other);
+  }
+  if (engine.busy_) return;  // whoever has the strand looks again before letting it go
+  if (held || holds_wanted != 0 || engine.wanted_ != 0) {
+    kick(engine);
+    return;
+  }
+  engine.run_strand(lock);
+}
+
+void Runtime::stop() {
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+    cancelled = true;
+    tasks.clear();
+    ready.clear();
+  }
+  idle.notify_all();
+  changed.notify_all();
+  for (std::thread& thread : pool_) thread.join();
+  pool_.clear();
+}
+
+}  // namespace plimsoll::data

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/data/map_function.h>
+
+#include "data/sources/probe_file.h"
+
+namespace plimsoll::data {
+namespace {
+
+/// The file of a small photograph, and rows of it.
+constexpr Bytes kScratch = KiB(320);
+
+/// The contents and the decoder's memory are a block each.
+constexpr Bytes kBlock = KiB(4);
+
+ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
+  const std::int64_t height = options.height;
+  const std::int64_t width = options.width;
+  const std::int64_t channels = options.channels;
+  const bool planes = options.layout == image::Layout::chw;
+  ElementSpec spec;
+  spec.components.push_back(TensorSpec::of(
+      DType::f32, planes ? Shape{channels, height, width} : Shape{height, width, channels}));
+  spec.names.emplace_back("image");
+  if (with_label) {
+    spec.components.push_back(TensorSpec::scalar(DType::i64));
+    spec.names.emplace_back("label");
+  }
+  return spec;
+}
+
+}  // namespace
+
+MapFunction load_images(const image::LoadOptions& options, bool with_label) {
+  MapFunction function;
+  function.output = image_spec(options, with_label);
+  function.scratch = kScratch;
+  function.needs = [options](const std::string& path) {
+    const PictureFile file = probe_file(path);
+    return align_up(file.size, kBlock) +
+           align_up(image::plan_load(file.image, options).scratch, kBlock);
+  };
+  function.name = fmt::format(
+      "load_images 1: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
+      options.height, options.width, options.channels, static_cast<int>(options.layout),
+      static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
+      options.resize.antialias, options.apply_orientation, options.allow_scaled);
+  function.run = [options, with_label](const Element& element, MapContext& context) {
+    const FileBytes file = context.read_file(element.at(0).text());
+    const image::ImageInfo info = image::probe(file.bytes());
+    Tensor pixels = context.output(0);
+    image::load(file.bytes(), info, options, context.scratch(), pixels.mutable_data<float>());
+    Element result;
+    result.push_back(std::move(pixels));
+    if (with_label) result.push_back(element.at(1));
+    return result;
+  };
+  return function;
+}
+
+}  // namespace plimsoll::data

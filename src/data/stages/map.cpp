@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/memory/out_of_memory.h>
+
+#include "data/engine/needs_scan.h"
+#include "data/engine/node.h"
+#include "data/engine/simple_stage.h"
+#include "data/engine/task_context.h"
+#include "data/stages/parallel_map.h"
+
+namespace plimsoll::data {
+namespace {
+
+/// A budget need not have room for more calls at a time than this.
+constexpr int kThreadsCounted = 16;
+
+/// In the thread that drives the pipeline.
+class MapStage final : public OneInputStage {
+ public:
+  MapStage(StagePtr input, Engine& engine, const MapFunction& function, std::uint64_t number)
+      : OneInputStage(std::move(input)), setting_(engine, function, number) {}
+  void start(std::uint64_t epoch) override {
+    setting_.epoch = epoch;
+    OneInputStage::start(epoch);
+  }
+  StatePtr save() const override { return make_state({setting_.epoch}, {inbox_.position()}); }
+  void restore(const State& state) override {
+    setting_.epoch = state.words.at(0);
+    inbox_.restore(*state.inputs.at(0));
+  }
+
+ protected:
+  Pull pull(ElementBlock& out, std::size_t max) override {
+    inbox_.forget(inbox_.taken());
+    const Pull filled = inbox_.fill(max);
+    if (filled != Pull::ready) return filled;
+    const std::size_t before = out.size();
+    for (std::size_t left = std::min(max, inbox_.ready()); left > 0; --left) {
+      Element& element = inbox_.front();
+      TaskContext context(setting_, element.id);
+      if (out.size() == before) {
+        try {
+          out.push_back(setting_.call(element, context));
+        } catch (const DataError&) {
+          inbox_.pop();
+          throw;
+        } catch (const OutOfMemory& refused) {
+          if (!setting_.is_final(refused.report())) throw;
+          const Bytes needed = context.taken() + refused.report().requested;
+          const std::string message =
+              setting_.failure(element, setting_.too_large(refused.report(), needed));
+          inbox_.pop();
+          throw DataError(message);
+        }
+      } else if (!try_next(element, context, out)) {
+        break;
+      }
+      inbox_.pop();
+    }
+    return Pull::ready;
+  }
+
+ private:
+  /// An error after the first element comes again, alone, with the next call.
+  bool try_next(const Element& element, TaskContext& context, ElementBlock& out) {
+    try {
+      out.push_back(setting_.call(element, context));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  MapSetting setting_;
+};
+
+class MapNode final : public Node {
+ public:
+  MapNode(NodePtr input, MapFunction function, const MapOptions& options)
+      : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),
+             {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
+        function_(std::move(function)),
+        options_(options) {
+    if (!function_.needs) return;
+    std::vector<const FileSource*> files;
+    find_files(*input, files);
+    needs_ = std::make_unique<NeedsScan>(function_.needs, std::move(files));
+  }
+  StagePtr make(Builder& builder) const override {
+    const std::uint64_t number = builder.number();
+    StagePtr input = builder.input(*this);
+    if (options_.parallel == 1 || !builder.may_run_ahead()) {
+      return std::make_unique<MapStage>(std::move(input), builder.engine(), function_, number);
+    }
+    return make_parallel_map(std::move(input), builder.engine(), function_, options_, number);
+  }
+  Bytes minimum(int threads) const override {
+    const int most =
+        options_.parallel == kAutotune ? threads : std::min(options_.parallel, threads);
+    return function_.scratch * static_cast<Bytes>(std::clamp(most, 1, kThreadsCounted));
+  }
+  bool may_fail() const override { return true; }
+  bool keeps_ids() const override { return true; }
+  NeedsScan* needs() const override { return needs_.get(); }
+  std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
+  bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }
+
+ private:
+  MapFunction function_;
+  MapOptions options_;
+  std::unique_ptr<NeedsScan> needs_;
+};
+
+}  // namespace
+
+Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
+  if (!function.run) throw InvalidArgument("[map] needs a function");
+  if (options.parallel < 1 && options.parallel != kAutotune) {
+    throw InvalidArgument(
+        fmt::format("[map] parallel is {}; give 1 or more, or kAutotune", options.parallel));
+  }
+  return Dataset(std::make_shared<MapNode>(node_, std::move(function), options));
+}
+
+Dataset Dataset::map(std::function<Element(const Element&)> function,
+                     const MapOptions& options) const {
+  if (!function) throw InvalidArgument("[map] needs a function");
+  MapFunction with_context;
+  with_context.run = [plain = std::move(function)](const Element& element, MapContext&) {
+    return plain(element);
+  };
+  return map(std::move(with_context), options);
+}
+
+}  // namespace plimsoll::data

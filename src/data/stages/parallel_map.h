@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include <plimsoll/data/dataset.h>
+#include <plimsoll/data/map_function.h>
+
+#include "data/engine/stage.h"
+
+namespace plimsoll::data {
+
+class Engine;
+
+/// Applies `function` in the pipeline's threads, up to options.parallel at a time (kAutotune: as
+/// many as there are threads), results in the order of the input or as they are done.
+StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
+                           const MapOptions& options, std::uint64_t number);
+
+}  // namespace plimsoll::data
