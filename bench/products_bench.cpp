@@ -22,10 +22,10 @@
 #include <plimsoll/base/half.h>
 #include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/product_shape.h>
 #include <plimsoll/ops/random.h>
 #include <plimsoll/plan/device_description.h>
 
-#include "ops/product_shape.h"
 #include "plan/op_seconds.h"
 
 namespace {

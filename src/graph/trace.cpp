@@ -6,7 +6,7 @@
 
 #include <plimsoll/base/error.h>
 
-#include "ops/backward.h"
+#include <plimsoll/ops/backward.h>
 
 namespace plimsoll::graph {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/ops/convolution_route.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
 
-#include "ops/convolution_route.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {

@@ -8,10 +8,10 @@
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/kernel_alignment.h>
 #include <plimsoll/ops/variable_reader.h>
 
 #include "ops/check_finite.h"
-#include "ops/kernel_alignment.h"
 #include "ops/kernel_cache.h"
 
 namespace plimsoll::ops {

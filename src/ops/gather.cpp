@@ -5,11 +5,11 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/scatter_workspace.h>
 #include <plimsoll/ops/shape_ops.h>
 
 #include "ops/axis.h"
 #include "ops/families.h"
-#include "ops/scatter_workspace.h"
 
 namespace plimsoll::ops {
 namespace {

@@ -11,10 +11,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/linear_cross_entropy_chunks.h>
 #include <plimsoll/ops/softmax.h>
 
 #include "ops/families.h"
-#include "ops/linear_cross_entropy_chunks.h"
 
 namespace plimsoll::ops {
 namespace {

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/product_shape.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/tf32.h>
 
 #include "ops/broadcast.h"
 #include "ops/families.h"
-#include "ops/product_shape.h"
 
 namespace plimsoll::ops {
 namespace {

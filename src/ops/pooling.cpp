@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <plimsoll/ops/convolution.h>
+#include <plimsoll/ops/convolution_shape.h>
 #include <plimsoll/ops/dispatcher.h>
 
-#include "ops/convolution_shape.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {

@@ -9,7 +9,7 @@
 #include <plimsoll/ops/seed.h>
 #include <plimsoll/ops/tf32.h>
 
-#include "ops/backward.h"
+#include <plimsoll/ops/backward.h>
 
 namespace plimsoll::ops {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/ops/attention_chunks.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/softmax.h>
 
-#include "ops/attention_chunks.h"
 #include "ops/families.h"
 
 namespace plimsoll::ops {

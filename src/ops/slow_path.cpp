@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/attention_route.h"
-#include "ops/convolution_route.h"
+#include <plimsoll/ops/attention_route.h>
+#include <plimsoll/ops/convolution_route.h>
 
 namespace plimsoll::ops {
 namespace {

@@ -14,7 +14,7 @@
 #include <plimsoll/ops/random.h>
 #include <plimsoll/ops/variable_reader.h>
 
-#include "ops/backward.h"
+#include <plimsoll/ops/backward.h>
 
 namespace plimsoll::ops {
 namespace {

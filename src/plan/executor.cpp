@@ -9,8 +9,8 @@
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/kernel_alignment.h>
 
-#include "ops/kernel_alignment.h"
 #include "plan/copy_queues.h"
 #include "plan/fused_launches.h"
 #include "plan/range_check.h"

@@ -9,6 +9,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/step_model.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -115,6 +117,16 @@ std::vector<double> OpTimes::of(const Graph& graph) const {
     if (it != seconds_.end()) seconds[n] = it->second;
   }
   return seconds;
+}
+
+double OpTimes::seconds(const Plan& plan) const {
+  const StepModel model =
+      make_step_model(plan.graph, plan.device, {.node_seconds = of(*plan.graph)});
+  std::vector<double> by_node(plan.graph->nodes().size(), 0);
+  for (const Work& work : model.work) by_node[static_cast<std::size_t>(work.node)] = work.seconds;
+  double sum = plan.wait_seconds;
+  for (const PlannedTask& task : plan.tasks) sum += by_node[static_cast<std::size_t>(task.node)];
+  return sum;
 }
 
 std::vector<double> measure_nodes(const Plan& plan, const Device& device,

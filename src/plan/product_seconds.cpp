@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "ops/attention_route.h"
-#include "ops/linear_cross_entropy_chunks.h"
+#include <plimsoll/ops/attention_route.h>
+#include <plimsoll/ops/linear_cross_entropy_chunks.h>
 
 namespace plimsoll::plan {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <plimsoll/plan/device_description.h>
 
-#include "ops/attention_shape.h"
-#include "ops/product_shape.h"
+#include <plimsoll/ops/attention_shape.h>
+#include <plimsoll/ops/product_shape.h>
 
 namespace plimsoll::plan {
 

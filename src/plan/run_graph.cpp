@@ -8,7 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
-#include "ops/kernel_alignment.h"
+#include <plimsoll/ops/kernel_alignment.h>
 
 namespace plimsoll::plan {
 namespace {

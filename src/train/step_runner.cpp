@@ -6,7 +6,6 @@
 
 #include <plimsoll/base/error.h>
 
-#include "plan/step_model.h"
 #include "train/plan_heap.h"
 
 namespace plimsoll::train {
@@ -287,18 +286,7 @@ StepRunner::Measured StepRunner::measured() {
   Measured result{.predicted = phase.seconds()};
   if (trainer_.times.empty()) return {.predicted = result.predicted, .corrected = result.predicted};
   for (std::int64_t part = 0; part < phase.parts; ++part) {
-    const plan::Plan& step = phase.step(part);
-    const std::vector<double> seconds = trainer_.times.of(*step.graph);
-    const plan::StepModel model =
-        plan::make_step_model(step.graph, step.device, {.node_seconds = seconds});
-    std::vector<double> by_node(seconds.size(), 0);
-    for (const plan::Work& work : model.work) {
-      by_node[static_cast<std::size_t>(work.node)] = work.seconds;
-    }
-    result.corrected += step.wait_seconds;
-    for (const plan::PlannedTask& task : step.tasks) {
-      result.corrected += by_node[static_cast<std::size_t>(task.node)];
-    }
+    result.corrected += trainer_.times.seconds(phase.step(part));
   }
   const HeapScope heap;
   result.plan = search().shrink(plan, plan.range, kUnlimited);

@@ -13,8 +13,8 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/op_def.h>
+#include <plimsoll/ops/product_shape.h>
 
-#include "ops/product_shape.h"
 #include "support/on_gpu.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"

@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include <plimsoll/base/parallel.h>
+#include <plimsoll/ops/attention_shape.h>
 
 #include "backend/cpu/attention_rows.h"
 #include "backend/cpu/blas.h"
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
-#include "ops/attention_shape.h"
 
 namespace plimsoll::cpu {
 namespace {

@@ -7,7 +7,7 @@
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/base/error.h>
 
-#include "ops/element.h"
+#include <plimsoll/ops/element.h>
 
 namespace plimsoll::cpu {
 

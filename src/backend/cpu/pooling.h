@@ -1,7 +1,8 @@
 #pragma once
 
+#include <plimsoll/ops/convolution_shape.h>
+
 #include "backend/cpu/kernels.h"
-#include "ops/convolution_shape.h"
 
 namespace plimsoll::cpu {
 

@@ -10,13 +10,13 @@
 
 #include <plimsoll/base/log.h>
 
+#include <plimsoll/ops/attention_route.h>
 #include <plimsoll/ops/tf32.h>
 
 #include "backend/cuda/kernels/attention_chunked.h"
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/libraries/libraries.h"
-#include "ops/attention_route.h"
 
 namespace plimsoll::cuda {
 namespace {

@@ -1,6 +1,7 @@
 // Arithmetic: floats and integers.
+#include <plimsoll/ops/element.h>
+
 #include "backend/cuda/kernels/elementwise.cuh"
-#include "ops/element.h"
 
 namespace plimsoll::cuda {
 namespace {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include <plimsoll/ops/linear_cross_entropy_chunks.h>
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tf32.h>
 
@@ -12,7 +13,6 @@
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/libraries/gemm.h"
 #include "backend/cuda/libraries/libraries.h"
-#include "ops/linear_cross_entropy_chunks.h"
 
 namespace plimsoll::cuda {
 namespace {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <plimsoll/ops/convolution_shape.h>
+
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/rows.cuh"
 #include "backend/cuda/kernels/split.cuh"
-#include "ops/convolution_shape.h"
 
 // Pictures as [planes, height, width, channels]: in NCHW there is one channel, and as many planes
 // as there are channels in all. A thread has V channels of a pixel.

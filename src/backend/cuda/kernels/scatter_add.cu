@@ -6,9 +6,10 @@
 #include <bit>
 #include <string>
 
+#include <plimsoll/ops/scatter_workspace.h>
+
 #include "backend/cuda/kernels/gather.cuh"
 #include "backend/cuda/kernels/rows.cuh"
-#include "ops/scatter_workspace.h"
 
 namespace plimsoll::cuda {
 namespace {

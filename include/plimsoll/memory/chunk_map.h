@@ -9,7 +9,7 @@
 
 #include <plimsoll/memory/page_source.h>
 
-#include "memory/page_range.h"
+#include <plimsoll/memory/page_range.h>
 
 namespace plimsoll {
 

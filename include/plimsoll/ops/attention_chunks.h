@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/attention_shape.h"
+#include <plimsoll/ops/attention_shape.h>
 
 namespace plimsoll::ops {
 

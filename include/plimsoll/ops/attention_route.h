@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ops/attention_chunks.h"
+#include <plimsoll/ops/attention_chunks.h>
 
 namespace plimsoll::ops {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/convolution_shape.h"
+#include <plimsoll/ops/convolution_shape.h>
 
 // How a GPU computes a convolution: a function of shape, dtype and pass alone, so that a plan made
 // without a GPU, its explanation and the kernels have one answer.
