@@ -147,7 +147,7 @@ Tensor Tracer::before_widening(const Tensor& tensor) {
   const ValueId id = find(tensor);
   if (id == kNone || graph_.value(id).producer == kNone) return tensor;
   const Node& producer = graph_.node(graph_.value(id).producer);
-  if (producer.op->name != "cast" || !is_floating(tensor.dtype())) return tensor;
+  if (!producer.op->casts || !is_floating(tensor.dtype())) return tensor;
   const ValueId from = producer.inputs.front();
   const DType dtype = graph_.value(from).type.dtype;
   const bool narrow = dtype == DType::bf16 || dtype == DType::f16;

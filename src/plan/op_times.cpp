@@ -38,7 +38,7 @@ class Measurement {
 
   double seconds(const PlannedTask& task) const {
     const Node& node = graph_.node(task.node);
-    const ops::Kernel* kernel = ops::kernels_of(device_.kind()).find(*node.op);
+    const ops::Kernel* kernel = ops::kernels_of(device_).find(*node.op);
     std::vector<ops::TensorView> in;
     std::vector<ops::TensorView> out;
     std::vector<TensorType> in_types;
@@ -131,7 +131,7 @@ double OpTimes::seconds(const Plan& plan) const {
 
 std::vector<double> measure_nodes(const Plan& plan, const Device& device,
                                   const ExecutorOptions& memory) {
-  if (device.kind() != DeviceKind::cpu) return {};
+  if (device.capabilities().asynchronous) return {};
   if (memory.range == nullptr || memory.range->size() < plan.range) {
     throw InvalidArgument(
         fmt::format("[measure_nodes] the plan's range takes {}", format_bytes(plan.range)));

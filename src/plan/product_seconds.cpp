@@ -111,7 +111,7 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
   return seconds * static_cast<double>(products.calls());
 }
 
-double head_seconds(const HeadShape& s, const DeviceDescription& device) {
+double head_seconds(const ops::HeadWork& s, const DeviceDescription& device) {
   if (s.tokens == 0 || s.features == 0 || s.classes == 0) return device.launch_seconds;
   const auto chunks = ops::linear_cross_entropy_chunks(s.tokens, s.features, s.classes, s.dtype);
   const auto size = static_cast<double>(dtype_size(s.dtype));

@@ -83,7 +83,7 @@ void run_node(const Graph& graph, const Node& node, std::vector<Tensor>& values,
     out_types.push_back(type);
     out.push_back({tensor.raw_mutable_data(), type});
   }
-  const ops::Kernel* kernel = ops::kernels_of(device.kind()).find(*node.op);
+  const ops::Kernel* kernel = ops::kernels_of(device).find(*node.op);
   if (kernel == nullptr) {
     throw DeviceError(fmt::format("[{}] has no kernel for {}", node.op->name, device.name()));
   }

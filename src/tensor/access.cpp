@@ -48,7 +48,8 @@ Mover mover(const Storage& storage) {
 /// Who has to copy from `from` to `to`, which was allocated for `stream` of its device.
 Mover mover(const Storage& to, const Storage& from, StreamId stream) {
   if (to.host_accessible()) return mover(from);
-  const bool same = !from.host_accessible() && to.device().ordinal() == from.device().ordinal();
+  const bool same = !from.host_accessible() && &to.device().backend() == &from.device().backend() &&
+                    to.device().ordinal() == from.device().ordinal();
   return {.device = &to.device(), .has_both = same, .stream = stream};
 }
 

@@ -28,7 +28,7 @@ std::string update_settings(const TrainingPlan& plan) {
   std::string first;
   std::string all;
   for (const graph::Node& node : plan.phases.front().steps.back()->graph->nodes()) {
-    if (node.op->writes == 0 || node.op->name == "assign") continue;
+    if (!node.op->update) continue;
     const std::string text = fmt::format("{} {}", node.op->name, node.attributes.to_string());
     if (first.empty()) first = text;
     all += text + "\n";

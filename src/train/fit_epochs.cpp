@@ -68,10 +68,11 @@ std::vector<std::string> FitLoop::metric_names() const {
   const std::vector<Phase>& phases = memory_.plan().phases;
   const auto planned = std::ranges::find(phases, Phase::Kind::validation, &Phase::kind);
   const std::vector<std::string> outputs =
-      planned != phases.end() ? planned->outputs
-                              : trace_evaluation(impl_.minimised(), impl_.options.precision,
-                                                 device().kind(), impl_.batch(batch()))
-                                    .outputs;
+      planned != phases.end()
+          ? planned->outputs
+          : trace_evaluation(impl_.minimised(), impl_.options.precision,
+                             device().capabilities().channels_last, impl_.batch(batch()))
+                .outputs;
   for (const std::string& name : outputs) {
     const std::string whole = name.substr(0, name.find('#'));
     if (names.back() != "validation_" + whole) names.push_back("validation_" + whole);

@@ -181,7 +181,7 @@ void FitLoop::use_more() {
 void FitLoop::measure() {
   if (options_.measure_after == 0 || steps_here_ != options_.measure_after || corrected_ > 0)
     return;
-  if (device().kind() == DeviceKind::cpu) {
+  if (!device().capabilities().asynchronous) {
     correct(runner_.measure());
   } else {
     time_next_ = true;

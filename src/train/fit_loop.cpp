@@ -68,7 +68,7 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
   const bool may_overlap =
       std::all_of(options.callbacks.begin(), options.callbacks.end(),
                   [](const Callback& each) { return !each.on_step || each.numbers_only; });
-  if (options.overlap.value_or(device().kind() != DeviceKind::cpu)) {
+  if (options.overlap.value_or(device().capabilities().asynchronous)) {
     const auto do_without = [&] {  // then each step is waited for
       sheets_.reset();
       feeds_.reset();

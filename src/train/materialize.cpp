@@ -18,7 +18,7 @@ Tensor moved(const Device& device, Tensor to, const Tensor& from, const Fill& fi
   if (from.defined() && !from.is_symbolic()) {
     const Tensor dense = from.contiguous();
     // Only a GPU reaches both sides.
-    const Device& mover = dense.device().kind() == DeviceKind::cpu ? device : dense.device();
+    const Device& mover = dense.device().capabilities().host_memory ? device : dense.device();
     if (dense.nbytes() != 0) mover.copy(to.raw_mutable_data(), dense.raw_data(), dense.nbytes());
   } else {
     fill(to);

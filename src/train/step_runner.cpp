@@ -160,7 +160,7 @@ void StepRunner::add_times(const plan::Executor& executor, std::span<const doubl
     if (least == 0 || seconds[t] < least) least = seconds[t];
   }
   trainer_.times.add(*plan.graph, by_node);
-  trainer_.times_of = memory_.device().kind();
+  trainer_.times_of = memory_.device().backend().name;
 }
 
 std::vector<double> StepRunner::submit_timed(const nn::Tensors& feeds, std::uint64_t step) {
@@ -276,7 +276,7 @@ StepRunner::Measured StepRunner::measure() {
   for (const auto& step : memory_.plan().phases.front().steps) {
     trainer_.times.add(*step->graph, memory_.measure(*step));
   }
-  trainer_.times_of = memory_.device().kind();
+  trainer_.times_of = memory_.device().backend().name;
   return measured();
 }
 
@@ -324,7 +324,7 @@ Metrics means(const Metrics& sums, std::int64_t count, const std::vector<Metric>
 
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {
   const Device device = host ? *host : *plan.target;
-  if (device.kind() != DeviceKind::cpu) {
+  if (!device.capabilities().host_memory) {
     throw InvalidArgument(fmt::format(
         "[fit] input pipelines do not run on {}; give a host device, as FitOptions::host or to "
         "evaluate(): "

@@ -29,7 +29,7 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   PlanTarget target;
   target.device = plan::describe_device(device);
   target.opened = device;
-  target.input_on_device = device.kind() == DeviceKind::cpu;
+  target.input_on_device = device.capabilities().host_memory;
   const Budget budget = device.budget();
   const Bytes used = budget.used();
   target.others = used - std::min(used, target.device.runtime);
@@ -38,7 +38,7 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   if (wanted != 0) target.budget = std::min(target.budget, wanted);
   const Bytes page = device.arena().source()->page_size();
   const Bytes limit = target.budget;
-  const bool host = device.kind() == DeviceKind::cpu;
+  const bool host = device.capabilities().host_memory;
   target.page_size = [page, limit, host, device](Bytes for_limit) {
     return !host || for_limit == limit ? page : device.page_size(for_limit);
   };
@@ -49,7 +49,7 @@ PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
   PlanTarget target;
   target.device = device;
   target.budget = wanted != 0 ? wanted : device.memory;
-  target.input_on_device = device.kind == DeviceKind::cpu;
+  target.input_on_device = device.capabilities.host_memory;
   target.page_size = [page = device.page_size](Bytes) { return std::max<Bytes>(page, 4096); };
   return target;
 }
@@ -67,7 +67,7 @@ constexpr Bytes kPinnedPage = MiB(2);
 /// With no more of the host's memory than there is.
 PlanRequest with_host(PlanRequest request, const Device& device, const Trainer::Impl& trainer) {
   if (request.offload == 0) return request;
-  if (!request.host || request.host->kind() != DeviceKind::cpu) {
+  if (!request.host || !request.host->capabilities().host_memory) {
     throw InvalidArgument(
         "[plan] .offload is the host's memory; name the device it comes from: "
         ".host = Device::open(\"cpu:0\")");
@@ -114,15 +114,15 @@ PersistentState Trainer::Impl::persistent(bool split) const {
           .gradients = split ? &gradients : nullptr};
 }
 
-StepRules Trainer::Impl::rules(DeviceKind device) const {
+StepRules Trainer::Impl::rules(const Capabilities& device) const {
   return {.precision = options.precision,
-          .device = device,
+          .channels_last = device.channels_last,
           .clip_norm = options.clip_norm,
           .clip_value = options.clip_value,
           .average_decay = options.moving_average};
 }
 
-std::shared_ptr<const graph::Graph> Trainer::Impl::trace(DeviceKind device, std::int64_t n,
+std::shared_ptr<const graph::Graph> Trainer::Impl::trace(const Capabilities& device, std::int64_t n,
                                                          StepPart part, std::int64_t parts) {
   return trace_step(minimised(), optimizer, loss_scale ? &*loss_scale : nullptr,
                     average.empty() ? nullptr : &average,
@@ -137,7 +137,7 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
   all.device.page_size = 1;  // pages are counted for all blocks together
   all.keep = options.keep;
   all.recompute = options.recompute;
-  if (!times.empty() && device.kind == times_of) all.node_seconds = times.of(graph);
+  if (!times.empty() && device.backend == times_of) all.node_seconds = times.of(graph);
   return all;
 }
 
@@ -157,7 +157,7 @@ TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) con
   const HeapScope heap;
   const PlanRequest with = with_host(request, device, *impl_);
   PlanTarget target = target_of(device, request.budget);
-  if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
+  if (with.offload != 0 && !device.capabilities().host_memory) {
     if (impl_->copy_rate == 0) {
       impl_->copy_rate = plan::measure_copy_rate(device, *with.host).value_or(0);
     }
@@ -190,7 +190,7 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
                                              int points) const {
   const HeapScope heap;
   PlanTarget target = target_of(device, request.budget);
-  if (device.kind == DeviceKind::cpu) target.page_size = largest_host_page;
+  if (device.capabilities.host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
 }
 
@@ -198,7 +198,7 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request, const D
                                              int points) const {
   const HeapScope heap;
   PlanTarget target = target_of(device, 0);
-  if (device.kind() == DeviceKind::cpu) target.page_size = largest_host_page;
+  if (device.capabilities().host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
 }
 

@@ -136,7 +136,6 @@ TEST_F(Offload, AStepThatFailsInTheMiddleLeavesNoCopyUnderWay) {
   // Kernels are the CPU's, copies are done when somebody waits for them.
   struct Failing final : LazyBackend {
     using LazyBackend::LazyBackend;
-    DeviceKind kind() const override { return DeviceKind::cpu; }
     void wait(StreamId stream, Fence& fence) override {
       if (--left == 0) throw DeviceError("[test] it failed");
       LazyBackend::wait(stream, fence);

@@ -28,7 +28,7 @@ class TrainingOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     std::string why;
-    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
+    if (find_backend("cuda")->count(why) == 0) GTEST_SKIP() << why;
     // Kept open, so that what the context takes is there before anything is measured.
     keep_.emplace(test::own_device("cuda:0"));
   }
@@ -108,7 +108,7 @@ train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, st
   EXPECT_LE(plan.total(), device.budget().limit());
   const data::Dataset data = test::any_data(trainer.model(), c.classes, batch * steps).batch(batch);
   train::FitOptions options{.steps = steps};
-  if (device.kind() != DeviceKind::cpu) options.host = test::own_cpu();
+  if (!device.capabilities().host_memory) options.host = test::own_cpu();
   const auto result = trainer.fit(plan, data, options);
   EXPECT_EQ(result.planned_peak, result.measured_peak);
   EXPECT_LE(result.charged_peak, device.budget().limit());

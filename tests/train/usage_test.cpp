@@ -35,7 +35,6 @@ class Computing final : public FakeBackend {
   explicit Computing(UsageSource source) : FakeBackend(MiB(64), kRuntime) {
     used = {MiB(5), source};
   }
-  DeviceKind kind() const override { return DeviceKind::cpu; }
 };
 
 Device open(UsageSource source) {

@@ -8,6 +8,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/text.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/plan/device_description.h>
 
 #include "commands.h"
@@ -36,7 +37,7 @@ void plan_now(PlanCommand& o) {
   Prepared prepared = prepare(o);
   prepared.request.budget = budget_of(o);
   std::optional<Opened> opened;
-  if (o.device.starts_with("cpu") || o.device.starts_with("cuda")) {
+  if (backend_of(o.device) != nullptr) {
     prepared.request.host = host_of(o);
     opened.emplace(open_device(o, prepared));
   }

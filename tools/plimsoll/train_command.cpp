@@ -68,7 +68,7 @@ Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); 
 
 /// What the system counts on a GPU at the end; on the CPU the RSS has more in it than the budget.
 void print_use(const Device& device) {
-  if (device.kind() == DeviceKind::cpu) return;
+  if (device.capabilities().host_memory) return;
   const MemoryUse use = device.use();
   if (use.source == UsageSource::process) {
     fmt::print("the driver counts {} for this process\n", format_bytes(use.bytes));

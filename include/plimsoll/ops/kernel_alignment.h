@@ -4,16 +4,15 @@
 
 #include <plimsoll/tensor/tensor.h>
 
-// Where kernels of a GPU, which move words of 16 bytes, can read and write. Views may begin
+// Where kernels can read and write: those of a GPU move words of 16 bytes. Views may begin
 // anywhere.
 
 namespace plimsoll::ops {
 
-inline constexpr std::uintptr_t kKernelAlignment = 16;
-
 inline bool suits_kernels(const Tensor& tensor) {
-  return tensor.device().kind() == DeviceKind::cpu || tensor.elements() == 0 ||
-         reinterpret_cast<std::uintptr_t>(tensor.raw_data()) % kKernelAlignment == 0;
+  const std::uintptr_t alignment = tensor.device().capabilities().kernel_alignment;
+  return alignment == 1 || tensor.elements() == 0 ||
+         reinterpret_cast<std::uintptr_t>(tensor.raw_data()) % alignment == 0;
 }
 /// The same values where kernels can read them.
 inline Tensor placed_for_kernels(const Tensor& tensor) {

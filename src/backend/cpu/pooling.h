@@ -15,8 +15,4 @@ inline const ops::ConvShape& pool_of(const KernelContext& k) {
   return static_cast<const PoolState&>(*k.state).shape;
 }
 
-void add_pooling_grad_kernels(KernelTable& table);
-/// Those over whole pictures: global pools, upsampling.
-void add_pooling_whole_kernels(KernelTable& table);
-
 }  // namespace plimsoll::cpu

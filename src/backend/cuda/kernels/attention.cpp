@@ -226,9 +226,7 @@ void run_self_attention_grad(const KernelContext& k) {
                    .dv = dqkv});
 }
 
-}  // namespace
-
-void add_attention_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("attention", {run_attention, [](const OpInputs& in, std::span<const TensorType>) {
                             return prepare(ops::attention_shape(in), in.dtype(0),
                                            ops::uses_tf32(in.attributes()));
@@ -250,4 +248,7 @@ void add_attention_kernels(KernelTable& table) {
              }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

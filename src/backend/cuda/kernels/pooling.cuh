@@ -77,8 +77,4 @@ inline unsigned blocks_for_pixels(std::int64_t vectors) {
   return blocks_for(vectors, kThreads, 132 * 64);
 }
 
-void add_pooling_grad_kernels(KernelTable& table);
-/// Those over whole pictures: global pools, upsampling.
-void add_pooling_whole_kernels(KernelTable& table);
-
 }  // namespace plimsoll::cuda

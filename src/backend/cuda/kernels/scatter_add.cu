@@ -192,10 +192,9 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   return state;
 }
 
+void add_kernels(KernelTable& table) { table.add("scatter_add", {run_scatter_add, prepare}); }
+
+const RegisterKernels kRegistered("cuda", add_kernels);
+
 }  // namespace
-
-void add_scatter_add_kernels(KernelTable& table) {
-  table.add("scatter_add", {run_scatter_add, prepare});
-}
-
 }  // namespace plimsoll::cuda

@@ -1,4 +1,4 @@
-#include "device/cpu_backend.h"
+#include "backend/cpu/cpu_device.h"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include <plimsoll/base/system.h>
 #include <plimsoll/memory/host_pages.h>
 
-namespace plimsoll {
+namespace plimsoll::cpu {
 namespace {
 
 /// A limit of fewer pages than this loses too much to rounding.
@@ -23,13 +23,12 @@ Bytes suitable_page_size(Bytes limit) {
   return static_cast<Bytes>(sysconf(_SC_PAGESIZE));
 }
 
-class CpuBackend final : public DeviceBackend {
+class CpuDevice final : public DeviceBackend {
  public:
-  explicit CpuBackend(const CpuBackendOptions& options)
+  explicit CpuDevice(const CpuDeviceOptions& options)
       : options_(options), pages_(make_pages(page_size_for(kUnlimited))) {}
 
   DeviceInfo info() const override { return cpu_info(); }
-  DeviceKind kind() const override { return DeviceKind::cpu; }
 
   std::shared_ptr<PageSource> pages() override { return pages_; }
   std::shared_ptr<PageSource> pages_for(Bytes limit) override {
@@ -68,14 +67,14 @@ class CpuBackend final : public DeviceBackend {
     }
   }
 
-  CpuBackendOptions options_;
+  CpuDeviceOptions options_;
   std::shared_ptr<PageSource> pages_;
 };
 
 }  // namespace
 
-std::shared_ptr<DeviceBackend> make_cpu_backend(const CpuBackendOptions& options) {
-  return std::make_shared<CpuBackend>(options);
+std::shared_ptr<DeviceBackend> open_cpu(const CpuDeviceOptions& options) {
+  return std::make_shared<CpuDevice>(options);
 }
 
 DeviceInfo cpu_info() {
@@ -89,4 +88,4 @@ DeviceInfo cpu_info() {
           .usage = UsageSource::process};
 }
 
-}  // namespace plimsoll
+}  // namespace plimsoll::cpu

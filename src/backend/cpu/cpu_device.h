@@ -2,11 +2,11 @@
 
 #include <memory>
 
-#include <plimsoll/device/backend.h>
+#include <plimsoll/device/device_backend.h>
 
-namespace plimsoll {
+namespace plimsoll::cpu {
 
-struct CpuBackendOptions {
+struct CpuDeviceOptions {
   /// Granularity; 0 chooses for each scope by its limit.
   Bytes page_size = 0;
   /// Take physical memory when mapping.
@@ -15,9 +15,9 @@ struct CpuBackendOptions {
 
 /// The host as a device: its pages, one stream, memmove. Throws InvalidArgument for a page size
 /// that cannot be.
-std::shared_ptr<DeviceBackend> make_cpu_backend(const CpuBackendOptions& options);
+std::shared_ptr<DeviceBackend> open_cpu(const CpuDeviceOptions& options);
 
 /// What "cpu:0" is, without opening it.
 DeviceInfo cpu_info();
 
-}  // namespace plimsoll
+}  // namespace plimsoll::cpu
