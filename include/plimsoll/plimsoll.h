@@ -41,6 +41,7 @@
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/plan/plan.h>
+#include <plimsoll/report/chart.h>
 #include <plimsoll/report/progress.h>
 #include <plimsoll/tensor/dlpack.h>
 #include <plimsoll/tensor/tensor.h>

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/shape_ops.h>
 
 #include <plimsoll/ops/backward.h>
 
@@ -141,6 +142,21 @@ std::vector<Tensor> Tracer::call(const ops::OpCall& call) {
   }
   for (const ValueId output : added.outputs) results.push_back(tensor_for(output));
   return results;
+}
+
+Tensor Tracer::on_view(const Tensor& tensor, const ViewOf& view) {
+  return find(tensor) == kNone ? Tensor() : ops::view_as_op(tensor, view);
+}
+
+bool Tracer::computes(const Tensor& tensor) const { return find(tensor) != kNone; }
+
+void Tracer::on_copy(const Tensor& from, const Tensor&) {
+  const ValueId id = find(from);
+  if (id == kNone || graph_.value(id).role == Role::constant) return;
+  throw InvalidArgument(fmt::format(
+      "[Tensor::clone] within a trace a copy of {} would keep today's values for good; use the "
+      "tensor itself, as ops never write into their inputs",
+      graph_.value(id).name));
 }
 
 Tensor Tracer::before_widening(const Tensor& tensor) {

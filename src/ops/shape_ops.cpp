@@ -127,6 +127,18 @@ Tensor transpose(const Tensor& x, const std::vector<std::int64_t>& order) {
   return call_one(kTranspose, {x}, {{"order", from_front}});
 }
 
+Tensor view_as_op(const Tensor& x, const ViewOf& view) {
+  switch (view.kind) {
+    case ViewOf::Kind::reshape:
+      return reshape(x, view.shape);
+    case ViewOf::Kind::slice:
+      return slice(x, view.dim, view.begin, view.end, view.step);
+    case ViewOf::Kind::permute:
+      break;
+  }
+  return transpose(x, std::vector<std::int64_t>(view.order.begin(), view.order.end()));
+}
+
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   return x.shape() == shape ? x : call_one(kBroadcastTo, {x}, {{"shape", to_integers(shape)}});
 }

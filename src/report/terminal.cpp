@@ -22,4 +22,13 @@ std::size_t columns_of(std::FILE* out) {
   return stated > 0 && stated < 10'000 ? static_cast<std::size_t>(stated) : 80;
 }
 
+bool is_utf8_locale() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);  // NOLINT: read, not kept
+    if (value == nullptr || *value == '\0') continue;
+    return ::strcasestr(value, "UTF-8") != nullptr || ::strcasestr(value, "UTF8") != nullptr;
+  }
+  return true;
+}
+
 }  // namespace plimsoll::report

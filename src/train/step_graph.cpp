@@ -22,7 +22,7 @@ using graph::Tracer;
 
 /// Gives a call that was made before its results of then: a loss and the logits it is made of can
 /// be asked for one after the other.
-class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
+class CommonCalls final : public ops::Dispatcher, public ops::VariableReader, public ViewListener {
  public:
   explicit CommonCalls(Tracer& tracer) : tracer_(tracer) {}
 
@@ -44,6 +44,11 @@ class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
 
   void read(const Variable& variable) override { tracer_.read(variable); }
   bool records() const override { return true; }
+  Tensor on_view(const Tensor& tensor, const ViewOf& view) override {
+    return tracer_.on_view(tensor, view);
+  }
+  bool computes(const Tensor& tensor) const override { return tracer_.computes(tensor); }
+  void on_copy(const Tensor& from, const Tensor& to) override { tracer_.on_copy(from, to); }
 
   std::int64_t made() const { return made_; }
 
@@ -54,7 +59,7 @@ class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
 };
 
 /// Notes the logits that a loss compares with the target.
-class FindLogits final : public ops::Dispatcher, public ops::VariableReader {
+class FindLogits final : public ops::Dispatcher, public ops::VariableReader, public ViewListener {
  public:
   FindLogits(Tracer& tracer, const Tensor& target) : tracer_(tracer), target_(target) {}
 
@@ -68,6 +73,11 @@ class FindLogits final : public ops::Dispatcher, public ops::VariableReader {
   }
   void read(const Variable& variable) override { tracer_.read(variable); }
   bool records() const override { return true; }
+  Tensor on_view(const Tensor& tensor, const ViewOf& view) override {
+    return tracer_.on_view(tensor, view);
+  }
+  bool computes(const Tensor& tensor) const override { return tracer_.computes(tensor); }
+  void on_copy(const Tensor& from, const Tensor& to) override { tracer_.on_copy(from, to); }
   /// Undefined if there were none.
   const Tensor& found() const { return found_; }
 

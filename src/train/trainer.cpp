@@ -45,6 +45,15 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   return target;
 }
 
+/// What a trainer has there is its own to use again.
+PlanTarget target_of(const Trainer::Impl& trainer, const Device& device, Bytes wanted) {
+  PlanTarget target = target_of(device, wanted);
+  if (const TrainingMemory* own = trainer.memory_on(device)) {
+    target.others -= std::min(target.others, own->charged());
+  }
+  return target;
+}
+
 PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
   PlanTarget target;
   target.device = device;
@@ -106,6 +115,10 @@ Trainer::Impl::Impl(nn::Model m, optim::Optimizer o, const TrainerOptions& given
   if (!model.batch_types(1).empty()) prepare();
 }
 
+const TrainingMemory* Trainer::Impl::memory_on(const Device& device) const {
+  return memory != nullptr && memory->parent() == device ? memory.get() : nullptr;
+}
+
 PersistentState Trainer::Impl::persistent(bool split) const {
   return {.model = model,
           .optimizer = optimizer,
@@ -156,13 +169,18 @@ const TrainerOptions& Trainer::options() const { return impl_->options; }
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
   const HeapScope heap;
   const PlanRequest with = with_host(request, device, *impl_);
-  PlanTarget target = target_of(device, request.budget);
+  PlanTarget target = target_of(*impl_, device, request.budget);
   if (with.offload != 0 && !device.capabilities().host_memory) {
     if (impl_->copy_rate == 0) {
       impl_->copy_rate = plan::measure_copy_rate(device, *with.host).value_or(0);
     }
     target.device.measured_copy_rate = impl_->copy_rate;
   }
+  TrainingPlan plan = PlanSearch(*impl_, with, target).run();
+  const TrainingMemory* const own = impl_->memory_on(device);
+  if (own == nullptr || own->serves(plan)) return plan;
+  // The weights lie elsewhere under that one, and are there twice while they move.
+  target.others += own->persistent_bytes();
   return PlanSearch(*impl_, with, std::move(target)).run();
 }
 
@@ -197,7 +215,7 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
 std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request, const Device& device,
                                              int points) const {
   const HeapScope heap;
-  PlanTarget target = target_of(device, 0);
+  PlanTarget target = target_of(*impl_, device, 0);
   if (device.capabilities().host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
 }

@@ -44,6 +44,8 @@ class Trainer::Impl {
   /// plan's range is not to be had any more: a limit may have been lowered since.
   enum class Purpose : std::uint8_t { train, evaluate };
   TrainingMemory& memory_for(const TrainingPlan& plan, Purpose purpose = Purpose::train);
+  /// What it holds on that device; null if nothing.
+  const TrainingMemory* memory_on(const Device& device) const;
 
   /// Ready for a step by hand.
   StepRunner& stepping(const TrainingPlan& plan, const Tensor& input, const Tensor& target);

@@ -16,6 +16,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
 #include <plimsoll/base/text.h>
+#include <plimsoll/report/chart.h>
 #include <plimsoll/report/progress.h>
 #include <plimsoll/train/control.h>
 
@@ -61,6 +62,7 @@ struct RunOptions : TrainOptions {
   int threads = 0;
   std::int64_t skip_errors = 0;
   bool allow_nan = false;
+  bool chart = false;
   bool quiet = false;
 };
 
@@ -222,6 +224,7 @@ void train_now(CLI::App& command, RunOptions& o) {
   if (!o.quiet) {
     options.callbacks.push_back(report::progress({.out = o.json ? stderr : stdout}));
   }
+  if (o.chart) options.callbacks.push_back(report::chart(o.json ? stderr : stdout));
   const Interrupt interrupt;
   const train::ControlServer control(device, &limits);
   const data::Dataset training = prepared.data.train->batch(o.batch).prefetch();
@@ -313,6 +316,8 @@ void add_train(CLI::App& app) {
       ->type_name("N");
   train->add_flag("--allow-nan", options->allow_nan,
                   "Go on, with a warning, when the loss is NaN or infinite");
+  train->add_flag("--chart", options->chart,
+                  "Draw the loss and the memory in use when the run ends");
   train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
   train->callback([train, options] { train_now(*train, *options); });
 }
