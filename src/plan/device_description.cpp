@@ -213,6 +213,8 @@ DeviceDescription describe_device(std::string_view name) {
 DeviceDescription describe_device(const Device& device) {
   if (device.capabilities().host_memory) {
     DeviceDescription cpu = cpu_description();
+    cpu.backend = device.backend().name;
+    cpu.capabilities = device.capabilities();
     cpu.page_size = device.arena().source()->page_size();
     cpu.usage = device.info().usage;
     return cpu;

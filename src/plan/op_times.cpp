@@ -131,7 +131,7 @@ double OpTimes::seconds(const Plan& plan) const {
 
 std::vector<double> measure_nodes(const Plan& plan, const Device& device,
                                   const ExecutorOptions& memory) {
-  if (device.capabilities().asynchronous) return {};
+  if (!device.capabilities().host_memory) return {};
   if (memory.range == nullptr || memory.range->size() < plan.range) {
     throw InvalidArgument(
         fmt::format("[measure_nodes] the plan's range takes {}", format_bytes(plan.range)));

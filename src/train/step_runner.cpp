@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/backend.h>
 
 #include "train/plan_heap.h"
 

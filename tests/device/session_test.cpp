@@ -6,7 +6,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
-#include <plimsoll/device/device.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "device/shadow_memory.h"
