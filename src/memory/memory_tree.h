@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -51,6 +52,8 @@ struct BudgetNode {
   std::string name;
   std::string path;
   Bytes limit = kUnlimited;
+  /// What set_limit() is about to set while it asks for relief.
+  std::optional<Bytes> coming_limit = std::nullopt;
   Bytes used = 0;
   /// `used` and what guarantees below have not used yet: never above `limit`.
   Bytes held = 0;

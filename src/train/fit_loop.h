@@ -90,6 +90,8 @@ class FitLoop final : private Run {
   void call(std::function<void(Run&)> Callback::*which);
   /// Frees about so many bytes, for a limit that is being lowered.
   Bytes give(Bytes wanted);
+  /// What is used of the device's budget by neither this training nor its pipelines.
+  Bytes held_by_others() const;
   /// Sees to it that training and pipelines stay within `limit` from now on; false if they cannot.
   bool keep_within(Bytes limit);
   /// Between steps: a limit that was moved. Why it was moved back, or nothing.
