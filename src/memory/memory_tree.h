@@ -52,8 +52,6 @@ struct BudgetNode {
   std::string name;
   std::string path;
   Bytes limit = kUnlimited;
-  /// What set_limit() is about to set while it asks for relief.
-  std::optional<Bytes> coming_limit = std::nullopt;
   Bytes used = 0;
   /// `used` and what guarantees below have not used yet: never above `limit`.
   Bytes held = 0;
@@ -70,6 +68,8 @@ struct BudgetNode {
   std::weak_ptr<BudgetHandle> handle;
   std::vector<std::shared_ptr<ReliefHandle::Entry>> reliefs;
   std::vector<std::shared_ptr<RemedyHandle::Entry>> remedies;
+  /// What set_limit() is about to set while it asks for relief.
+  std::optional<Bytes> coming_limit = std::nullopt;
 
   /// What the parent is charged for this node, besides what the parent holds itself.
   Bytes owed() const { return held > guaranteed ? held : guaranteed; }
