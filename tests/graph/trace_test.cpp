@@ -119,7 +119,7 @@ TEST_F(Trace, ReadingAVariableBindsItUnderItsName) {
   const Variable weight(w_, {.name = "weight"});
   {
     const ops::DispatchScope scope(tracer);
-    tracer.output(ops::sum(weight.tensor()));
+    tracer.output(ops::sum(weight.value()));
   }
   ASSERT_EQ(tracer.variables().size(), 1U);
   const Value& value = tracer.finish().value(tracer.variables().front().first);
