@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -23,7 +24,7 @@ std::size_t columns_of(std::FILE* out) {
 }
 
 bool is_utf8_locale() {
-  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+  for (const char* const name : std::array{"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* const value = std::getenv(name);  // NOLINT: read, not kept
     if (value == nullptr || *value == '\0') continue;
     return ::strcasestr(value, "UTF-8") != nullptr || ::strcasestr(value, "UTF8") != nullptr;

@@ -29,14 +29,26 @@ FitLimits::Peak FitLimits::peak() {
   return peak_;
 }
 
+Bytes FitLimits::held_by_others() {
+  const bool shared = memory_.plan().input != 0;
+  const Bytes training = memory_.device().budget().used();
+  Bytes others = 0;
+  // The pipelines run: figures that were read while theirs changed do not belong together.
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    const Bytes held = shared ? input_.session().budget().used() : 0;
+    const Bytes used = memory_.parent().budget().used();
+    others = used - std::min(used, training + held);
+    if (!shared || input_.session().budget().used() == held) break;
+  }
+  return others;
+}
+
 bool FitLimits::keep_within(Bytes limit) {
-  const Budget all = memory_.parent().budget();
   const TrainingPlan& plan = memory_.plan();
   const bool shared = plan.input != 0;  // the pipelines draw on the same budget
   const Bytes training = memory_.device().budget().used();
-  const Bytes held = shared ? input_.session().budget().used() : 0;
-  const Bytes used = all.used();
-  const Bytes others = used - std::min(used, training + held);
+  const Bytes others = held_by_others();
   // The pipelines take up to their limit again at the next step; what is left over is theirs.
   if (shared && training + others + input_.session().budget().limit() > limit) {
     const Bytes taken = training + others;
@@ -68,7 +80,8 @@ Bytes FitLimits::give(Bytes wanted) {
   if (memory_.in_use()) return 0;  // a callback evaluates, and its executors know the range
   const Budget all = memory_.parent().budget();
   const Bytes before = all.used();
-  keep_within(before - std::min(before, wanted));
+  // A limit that is being lowered says how far; pipelines may have taken more since it asked.
+  keep_within(std::min(before - std::min(before, wanted), all.coming_limit()));
   return before - std::min(before, all.used());
 }
 
@@ -89,10 +102,8 @@ std::string FitLimits::look() {
   // It was taken because the pipelines happened to hold little; with their least nothing fits.
   const TrainingPlan& plan = memory_.plan();
   const Bytes training = memory_.device().budget().used();
-  const Bytes used = all.used();
   const Bytes input = plan.input == 0 ? 0 : plan.input_least;
-  const Bytes held = plan.input == 0 ? 0 : input_.session().budget().used();
-  const Bytes others = used - std::min(used, training + held);
+  const Bytes others = held_by_others();
   all.set_limit(old);
   limit_ = old;
   log_.write("limit", {{"budget", old}, {"refused", limit}, {"step", state_.step}});

@@ -49,6 +49,8 @@ class FitLimits {
  private:
   /// Frees about so many bytes, for a limit that is being lowered.
   Bytes give(Bytes wanted);
+  /// What is used of the device's budget by neither this training nor its pipelines.
+  Bytes held_by_others();
   /// Sees to it that training and pipelines stay within `limit` from now on; false if they cannot.
   bool keep_within(Bytes limit);
   /// A limit that was raised may allow a faster plan.

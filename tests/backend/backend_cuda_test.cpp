@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -186,8 +187,12 @@ TEST_F(CudaBackendTest, ARecordingTakesTheStreamsThatWaitForIt) {
     // An arena that is short of memory, on another thread, must not end up in the recording.
     std::thread([&] { EXPECT_EQ(device_->fences()->record(first), nullptr); }).join();
     // Who waits for the device from another thread gets what is there before or after it.
-    other = std::thread([&] { device_->synchronize(); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic<bool> begun{false};
+    other = std::thread([&] {
+      begun = true;
+      device_->synchronize();
+    });
+    while (!begun) std::this_thread::yield();
     EXPECT_THROW(device_->synchronize(), DeviceError);
     EXPECT_THROW(device_->synchronize(first), DeviceError);
   };

@@ -121,9 +121,15 @@ TEST_F(SessionTest, MovesLikeAValue) {
 TEST_F(SessionTest, OutlivesTheHandlesOfItsDevice) {
   Device device = test::own_cpu({.limit = MiB(16)});
   const Session session = device.session("s");
+  const Bytes before = device_.budget().used();
   device = device_;
   const Block block = session.device().allocate(MiB(1), Tag::user, "x");
+  ASSERT_NE(block.data(), nullptr);
   std::memset(block.data(), 1, MiB(1));
+  EXPECT_GE(session.budget().used(), MiB(1));
+  EXPECT_EQ(device_.budget().used(), before) << "it is charged to the device it was made on";
+  EXPECT_THROW((void)session.device().allocate(MiB(16), Tag::user, "more than there is"),
+               OutOfMemory);
 }
 
 TEST_F(SessionTest, ImpossibleOnesAreRefused) {

@@ -288,6 +288,7 @@ TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackWhileAnotherTrains) {
     double seconds() const { return std::chrono::duration<double>(ended - began).count(); }
   };
   std::vector<Step> steps;
+  std::atomic<int> made{0};
   std::thread other([&] {
     const Session session = device.session("other", GiB(2));
     train::Trainer trainer(nn::mlp({.in = 4096, .hidden = {4096, 4096, 4096}, .classes = 10}),
@@ -301,8 +302,12 @@ TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackWhileAnotherTrains) {
       (void)trainer.loss();
       step.ended = Clock::now();
       steps.push_back(step);
+      ++made;
     }
   });
+  const auto let_it_step = [&] {
+    for (const int before = made; made < before + 20;) std::this_thread::yield();
+  };
   Clock::time_point closing;
   const auto train = [&] {
     Session session = device.session("short", GiB(3));
@@ -318,12 +323,12 @@ TEST_F(TrainingOnGpu, ClosingASessionGivesItsMemoryBackWhileAnotherTrains) {
     session.close();
   };
   train();  // loads what libraries load when they are first used
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  let_it_step();
   const Bytes before = device.info().free.value();
   train();
   const Clock::time_point closed = Clock::now();
   const Bytes after = device.info().free.value();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  let_it_step();
   done = true;
   other.join();
   EXPECT_LE(before > after ? before - after : after - before, MiB(4));

@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
                        "Print the version and exit");
   add_commands(app);
+  plimsoll::tools::refuse_empty_values(app);
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);

@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/base/system.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/report/chart.h>
 #include <plimsoll/report/progress.h>
@@ -41,11 +40,6 @@ constexpr const char* kFooter =
     "Ctrl-C finishes the step, writes a checkpoint, prints how to resume, and exits\n"
     "130; SIGTERM and SIGHUP do the same and exit 143 and 129. A second Ctrl-C stops\n"
     "at once. `plimsoll ctl PID --budget 2GiB` moves the limit while it runs.";
-
-/// Threads of the input pipeline for each CPU, and in all on small machines: more only wait, and
-/// each takes memory.
-constexpr int kThreadsPerCpu = 4;
-constexpr int kThreadsAlways = 16;
 
 /// What a run measures, by name.
 const std::vector<std::string> kMetrics = {"loss", "accuracy", "validation_loss",
@@ -111,13 +105,7 @@ Json result_json(const train::FitResult& result, const Device& device) {
 
 /// Mistakes that would otherwise cost an epoch before they are found.
 void check(const RunOptions& o, const TrainingData& data) {
-  const int cpus = default_threads();
-  const int most = std::max(kThreadsAlways, kThreadsPerCpu * cpus);
-  if (o.threads > most) {
-    throw InvalidArgument(
-        fmt::format("--threads {}: this machine has {}; give at most {}, or leave it out",
-                    o.threads, counted(cpus, "CPU"), most));
-  }
+  check_threads(o.threads);
   if (o.patience > 0 && !data.validation) {
     throw InvalidArgument(
         "--patience: it watches validation_loss, and there is no validation data; use a --data "
@@ -310,9 +298,7 @@ void add_train(CLI::App& app) {
   train
       ->add_option("--skip-errors", options->skip_errors,
                    "Skip up to N files per epoch that cannot be read; -1: any number")
-      ->check([](const std::string& text) {
-        return text == "-1" ? std::string() : is_count_or_zero(text);
-      })
+      ->check(is_skip_count)
       ->type_name("N");
   train->add_flag("--allow-nan", options->allow_nan,
                   "Go on, with a warning, when the loss is NaN or infinite");
