@@ -10,6 +10,7 @@
 #include <plimsoll/base/shape.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/base/version.h>
+#include <plimsoll/data/augment.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/needs.h>

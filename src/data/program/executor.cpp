@@ -27,6 +27,12 @@ bool admits(const TensorSpec& spec, const Value& value) {
                     [](auto has, auto may) { return may == kAnyExtent || may == has; });
 }
 
+/// Of an instruction whose text it has.
+class InstructionError final : public DataError {
+ public:
+  using DataError::DataError;
+};
+
 /// A constant as a component.
 Value value_of(const ProgramConstant& constant, MapContext& context) {
   if (constant.dtype == DType::bytes) {
@@ -42,6 +48,18 @@ Value value_of(const ProgramConstant& constant, MapContext& context) {
 }
 
 }  // namespace
+
+void within(const std::string& instruction, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const InstructionError&) {
+    throw;
+  } catch (const Error& error) {
+    throw InstructionError(fmt::format("{}, in {}", error.what(), instruction));
+  }
+}
 
 std::vector<TensorSpec> specs_of_values(const Program::Parts& parts) {
   std::vector<TensorSpec> specs = parts.input.components;
@@ -215,13 +233,7 @@ Element Executor::run(const Element& element, MapContext& context) const {
   // The pipeline's threads are as many as there is work for.
   const SerialScope one_thread;
   for (const StepPtr& step : steps_) {
-    try {
-      step->run(frame);
-    } catch (const OutOfMemory&) {
-      throw;
-    } catch (const Error& error) {
-      throw DataError(fmt::format("{}: {}", step->text, error.what()));
-    }
+    within(step->text, [&] { step->run(frame); });
     for (const int value : step->last_uses) frame.values[static_cast<std::size_t>(value)] = Value();
   }
   Element result;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,10 @@ struct Frame {
     return operand.is_constant ? ProgramInput(constants[at]) : ProgramInput(values[at]);
   }
 };
+
+/// Runs `work`; what fails in it becomes a DataError that names the instruction. OutOfMemory, and
+/// an error that names one already, pass.
+void within(const std::string& instruction, const std::function<void()>& work);
 
 /// One or several instructions, ready to run.
 class Step {

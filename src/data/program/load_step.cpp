@@ -139,11 +139,15 @@ class LoadStep final : public Step {
     first_output = last.first_output;
     for (const std::size_t i : chain.instructions) {
       const Instruction& each = parts.instructions[i];
-      if (!text.empty()) text += "; ";
-      text += text_of(each, parts.constants);
-      reads_ = reads_ || each.op == "read_file";
+      const std::string written = text_of(each, parts.constants);
+      if (each.op == "read_file") reading_ = written;
+      // What fails but for reading and cropping is decoding.
+      if (each.op == "decode_image") text = written;
       if (each.op == "resize") resizes_ = true;
-      if (is_crop(each.op)) crop_ = {&each, random_indices[i]};
+      if (is_crop(each.op)) {
+        crop_ = {&each, random_indices[i]};
+        cropping_ = written;
+      }
       if (each.op == "random_flip") flip_ = {&each, random_indices[i]};
     }
     options_ = load_options(chain, parts);
@@ -151,17 +155,18 @@ class LoadStep final : public Step {
 
   void run(Frame& frame) const override {
     const ProgramInput source = frame.input(inputs.front());
-    if (!reads_) {
+    if (reading_.empty()) {
       const std::string_view bytes = source.text();
       decode(frame, {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
       return;
     }
-    const FileBytes file = frame.context.read_file(source.text());
-    decode(frame, file.bytes());
+    std::optional<FileBytes> file;
+    within(reading_, [&] { file = frame.context.read_file(source.text()); });
+    decode(frame, file->bytes());
   }
 
   Bytes needs(const PictureFile& file) const override {
-    const Bytes contents = reads_ ? align_up(file.size, kBlock) : 0;
+    const Bytes contents = reading_.empty() ? 0 : align_up(file.size, kBlock);
     if (!resizes_) return contents + align_up(file.image.scratch, kBlock);
     return contents + align_up(image::plan_load(file.image, options_.load).scratch, kBlock);
   }
@@ -186,7 +191,9 @@ class LoadStep final : public Step {
       return;
     }
     image::LoadOptions load = options_.load;
-    if (crop_.instruction != nullptr) load.crop = window(frame.context, info);
+    if (crop_.instruction != nullptr) {
+      within(cropping_, [&] { load.crop = window(frame.context, info); });
+    }
     if (flip_.instruction != nullptr) {
       load.flip = drawn_flip(random_of(frame.context, flip_.index, 0),
                              flip_.instruction->attributes.number("probability"));
@@ -219,7 +226,8 @@ class LoadStep final : public Step {
                         op);
   }
 
-  bool reads_ = false;
+  std::string reading_;   ///< the instruction; empty: the bytes are there already
+  std::string cropping_;  ///< the instruction
   bool resizes_ = false;
   Drawn crop_;
   Drawn flip_;

@@ -209,13 +209,14 @@ TEST(ProgramImages, SayWhatIsWrongWithAPicture) {
   EXPECT_THAT(
       failure(small,
               [](Symbolic x) { return image::resize(image::random_crop(x, 10, 100), 8, 8); }),
-      HasSubstr("random_crop(%2, height=10, width=100)"));
+      HasSubstr("in %3 = random_crop(%2, height=10, width=100)"));
   EXPECT_THAT(failure((folder.path() / "text.jpg").string(),
                       [](Symbolic x) { return image::resize(x, 8, 8); }),
               HasSubstr("decode_image"));
-  EXPECT_THAT(failure((folder.path() / "none.jpg").string(),
-                      [](Symbolic x) { return image::resize(x, 8, 8); }),
-              HasSubstr("none.jpg: cannot be opened"));
+  EXPECT_THAT(
+      failure((folder.path() / "none.jpg").string(),
+              [](Symbolic x) { return image::resize(x, 8, 8); }),
+      HasSubstr("none.jpg: cannot be opened: No such file or directory, in %1 = read_file(%0)"));
 }
 
 }  // namespace
