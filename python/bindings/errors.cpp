@@ -1,6 +1,7 @@
 #include "errors.h"
 
 #include <exception>
+#include <utility>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -16,13 +17,22 @@ namespace {
 // Both are objects of the interpreter's and live as long as it does.
 PyObject* classes = nullptr;     // NOLINT: the module plimsoll.errors
 PyObject* last_cause = nullptr;  // NOLINT: see remember_cause
+std::string& last_text() {
+  static std::string text;
+  return text;
+}
 
 nb::object class_of(const char* name) { return nb::handle(classes).attr(name); }
 
 void raise(const nb::object& exception) {
-  if (last_cause != nullptr) {
-    PyException_SetCause(exception.ptr(), last_cause);  // takes the reference
-    last_cause = nullptr;
+  const auto message = nb::cast<std::string>(nb::str(exception));
+  if (last_cause != nullptr && message.find(last_text()) != std::string::npos) {
+    const nb::object cause = nb::steal(std::exchange(last_cause, nullptr));
+    if (PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {
+      PyErr_SetObject(cause.type().ptr(), cause.ptr());
+      return;
+    }
+    PyException_SetCause(exception.ptr(), nb::object(cause).release().ptr());
   }
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
 }
@@ -80,8 +90,9 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
 
 }  // namespace
 
-void remember_cause(nb::handle exception) {
+void remember_cause(nb::handle exception, const std::string& text) {
   Py_XDECREF(last_cause);
+  last_text() = text;
   last_cause = nb::borrow(exception).release().ptr();
 }
 

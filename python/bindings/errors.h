@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <nanobind/nanobind.h>
 
 namespace nb = nanobind;
@@ -9,8 +11,9 @@ namespace plimsoll::python {
 /// From now on what C++ throws is raised as the class of that name in plimsoll.errors.
 void bind_errors(nb::module_& m);
 
-/// What Python functions raised while C++ called them, kept until the error that it became in C++
-/// is raised: the user sees both. Needs the GIL.
-void remember_cause(nb::handle exception);
+/// What a Python function raised while C++ called it, kept until the error with `text` in its
+/// message is raised: the user sees both. An exception that is no Exception, such as
+/// KeyboardInterrupt, is raised itself. Needs the GIL.
+void remember_cause(nb::handle exception, const std::string& text);
 
 }  // namespace plimsoll::python

@@ -178,7 +178,7 @@ Tensor from_dlpack_object(nb::handle object) {
 
 nb::tuple reduce(const Tensor& x) {
   if (x.is_symbolic()) item(x);
-  const nb::object rebuild = nb::module_::import_("plimsoll._core").attr("_rebuild_tensor");
+  const nb::object rebuild = nb::module_::import_("plimsoll._pickle").attr("rebuild_tensor");
   nb::object contents;
   if (x.dtype() == DType::bytes) {
     std::vector<std::int64_t> all = {x.elements()};

@@ -7,6 +7,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "pipeline.h"
+
 namespace plimsoll::python {
 namespace {
 
@@ -101,6 +103,7 @@ void use_process() {
 void bind_process(nb::module_& m) {
   m.def("_after_fork", [] { forked = used.load(); });
   m.def("_at_exit", [] {
+    stop_all_pipelines();
     release_waiting(nullptr);
     ended = true;
   });

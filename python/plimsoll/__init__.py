@@ -27,7 +27,9 @@ from ._core import (
     from_dlpack as from_dlpack,
     from_numpy as from_numpy,
     list_devices as list_devices,
+    load_safetensors as load_safetensors,
     parse_bytes as parse_bytes,
+    save_safetensors as save_safetensors,
     set_compute_threads as set_compute_threads,
     set_default_device as set_default_device,
     set_seed as set_seed,
@@ -37,7 +39,15 @@ from ._core import (
 from .errors import *
 from .function import Function as Function, function as function
 from .ops import *
-from . import nn as nn, ops as ops
+from .train import (
+    Callback as Callback,
+    History as History,
+    Metric as Metric,
+    Run as Run,
+    Trainer as Trainer,
+    TrainingPlan as TrainingPlan,
+)
+from . import data as data, nn as nn, ops as ops, optim as optim, train as train
 
 from . import _core as _core
 

@@ -104,11 +104,11 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
       : options_(options),
         below_(Dispatcher::current()),
         reader_below_(VariableReader::current()),
-        scope_(*this),
+        scope_(std::in_place, *this),
         listener_before_(ViewListener::set_current(this)) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl() override { ViewListener::set_current(listener_before_); }
+  ~Impl() override { leave(); }
 
   void watch(const Tensor& tensor) {
     if (!is_floating(tensor.dtype())) {
@@ -120,7 +120,11 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     followed_.insert(tensor.id());
   }
 
-  void stop() { recording_ = false; }
+  void stop() {
+    recording_ = false;
+    // The innermost leaves at once: it may live longer than tapes that are made after it.
+    if (&Dispatcher::current() == static_cast<Dispatcher*>(this)) leave();
+  }
 
   bool follows(const Tensor& tensor) const override {
     return (recording_ && followed_.contains(tensor.id())) || below_.follows(tensor);
@@ -297,10 +301,16 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     return std::move(context.results);
   }
 
+  void leave() {
+    if (!scope_) return;
+    scope_.reset();
+    ViewListener::set_current(listener_before_);
+  }
+
   TapeOptions options_;
   Dispatcher& below_;
   VariableReader* reader_below_;  ///< the same; null if it is none
-  DispatchScope scope_;
+  std::optional<DispatchScope> scope_;
   ViewListener* listener_before_;
   bool recording_ = true;
   bool used_up_ = false;
