@@ -13,22 +13,27 @@
 namespace plimsoll::python {
 namespace {
 
+/// "'abc' (a str)", "the class ReLU", "the function relu", "a list_iterator".
 std::string shown(nb::handle value) {
+  if (value.is_none()) return "None";
+  if (PyType_Check(value.ptr()) != 0) {
+    return "the class " + nb::cast<std::string>(value.attr("__name__"));
+  }
+  const auto type = nb::cast<std::string>(value.type().attr("__name__"));
+  const bool is_vowel = std::string("aeiouAEIOU").find(type[0]) != std::string::npos;
+  const std::string kind = (is_vowel ? "an " : "a ") + type;
   std::string text = nb::cast<std::string>(nb::repr(value));
+  if (text.find(" at 0x") != std::string::npos) {
+    if (!nb::hasattr(value, "__name__")) return kind;
+    return "the function " + nb::cast<std::string>(nb::str(value.attr("__name__")));
+  }
   if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
+  return text + " (" + kind + ")";
 }
 
 std::string message(Where where, nb::handle value, const char* expected) {
-  std::string text = "[" + std::string(where.function) + "] " + where.argument + " is ";
-  if (value.is_none()) {
-    text += "None";
-  } else {
-    const auto type = nb::cast<std::string>(value.type().attr("__name__"));
-    const bool is_vowel = std::string("aeiouAEIOU").find(type[0]) != std::string::npos;
-    text += shown(value) + " (" + (is_vowel ? "an " : "a ") + type + ")";
-  }
-  return text + "; " + expected;
+  return "[" + std::string(where.function) + "] " + where.argument + " is " + shown(value) + "; " +
+         expected;
 }
 
 bool is_text(nb::handle value) { return PyUnicode_Check(value.ptr()) != 0; }

@@ -19,7 +19,7 @@ namespace {
 /// "def zeros(shape: ..., *, dtype: ..., device: ...) -> Tensor"
 std::string sig(const char* name, const char* arguments) {
   return "def " + std::string(name) + "(" + arguments +
-         ", *, dtype: DType | str = DType.f32, device: Device | Session | str | None = None) -> "
+         ", *, dtype: DType | str = 'f32', device: Device | Session | str | None = None) -> "
          "Tensor";
 }
 

@@ -21,7 +21,8 @@ namespace {
 
 constexpr const char* kLegacy = "dltensor";
 constexpr const char* kVersioned = "dltensor_versioned";
-constexpr const char* kUsed = "used_dltensor";
+constexpr const char* kUsedLegacy = "used_dltensor";
+constexpr const char* kUsedVersioned = "used_dltensor_versioned";
 
 nb::object numpy_module() {
   try {
@@ -160,18 +161,19 @@ Tensor from_dlpack_object(nb::handle object) {
     if (!error.matches(PyExc_TypeError)) throw;
     given = object.attr("__dlpack__")();
   }
-  const auto take = [&](auto* managed) {
+  const auto take = [&](auto* managed, const char* used) {
     const Tensor made = adopt(managed, device_of(managed->dl_tensor));
-    PyCapsule_SetName(given.ptr(), kUsed);
+    PyCapsule_SetName(given.ptr(), used);
     return made;
   };
   if (PyCapsule_IsValid(given.ptr(), kVersioned) != 0) {
     return take(static_cast<dlpack::DLManagedTensorVersioned*>(
-        PyCapsule_GetPointer(given.ptr(), kVersioned)));
+        PyCapsule_GetPointer(given.ptr(), kVersioned)), kUsedVersioned);
   }
   if (PyCapsule_IsValid(given.ptr(), kLegacy) != 0) {
     return take(
-        static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(given.ptr(), kLegacy)));
+        static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(given.ptr(), kLegacy)),
+        kUsedLegacy);
   }
   wrong_type({"from_dlpack", "x"}, object, "its __dlpack__ must give a DLPack capsule");
 }

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/base/error.h>
@@ -211,7 +212,7 @@ void bind_module(nb::module_& m) {
           nb::arg("shape"), nb::arg("init") = "zeros", nb::kw_only(),
           nb::arg("dtype") = DType::f32, nb::arg("buffer") = false,
           nb::sig("def __init__(self, shape: int | typing.Sequence[int], init: Init | float | str = "
-                  "'zeros', *, dtype: DType | str = DType.f32, buffer: bool = False) -> None"))
+                  "'zeros', *, dtype: DType | str = 'f32', buffer: bool = False) -> None"))
       .def_prop_ro("is_buffer", &nn::Parameter::is_buffer,
                    "Not trained, but saved, as running statistics are.");
 
@@ -245,7 +246,7 @@ void bind_module(nb::module_& m) {
             self.build(types);
           },
           nb::arg("shapes"), nb::arg("dtype") = DType::f32,
-          nb::sig("def build(self, *shapes: typing.Sequence[int], dtype: DType | str = DType.f32) -> None"),
+          nb::sig("def build(self, *shapes: typing.Sequence[int], dtype: DType | str = 'f32') -> None"),
           "Infers the extents that layers were not told, for inputs of these shapes; takes no "
           "memory.")
       .def(

@@ -42,6 +42,14 @@ Tensor floor_by(const Tensor& a, const Tensor& b) {
 }
 Tensor product(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }
 
+/// What Python is told of an operand that is neither a tensor nor a number.
+nb::object not_ours(nb::handle other) {
+  if (nb::hasattr(other, "__array_interface__")) {
+    wrong_type({"operator", "one side"}, other, "make it a tensor first: pm.tensor(array)");
+  }
+  return nb::borrow(nb::handle(Py_NotImplemented));
+}
+
 /// `name` and, where there is one, its reflection.
 void binary(nb::handle cls, const char* name, const char* reflected, const Operator& what,
             const char* returns = "Tensor") {
@@ -53,9 +61,7 @@ void binary(nb::handle cls, const char* name, const char* reflected, const Opera
   nb::cpp_function_def(
       [what](nb::handle self, nb::handle other) -> nb::object {
         const auto number = what.right == nullptr ? std::nullopt : as_number(other);
-        if (!number && !is_tensor(other)) {
-          return nb::borrow(nb::handle(Py_NotImplemented));
-        }
+        if (!number && !is_tensor(other)) return not_ours(other);
         const Tensor a = as_tensor(self, {"operator", "the left side"});
         Tensor b;
         if (!number) b = as_tensor(other, {"operator", "the right side"});
@@ -72,7 +78,7 @@ void binary(nb::handle cls, const char* name, const char* reflected, const Opera
   nb::cpp_function_def(
       [what](nb::handle self, nb::handle other) -> nb::object {
         const auto number = as_number(other);
-        if (!number) return nb::borrow(nb::handle(Py_NotImplemented));
+        if (!number) return not_ours(other);
         const Tensor b = as_tensor(self, {"operator", "the right side"});
         Tensor result;
         {

@@ -150,7 +150,7 @@ void bind_shape_ops(nb::module_& m) {
         return ops::one_hot(given, count, type);
       },
       nb::arg("labels"), nb::arg("classes"), nb::arg("dtype") = DType::f32,
-      nb::sig("def one_hot(labels: Tensor | Variable, classes: int, dtype: DType | str = DType.f32) -> Tensor"),
+      nb::sig("def one_hot(labels: Tensor | Variable, classes: int, dtype: DType | str = 'f32') -> Tensor"),
       "1 at the label along a new last dimension, else 0.");
 }
 

@@ -164,11 +164,11 @@ void bind_tape(nb::module_& m) {
            },
            nb::arg("value"), nb::sig("def assign(self, value: typing.Any) -> None"),
            "Writes a value of the same shape and dtype in place.")
-      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> numpy.ndarray"),
+      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"),
            "A NumPy array that shares its memory.")
       .def("__array__", &as_array, nb::arg("dtype").none() = nb::none(),
            nb::arg("copy").none() = nb::none(),
-           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> numpy.ndarray"))
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
       .def("item", [](const Variable& v) { return item(v.value()); },
            nb::sig("def item(self) -> int | float | bool | bytes"))
       .def("tolist", [](const Variable& v) { return to_list(v.value()); },

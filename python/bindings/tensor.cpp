@@ -107,7 +107,7 @@ void bind_tensor(nb::module_& m) {
            "The value of a tensor with one element, as a Python number.")
       .def("tolist", &to_list, nb::sig("def tolist(self) -> typing.Any"),
            "The values as nested lists of Python numbers.")
-      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> numpy.ndarray"),
+      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"),
            "A NumPy array that shares the memory. The tensor must be on the CPU.\n\n"
            ">>> a = pm.zeros((2, 3)).numpy()")
       .def("to", &to, nb::arg("device").none() = nb::none(), nb::arg("dtype").none() = nb::none(),
@@ -136,7 +136,7 @@ void bind_tensor(nb::module_& m) {
            nb::sig("def __setitem__(self, index: typing.Any, value: Tensor | Variable | float, /) -> None"))
       .def("__array__", &as_array, nb::arg("dtype").none() = nb::none(),
            nb::arg("copy").none() = nb::none(),
-           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> numpy.ndarray"))
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
       .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream").none() = nb::none(),
            nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
            nb::arg("copy").none() = nb::none(),

@@ -263,7 +263,7 @@ void bind_trainer(nb::module_& m) {
           nb::arg("dataset"), nb::arg("options"),
           nb::sig("def evaluate(self, dataset: typing.Any, options: dict[str, typing.Any]) -> "
                   "dict[str, float]"))
-      .def("predict", &predict, nb::sig("def predict(self, *inputs: Tensor) -> typing.Any"))
+      .def("predict", &predict, nb::sig("def predict(self, *inputs: Tensor | Variable) -> typing.Any"))
       .def(
           "predict_dataset",
           [](Trainer& self, nb::handle dataset) {

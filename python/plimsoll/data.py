@@ -38,6 +38,12 @@ def _explain(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{at}"
 
 
+def _shown(value: Any) -> str:
+    """A value in a message: a list_iterator rather than its address."""
+    text = repr(value)
+    return f"a {type(value).__name__}" if " at 0x" in text else text
+
+
 def _name(function: Callable[..., Any]) -> str:
     name = getattr(function, "__qualname__", type(function).__name__)
     return f"{getattr(function, '__module__', '')}.{name}".lstrip(".")
@@ -45,7 +51,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _function(value: Any, who: str) -> Callable[..., Any]:
     if not callable(value):
-        raise TypeError(f"[{who}] function is {value!r}; it must be a function of the components")
+        raise TypeError(f"[{who}] function is {_shown(value)}; it must be a function of the components")
     found: Callable[..., Any] = value
     return found
 
@@ -268,7 +274,7 @@ class Dataset:
     def concatenate(self, other: Dataset) -> Dataset:
         """This, then `other`."""
         if not isinstance(other, Dataset):
-            raise TypeError(f"[concatenate] other is {other!r}; it must be a dataset")
+            raise TypeError(f"[concatenate] other is {_shown(other)}; it must be a dataset")
         return self._with(self._dataset.concatenate(other._dataset), *other._kept)
 
     def cache(self) -> Dataset:
@@ -483,7 +489,7 @@ def from_generator(
     """
     if not callable(make):
         raise TypeError(
-            f"[from_generator] make is {make!r}; give a function that makes an iterator for each "
+            f"[from_generator] make is {_shown(make)}; give a function that makes an iterator for each "
             "epoch: from_generator(lambda: iter(rows))"
         )
     cell = Cell(make)
@@ -493,7 +499,7 @@ def from_generator(
 def from_indexable(values: Sequence[Any], *, spec: Spec | None = None, name: str | None = None) -> Dataset:
     """Elements values[0], values[1], ...: anything with a length and an index."""
     if not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
-        raise TypeError(f"[from_indexable] values is {values!r}; it must have a length and an index")
+        raise TypeError(f"[from_indexable] values is {_shown(values)}; it must have a length and an index")
     cell = Cell(values.__getitem__)
     made = _core._from_indexable(cell, len(values), spec, name or type(values).__name__)
     return Dataset(made, (cell, values))
@@ -523,6 +529,6 @@ def zip(*datasets: Dataset) -> Dataset:
     """The components of all, side by side; ends with the shortest."""
     for each in datasets:
         if not isinstance(each, Dataset):
-            raise TypeError(f"[zip] {each!r} is not a dataset")
+            raise TypeError(f"[zip] {_shown(each)} is not a dataset")
     kept = tuple(one for each in datasets for one in each._kept)
     return Dataset(_core._Dataset.zip([each._dataset for each in datasets]), kept)

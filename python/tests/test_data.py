@@ -227,15 +227,15 @@ def test_a_pipeline_that_runs_at_exit_is_stopped() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 
-def write_png(path: Path, height: int, width: int) -> None:
-    """A white picture."""
+def write_png(path: Path, height: int, width: int, level: int = 255) -> None:
+    """A picture of one level of gray."""
     import struct
     import zlib
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
-    rows = b"".join(b"\0" + b"\xff" * (3 * width) for _ in range(height))
+    rows = b"".join(b"\0" + bytes([level]) * (3 * width) for _ in range(height))
     path.write_bytes(
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))

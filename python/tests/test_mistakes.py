@@ -91,7 +91,8 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "dtypes that do not mix": (lambda: pm.ones((2,)) + pm.ones((2,), dtype=pm.i64), ValueError, ["f32", "i64", "cast"]),
     "a number that does not fit": (lambda: pm.ones((2,), dtype=pm.u8) + 300, ValueError, ["300", "u8"]),
     "an array where a tensor is meant": (lambda: pm.relu(np.ones(3)), TypeError, ["[relu]", "x", "pm.tensor"]),  # type: ignore[arg-type]
-    "an array beside a tensor": (lambda: pm.ones((3,)) + np.ones(3), TypeError, ["unsupported operand"]),
+    "an array beside a tensor": (lambda: pm.ones((3,)) + np.ones(3), TypeError, ["pm.tensor(array)"]),
+    "a tensor beside an array": (lambda: np.ones(3) * pm.ones((3,)), TypeError, ["pm.tensor(array)"]),
     "ragged lists": (lambda: pm.tensor([[1, 2], [3]]), ValueError, ["[tensor]", "data", "equal lengths"]),
     "objects as data": (lambda: pm.tensor(object()), TypeError, ["[tensor]", "data", "numbers"]),
     "an index outside": (lambda: pm.ones((2, 3))[5], IndexError, ["5", "dimension 0", "2 elements"]),
