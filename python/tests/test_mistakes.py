@@ -74,6 +74,11 @@ def twice_a_tape() -> Any:
     return tape.gradient(loss, w)
 
 
+def into_itself() -> Any:
+    net = pm.nn.Sequential(pm.nn.Dense(3))
+    net.append(net)
+
+
 # What is done, the class of the error, and what its message has in it.
 CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "a shape of text": (lambda: pm.zeros("abc"), TypeError, ["[zeros]", "shape", "'abc'", "(2, 3)"]),  # type: ignore[arg-type]
@@ -109,6 +114,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "no forward": (lambda: NoForward()(pm.ones((2,))), ValueError, ["NoForward", "forward(self, x)"]),
     "no return": (lambda: NoReturn()(pm.ones((2,))), TypeError, ["NoReturn", "forward()", "return"]),
     "no super().__init__()": (lambda: NoSuper(), pm.Error, ["super().__init__()"]),
+    "a module in itself": (into_itself, ValueError, ["contains the module"]),
     "a list of layers": (lambda: ListOfLayers(), ValueError, ["layers", "pm.nn.Sequential"]),
     "a class instead of a module": (lambda: pm.nn.Sequential(pm.nn.ReLU), TypeError, ["[Sequential]", "parentheses"]),  # type: ignore[arg-type]
     "a function instead of a module": (lambda: pm.Trainer(pm.relu, loss="cross_entropy"), TypeError, ["[Trainer]", "model", "pm.nn.Dense"]),  # type: ignore[arg-type]

@@ -133,7 +133,7 @@ def test_sequential_holds_modules_of_both_kinds() -> None:
 
 def test_modules_that_are_dropped_are_collected() -> None:
     net = Net()
-    net.me = net  # a cycle
+    net.names = {"me": net}  # a cycle
     dead = weakref.ref(net)
     net(pm.ones((2, 4)))
     del net
