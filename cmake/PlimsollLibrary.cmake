@@ -34,9 +34,35 @@ std::span<const unsigned char> digits_data() { return kBytes; }
 }  // namespace plimsoll::data
 ]])
 
+# Program ops: each file of the folder has a function of its name that gives them.
+file(GLOB program_op_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/data/program/ops/*.cpp")
+set(program_op_declarations "")
+set(program_op_functions "")
+foreach(file IN LISTS program_op_files)
+  get_filename_component(stem "${file}" NAME_WE)
+  string(APPEND program_op_declarations "std::span<const ProgramOp> ${stem}();\n")
+  string(APPEND program_op_functions "    program_ops::${stem},\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp" @ONLY CONTENT [[
+#include "data/program/op_files.h"
+
+namespace plimsoll::data {
+namespace program_ops {
+@program_op_declarations@}  // namespace program_ops
+
+std::span<std::span<const ProgramOp> (*const)()> program_op_files() {
+  static constexpr std::span<const ProgramOp> (*kFiles[])() = {
+@program_op_functions@  };
+  return kFiles;
+}
+
+}  // namespace plimsoll::data
+]])
+
 add_library(
   plimsoll SHARED ${plimsoll_sources} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
-                  "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp")
+                  "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp"
+                  "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp")
 add_library(plimsoll::plimsoll ALIAS plimsoll)
 plimsoll_compile_options(plimsoll)
 target_include_directories(

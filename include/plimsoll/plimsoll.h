@@ -10,10 +10,14 @@
 #include <plimsoll/base/shape.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/base/version.h>
+#include <plimsoll/data/augment.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/pipeline.h>
+#include <plimsoll/data/program.h>
+#include <plimsoll/data/program_ops.h>
+#include <plimsoll/data/symbolic.h>
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/function/function.h>
@@ -58,6 +62,9 @@ namespace plimsoll {
 using namespace ops;  // NOLINT: this header is for programs, and pm:: is theirs
 using data::Dataset;
 using data::Pipeline;
+using data::Program;
+using data::Symbolic;
+using data::Symbolics;
 using train::Callback;
 using train::FitOptions;
 using train::Run;

@@ -9,8 +9,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/data/program_ops.h>
 
 #include "data/engine/indexed_stage.h"
+#include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
@@ -149,7 +151,15 @@ Dataset Dataset::list_files(const std::string& pattern, const ListFilesOptions& 
   return files.shuffle({.elements = kWholeSet, .seed = options.seed});
 }
 
-Dataset Dataset::image_folder(const std::string& folder) {
+Dataset Dataset::image_folder(const std::string& folder, const image::DecodeOptions& options) {
+  const Dataset files = image_paths(folder);
+  return map_lazily(files, trace_program(files.element_spec(), [&](Symbolics file) {
+                      return Symbolics{{"image", image::decode(read_file(file["path"]), options)},
+                                       {"label", file["label"]}};
+                    }));
+}
+
+Dataset Dataset::image_paths(const std::string& folder) {
   FileList list;
   std::int32_t label = 0;
   for (const std::string& each : sorted_entries(folder, true)) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/map_function.h>
@@ -30,6 +31,23 @@ ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
   return spec;
 }
 
+/// Everything that decides the result.
+std::string name_of(const image::LoadOptions& options) {
+  std::string name = fmt::format(
+      "load_images 2: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
+      options.height, options.width, options.channels, static_cast<int>(options.layout),
+      static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
+      options.resize.antialias, options.apply_orientation, options.allow_scaled);
+  if (options.flip) name += " flip";
+  if (!options.crop.whole()) {
+    name += fmt::format(" crop={}x{}+{}+{}", options.crop.width, options.crop.height,
+                        options.crop.x, options.crop.y);
+  }
+  if (!options.normalise) return name + " 0..255";
+  return name + fmt::format(" mean={} deviation={}", fmt::join(options.mean, ","),
+                            fmt::join(options.deviation, ","));
+}
+
 }  // namespace
 
 MapFunction load_images(const image::LoadOptions& options, bool with_label) {
@@ -41,11 +59,8 @@ MapFunction load_images(const image::LoadOptions& options, bool with_label) {
     return align_up(file.size, kBlock) +
            align_up(image::plan_load(file.image, options).scratch, kBlock);
   };
-  function.name = fmt::format(
-      "load_images 1: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
-      options.height, options.width, options.channels, static_cast<int>(options.layout),
-      static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
-      options.resize.antialias, options.apply_orientation, options.allow_scaled);
+  function.takes_paths = true;
+  function.name = name_of(options);
   function.run = [options, with_label](const Element& element, MapContext& context) {
     const FileBytes file = context.read_file(element.at(0).text());
     const image::ImageInfo info = image::probe(file.bytes());
