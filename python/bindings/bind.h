@@ -31,5 +31,7 @@ void bind_checkpoint(nb::module_& m);
 void bind_dataset(nb::module_& m);
 void bind_map(nb::module_& m);
 void bind_pipeline(nb::module_& m);
+void bind_program(nb::module_& m);
+void bind_image(nb::module_& m);
 
 }  // namespace plimsoll::python

@@ -81,6 +81,12 @@ void bind_sources(nb::class_<Dataset>& cls) {
                     const Unlocked unlocked;
                     return Dataset::image_folder(path);
                   })
+      .def_static("image_paths",
+                  [](nb::handle folder) {
+                    const std::string path = as_path(folder, {"image_paths", "folder"});
+                    const Unlocked unlocked;
+                    return Dataset::image_paths(path);
+                  })
       .def_static("text_lines",
                   [](nb::handle paths) {
                     return Dataset::text_lines(as_paths(paths, {"text_lines", "paths"}));

@@ -17,6 +17,8 @@ NB_MODULE(_core, m) {
   python::bind_device(m);
   python::bind_tensor(m);
   python::bind_create(m);
+  python::bind_program(m);  // before the ops: its overloads are looked at first
+  python::bind_image(m);
   python::bind_exchange(m);
   python::bind_elementwise(m);
   python::bind_reduce(m);

@@ -47,7 +47,8 @@ from .train import (
     Trainer as Trainer,
     TrainingPlan as TrainingPlan,
 )
-from . import data as data, nn as nn, ops as ops, optim as optim, train as train
+from . import data as data, image as image, nn as nn, ops as ops, optim as optim
+from . import strings as strings, train as train
 
 from . import _core as _core
 

@@ -2,7 +2,7 @@
 
 >>> train = (pm.data.image_folder("photos")
 ...          .shuffle()
-...          .map(pm.data.load_images(64, layout="chw"), parallel=None)
+...          .map(lambda image, label: (pm.image.resize(image, (224, 224)) / 255, label))
 ...          .batch(32).prefetch())
 >>> for images, labels in train:
 ...     ...
@@ -17,12 +17,14 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _core
 from ._cell import Cell
-from ._core import Budget, Device, MapFunction, Session, Tensor, load_digits, load_images
+from ._core import (
+    Budget, Device, MapFunction, Program, Session, Symbolic, Tensor, load_digits, load_images,
+)
 from .errors import InvalidArgument
 
 __all__ = [
-    "Dataset", "MapFunction", "Pipeline", "from_generator", "from_indexable", "from_npy",
-    "from_tensor_slices", "image_folder", "list_files", "load_digits", "load_images", "range",
+    "Dataset", "MapFunction", "Pipeline", "Program", "Symbolic", "from_generator", "from_indexable", "from_npy",
+    "from_tensor_slices", "image_folder", "image_paths", "list_files", "load_digits", "load_images", "range",
     "text_lines", "zip",
 ]
 
@@ -169,27 +171,41 @@ class Dataset:
     # Stages.
 
     def map(
-        self, function: MapFunction | Callable[..., Any], *, python: bool = False,
-        parallel: int | None = 1, ordered: bool = True, spec: Spec | None = None,
+        self, function: MapFunction | Program | Callable[..., Any], *, python: bool = False,
+        parallel: int | None = None, ordered: bool = True, spec: Spec | None = None,
     ) -> Dataset:
-        """Applies a function to each element.
+        """Applies a function of the components to each element.
 
-        A MapFunction such as pm.data.load_images(...) runs without Python. With python=True
-        `function` is called with the components, tensors as NumPy arrays, and gives the new ones;
-        `spec` says what they are: [(pm.f32, (224, 224, 3)), (pm.i64, ())]. `parallel` is how many
-        run at a time; None: as many as there are threads.
+        `function` is called once, now, with symbolic components, and becomes a program that runs on
+        the pipeline's threads without Python: arithmetic, pm.image, pm.strings and most ops. What
+        cannot be traced is an error at its line. A MapFunction such as pm.data.load_images(...) is
+        taken as it is.
+
+        With python=True the function is called for each element, with NumPy arrays, and gives the
+        new components; `spec` says what they are: [(pm.f32, (224, 224, 3)), (pm.i64, ())].
+
+        `parallel` is how many run at a time; None: as many as there are threads, and one of a Python
+        function.
+
+        >>> files.map(lambda image, label: (pm.image.resize(image, 224) / 255, label))
         """
         if isinstance(function, MapFunction):
             return self._with(_core._map_native(self._dataset, function, parallel, ordered))
+        if isinstance(function, Program):
+            return self._with(_core._map_program(self._dataset, function, parallel, ordered))
         _function(function, "map")
         if not python:
-            raise InvalidArgument(
-                f"[map] {_name(function)} is a Python function: map(f, python=True) calls it for each "
-                "element; pm.data.load_images(...) loads pictures without Python"
-            )
+            program = _core._trace(self._dataset, function)
+            return self._with(_core._map_program(self._dataset, program, parallel, ordered))
         cell = Cell(function)
-        made = _core._map_python(self._dataset, cell, spec, parallel, ordered, _name(function))
+        made = _core._map_python(
+            self._dataset, cell, spec, 1 if parallel is None else parallel, ordered, _name(function)
+        )
         return self._with(made, cell)
+
+    def trace(self, function: Callable[..., Any]) -> Program:
+        """The program that map(function) would run: printed, it is a list of instructions."""
+        return _core._trace(self._dataset, _function(function, "trace"))
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """Keeps the elements for which `predicate`, a Python function of the components, is true."""
@@ -511,8 +527,13 @@ def list_files(pattern: Path, *, shuffle: bool = False, seed: int | None = None)
 
 
 def image_folder(folder: Path) -> Dataset:
-    """(path, label) of the pictures in a folder per class; load_images(...) reads them."""
+    """(image, label) of the pictures in a folder per class, decoded as late as can be."""
     return Dataset(_core._Dataset.image_folder(folder))
+
+
+def image_paths(folder: Path) -> Dataset:
+    """(path, label) of the same files."""
+    return Dataset(_core._Dataset.image_paths(folder))
 
 
 def text_lines(paths: Path | Sequence[Path]) -> Dataset:

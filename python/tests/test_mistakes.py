@@ -134,7 +134,12 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "a session that is entered again": (enter_closed_session, pm.Error, ["scratch", "device.session"]),
     "a tape that was used": (twice_a_tape, ValueError, ["persistent"]),
     "gradients by nothing": (lambda: pm.GradientTape().gradient(pm.ones((1,)), pm.ones((1,))), ValueError, ["with pm.GradientTape() as tape"]),
-    "a Python map without python=True": (lambda: pm.data.range(3).map(lambda i: i + 1), ValueError, ["[map]", "python=True"]),
+    "a map that looks at values": (lambda: pm.data.range(3).map(lambda i: i if i > 1 else -i), ValueError, ["[map]", "pm.where", "python=True"]),
+    "a map that loops over values": (lambda: pm.data.range(3).map(lambda i: list(i)), ValueError, ["[map]", "python=True"]),
+    "a map that uses NumPy": (lambda: pm.data.range(3).map(lambda i: np.sqrt(i)), TypeError, ["Symbolic"]),
+    "a map without a return": (lambda: pm.data.range(3).map(lambda i: None), TypeError, ["[map]", "return"]),
+    "a map of what is not known": (lambda: pm.data.from_generator(lambda: [1]).map(lambda i: i), ValueError, ["[map]", "spec="]),
+    "a tensor op on a picture": (lambda: pm.data.range(3).map(lambda i: pm.conv2d(i, i)), TypeError, ["[conv2d]", "x"]),
     "a batch size of text": (lambda: pm.data.range(3).batch("8"), TypeError, ["[batch]", "size", "integer"]),  # type: ignore[arg-type]
     "a batch of none": (lambda: pm.data.range(3).batch(0), ValueError, ["batch", "0"]),
     "a window of none": (lambda: pm.data.range(3).shuffle(0), ValueError, ["[shuffle]", "window"]),
