@@ -17,18 +17,29 @@ namespace {
 /// struct's character for a dtype; null if it has none.
 const char* format_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return "d";
-    case DType::f32: return "f";
-    case DType::f16: return "e";
-    case DType::i64: return "q";
-    case DType::i32: return "i";
-    case DType::i16: return "h";
-    case DType::i8: return "b";
-    case DType::u16: return "H";
-    case DType::u8: return "B";
-    case DType::boolean: return "?";
+    case DType::f64:
+      return "d";
+    case DType::f32:
+      return "f";
+    case DType::f16:
+      return "e";
+    case DType::i64:
+      return "q";
+    case DType::i32:
+      return "i";
+    case DType::i16:
+      return "h";
+    case DType::i8:
+      return "b";
+    case DType::u16:
+      return "H";
+    case DType::u8:
+      return "B";
+    case DType::boolean:
+      return "?";
     case DType::bf16:
-    case DType::bytes: break;
+    case DType::bytes:
+      break;
   }
   return nullptr;
 }
@@ -39,20 +50,31 @@ std::optional<DType> dtype_of_format(std::string_view format, Py_ssize_t size) {
   }
   if (format.size() != 1) return std::nullopt;
   switch (format[0]) {
-    case 'd': return DType::f64;
-    case 'f': return DType::f32;
-    case 'e': return DType::f16;
+    case 'd':
+      return DType::f64;
+    case 'f':
+      return DType::f32;
+    case 'e':
+      return DType::f16;
     case 'l':
     case 'q':
-    case 'n': return size == 8 ? DType::i64 : DType::i32;
-    case 'i': return DType::i32;
-    case 'h': return DType::i16;
-    case 'b': return DType::i8;
-    case 'H': return DType::u16;
+    case 'n':
+      return size == 8 ? DType::i64 : DType::i32;
+    case 'i':
+      return DType::i32;
+    case 'h':
+      return DType::i16;
+    case 'b':
+      return DType::i8;
+    case 'H':
+      return DType::u16;
     case 'B':
-    case 'c': return DType::u8;
-    case '?': return DType::boolean;
-    default: return std::nullopt;
+    case 'c':
+      return DType::u8;
+    case '?':
+      return DType::boolean;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -147,8 +169,7 @@ Tensor from_buffer(nb::handle value, Where where) {
   std::shared_ptr<Py_buffer> held(view.get(), [view](Py_buffer* buffer) {
     release_with_gil([view, buffer] { PyBuffer_Release(buffer); });
   });
-  const auto dtype =
-      dtype_of_format(view->format == nullptr ? "B" : view->format, view->itemsize);
+  const auto dtype = dtype_of_format(view->format == nullptr ? "B" : view->format, view->itemsize);
   if (!dtype) {
     const std::string remedy = "its elements (struct format '" +
                                std::string(view->format == nullptr ? "" : view->format) +

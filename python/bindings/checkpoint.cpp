@@ -19,7 +19,8 @@ void bind_checkpoint(nb::module_& m) {
       [](nb::handle path, nb::handle tensors, const std::map<std::string, std::string>& metadata) {
         const std::string file = as_path(path, {"save_safetensors", "path"});
         if (PyDict_Check(tensors.ptr()) == 0) {
-          wrong_type({"save_safetensors", "tensors"}, tensors, "it must be a dict of tensors by name");
+          wrong_type({"save_safetensors", "tensors"}, tensors,
+                     "it must be a dict of tensors by name");
         }
         std::vector<train::NamedTensor> named;
         for (const auto& [name, tensor] : nb::borrow<nb::dict>(tensors)) {
@@ -52,7 +53,8 @@ void bind_checkpoint(nb::module_& m) {
         return tensors;
       },
       nb::arg("path"), nb::arg("device").none() = nb::none(),
-      nb::sig("def load_safetensors(path: str | os.PathLike[str], device: Device | Session | str | None "
+      nb::sig("def load_safetensors(path: str | os.PathLike[str], device: Device | Session | str | "
+              "None "
               "= None) -> dict[str, Tensor]"),
       "All tensors of a file, by name.");
   m.def(
@@ -77,8 +79,9 @@ void bind_checkpoint(nb::module_& m) {
       },
       nb::arg("module"), nb::arg("path"), nb::arg("device").none(), nb::arg("strict"),
       nb::arg("prefix"),
-      nb::sig("def _load_module(module: Module, path: typing.Any, device: typing.Any, strict: bool, "
-              "prefix: str) -> dict[str, str]"));
+      nb::sig(
+          "def _load_module(module: Module, path: typing.Any, device: typing.Any, strict: bool, "
+          "prefix: str) -> dict[str, str]"));
 }
 
 }  // namespace plimsoll::python

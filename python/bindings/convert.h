@@ -1,8 +1,8 @@
 #pragma once
 
 // What Python gives, as the library wants it. Each function takes any object and either converts it
-// or raises TypeError or InvalidArgument naming the function, the argument, the value and what would
-// do. All need the GIL.
+// or raises TypeError or InvalidArgument naming the function, the argument, the value and what
+// would do. All need the GIL.
 
 #include <cstdint>
 #include <optional>

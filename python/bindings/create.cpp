@@ -13,7 +13,7 @@
 namespace plimsoll::python {
 namespace {
 
-#define PLIMSOLL_CREATE_ARGS                                                    \
+#define PLIMSOLL_CREATE_ARGS \
   nb::kw_only(), nb::arg("dtype") = DType::f32, nb::arg("device").none() = nb::none()
 
 /// "def zeros(shape: ..., *, dtype: ..., device: ...) -> Tensor"
@@ -67,8 +67,8 @@ void like(nb::module_& m, const char* name, Tensor (*make)(const Tensor&), const
         const Unlocked unlocked;
         return make(given);
       },
-      nb::arg("x"), nb::sig(("def " + std::string(name) + "(x: Tensor | Variable) -> Tensor").c_str()),
-      doc);
+      nb::arg("x"),
+      nb::sig(("def " + std::string(name) + "(x: Tensor | Variable) -> Tensor").c_str()), doc);
 }
 
 }  // namespace
@@ -100,11 +100,11 @@ void bind_create(nb::module_& m) {
         const auto integral = [](nb::handle each) {
           return each.is_none() || PyLong_Check(each.ptr()) != 0;
         };
-        const nb::object type = dtype.is_none()
-                                    ? nb::cast(integral(start) && integral(end) && integral(step)
-                                                   ? DType::i64
-                                                   : DType::f32)
-                                    : nb::borrow(dtype);
+        const nb::object type =
+            dtype.is_none()
+                ? nb::cast(integral(start) && integral(end) && integral(step) ? DType::i64
+                                                                              : DType::f32)
+                : nb::borrow(dtype);
         const CreateOptions how = options("arange", type, device);
         const Unlocked unlocked;
         return arange(first, last, by, how);
@@ -118,8 +118,9 @@ void bind_create(nb::module_& m) {
   m.def(
       "linspace",
       [](nb::handle start, nb::handle end, nb::handle count, nb::handle dtype, nb::handle device) {
-        return linspace(as_double(start, {"linspace", "start"}), as_double(end, {"linspace", "end"}),
-                        as_int(count, {"linspace", "count"}), options("linspace", dtype, device));
+        return linspace(as_double(start, {"linspace", "start"}),
+                        as_double(end, {"linspace", "end"}), as_int(count, {"linspace", "count"}),
+                        options("linspace", dtype, device));
       },
       nb::arg("start"), nb::arg("end"), nb::arg("count"), PLIMSOLL_CREATE_ARGS,
       nb::sig(sig("linspace", "start: float, end: float, count: int").c_str()),

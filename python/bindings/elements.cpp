@@ -15,16 +15,26 @@ namespace {
 
 nb::object scalar(const data::Value& value) {
   switch (value.dtype()) {
-    case DType::f64: return nb::float_(value.as<double>());
-    case DType::f32: return nb::float_(static_cast<double>(value.as<float>()));
-    case DType::i64: return nb::int_(value.as<std::int64_t>());
-    case DType::i32: return nb::int_(value.as<std::int32_t>());
-    case DType::i16: return nb::int_(value.as<std::int16_t>());
-    case DType::i8: return nb::int_(value.as<std::int8_t>());
-    case DType::u16: return nb::int_(value.as<std::uint16_t>());
-    case DType::u8: return nb::int_(value.as<std::uint8_t>());
-    case DType::boolean: return nb::bool_(value.as<bool>());
-    default: break;
+    case DType::f64:
+      return nb::float_(value.as<double>());
+    case DType::f32:
+      return nb::float_(static_cast<double>(value.as<float>()));
+    case DType::i64:
+      return nb::int_(value.as<std::int64_t>());
+    case DType::i32:
+      return nb::int_(value.as<std::int32_t>());
+    case DType::i16:
+      return nb::int_(value.as<std::int16_t>());
+    case DType::i8:
+      return nb::int_(value.as<std::int8_t>());
+    case DType::u16:
+      return nb::int_(value.as<std::uint16_t>());
+    case DType::u8:
+      return nb::int_(value.as<std::uint8_t>());
+    case DType::boolean:
+      return nb::bool_(value.as<bool>());
+    default:
+      break;
   }
   return nb::float_(static_cast<double>(value.dtype() == DType::f16
                                             ? static_cast<float>(value.as<Float16>())

@@ -29,8 +29,8 @@ data::Element to_element(nb::handle given, data::MapContext* context, Where wher
 /// [(dtype, shape or None), ...], where None stands for extents that differ; None: unknown.
 data::ElementSpec as_spec(nb::handle value, Where where);
 
-/// Calls `function` with components of `element` as NumPy arrays. What it raises becomes a DataError
-/// that names the line, with the exception as its cause.
+/// Calls `function` with components of `element` as NumPy arrays. What it raises becomes a
+/// DataError that names the line, with the exception as its cause.
 nb::object call_python(const nb::object& function, const data::Element& element);
 /// Throws that DataError for the Python error in flight.
 [[noreturn]] void fail_as_data_error(nb::python_error& error);

@@ -26,8 +26,8 @@ void unary(nb::module_& m, const char* name, Tensor (*op)(const Tensor&), const 
         const Unlocked unlocked;
         return op(given);
       },
-      nb::arg("x"), nb::sig(("def " + std::string(name) + "(x: Tensor | Variable) -> Tensor").c_str()),
-      doc);
+      nb::arg("x"),
+      nb::sig(("def " + std::string(name) + "(x: Tensor | Variable) -> Tensor").c_str()), doc);
 }
 
 void unary_with(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, double),
@@ -41,7 +41,8 @@ void unary_with(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, do
         return op(given, value);
       },
       nb::arg("x"), nb::arg(number) = by_default,
-      nb::sig(("def " + std::string(name) + "(x: Tensor | Variable, " + number + ": float = ...) -> Tensor")
+      nb::sig(("def " + std::string(name) + "(x: Tensor | Variable, " + number +
+               ": float = ...) -> Tensor")
                   .c_str()),
       doc);
 }
@@ -102,14 +103,16 @@ void bind_elementwise(nb::module_& m) {
   unary(m, "erf", ops::erf, "The error function.");
   unary(m, "floor", ops::floor, "Rounded down.");
   unary(m, "round", ops::round, "Rounded; halves to even.");
-  unary(m, "relu", ops::relu, "max(x, 0)\n\n>>> pm.relu(pm.tensor([-1.0, 2.0])).tolist()\n[0.0, 2.0]");
+  unary(m, "relu", ops::relu,
+        "max(x, 0)\n\n>>> pm.relu(pm.tensor([-1.0, 2.0])).tolist()\n[0.0, 2.0]");
   unary_with(m, "leaky_relu", leaky_relu, "slope", 0.01, "x where it is positive, else slope * x.");
   unary_with(m, "elu", elu, "alpha", 1.0, "x where it is positive, else alpha * (exp(x) - 1).");
   unary(m, "sigmoid", ops::sigmoid, "1 / (1 + exp(-x))");
   unary(m, "tanh", ops::tanh, "The hyperbolic tangent.");
   unary(m, "silu", ops::silu, "x * sigmoid(x)");
   unary(m, "softplus", ops::softplus, "log(1 + exp(x))");
-  unary(m, "stop_gradient", ops::stop_gradient, "The same values, through which no gradient flows.");
+  unary(m, "stop_gradient", ops::stop_gradient,
+        "The same values, through which no gradient flows.");
   unary_with(m, "scale", ops::scale, "factor", 1.0, "x * factor, in x's dtype.");
   unary_with(m, "shift", ops::shift, "offset", 0.0, "x + offset, in x's dtype.");
   m.def(
@@ -156,7 +159,8 @@ void bind_elementwise(nb::module_& m) {
         if (!left_number) left = as_tensor(a, {"where", "a"});
         if (!right_number) right = as_tensor(b, {"where", "b"});
         if (left_number && right_number) {
-          wrong_type({"where", "b"}, b, "one of a and b must be a tensor, whose dtype the other takes");
+          wrong_type({"where", "b"}, b,
+                     "one of a and b must be a tensor, whose dtype the other takes");
         }
         const Unlocked unlocked;
         if (left_number) left = ops::number_like(right, *left_number);

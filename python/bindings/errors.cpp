@@ -46,8 +46,8 @@ void raise(const OutOfMemory& refused) {
   nb::object made = class_of("OutOfMemory")(nb::str(refused.what()));
   nb::list holders;
   for (const Holder& each : report.holders) {
-    holders.append(class_of("Holder")(each.budget, tag_name(each.tag), each.label, each.bytes,
-                                      each.blocks));
+    holders.append(
+        class_of("Holder")(each.budget, tag_name(each.tag), each.label, each.bytes, each.blocks));
   }
   nb::list remedies;
   for (const Remedy& each : report.remedies) {

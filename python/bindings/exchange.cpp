@@ -103,8 +103,7 @@ nb::object to_numpy(nb::handle self) {
     return numpy_module().attr("array")(to_list(x), nb::arg("dtype") = "S");
   }
   try {
-    return numpy_module().attr("asarray")(
-        nb::steal(PyMemoryView_FromObject(nb::cast(x).ptr())));
+    return numpy_module().attr("asarray")(nb::steal(PyMemoryView_FromObject(nb::cast(x).ptr())));
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_BufferError)) throw;
     throw InvalidArgument("[numpy] " + nb::cast<std::string>(nb::str(error.value())));
@@ -168,12 +167,12 @@ Tensor from_dlpack_object(nb::handle object) {
   };
   if (PyCapsule_IsValid(given.ptr(), kVersioned) != 0) {
     return take(static_cast<dlpack::DLManagedTensorVersioned*>(
-        PyCapsule_GetPointer(given.ptr(), kVersioned)), kUsedVersioned);
+                    PyCapsule_GetPointer(given.ptr(), kVersioned)),
+                kUsedVersioned);
   }
   if (PyCapsule_IsValid(given.ptr(), kLegacy) != 0) {
-    return take(
-        static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(given.ptr(), kLegacy)),
-        kUsedLegacy);
+    return take(static_cast<dlpack::DLManagedTensor*>(PyCapsule_GetPointer(given.ptr(), kLegacy)),
+                kUsedLegacy);
   }
   wrong_type({"from_dlpack", "x"}, object, "its __dlpack__ must give a DLPack capsule");
 }
@@ -193,29 +192,31 @@ nb::tuple reduce(const Tensor& x) {
     }
     contents = nb::bytes(bytes.data(), bytes.size());
   }
-  return nb::make_tuple(
-      rebuild, nb::make_tuple(contents, std::string(dtype_name(x.dtype())), shape_tuple(x.shape())));
+  return nb::make_tuple(rebuild, nb::make_tuple(contents, std::string(dtype_name(x.dtype())),
+                                                shape_tuple(x.shape())));
 }
 
 void bind_exchange(nb::module_& m) {
-  m.def("from_numpy",
-        [](nb::handle array) {
-          use_process();
-          if (!has_buffer(array)) {
-            wrong_type({"from_numpy", "array"}, array, "it must be a NumPy array, or have a buffer");
-          }
-          return from_buffer(array, {"from_numpy", "array"});
-        },
-        nb::arg("array"), nb::sig("def from_numpy(array: typing.Any) -> Tensor"),
-        "A tensor on cpu:0 that shares the array's memory, which is not charged to any budget. "
-        "pm.tensor copies instead.");
-  m.def("from_dlpack",
-        [](nb::handle x) {
-          use_process();
-          return from_dlpack_object(x);
-        },
-        nb::arg("x"), nb::sig("def from_dlpack(x: typing.Any) -> Tensor"),
-        "A tensor that shares the memory of another library's: pm.from_dlpack(torch_tensor).");
+  m.def(
+      "from_numpy",
+      [](nb::handle array) {
+        use_process();
+        if (!has_buffer(array)) {
+          wrong_type({"from_numpy", "array"}, array, "it must be a NumPy array, or have a buffer");
+        }
+        return from_buffer(array, {"from_numpy", "array"});
+      },
+      nb::arg("array"), nb::sig("def from_numpy(array: typing.Any) -> Tensor"),
+      "A tensor on cpu:0 that shares the array's memory, which is not charged to any budget. "
+      "pm.tensor copies instead.");
+  m.def(
+      "from_dlpack",
+      [](nb::handle x) {
+        use_process();
+        return from_dlpack_object(x);
+      },
+      nb::arg("x"), nb::sig("def from_dlpack(x: typing.Any) -> Tensor"),
+      "A tensor that shares the memory of another library's: pm.from_dlpack(torch_tensor).");
   m.def("_rebuild_tensor", [](nb::handle contents, nb::handle dtype, nb::handle shape) {
     const DType type = as_dtype(dtype, {"pickle", "dtype"});
     const Shape dims = as_shape(shape, {"pickle", "shape"});

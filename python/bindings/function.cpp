@@ -39,10 +39,11 @@ void bind_function(nb::module_& m) {
             }
             new (self) PlannedFunction(options);
           },
-          nb::arg("name"), nb::arg("device").none(), nb::arg("budget").none(), nb::arg("signatures"),
-          nb::arg("seed").none(),
-          nb::sig("def __init__(self, name: str, device: typing.Any, budget: typing.Any, signatures: "
-                  "int, seed: int | None) -> None"))
+          nb::arg("name"), nb::arg("device").none(), nb::arg("budget").none(),
+          nb::arg("signatures"), nb::arg("seed").none(),
+          nb::sig(
+              "def __init__(self, name: str, device: typing.Any, budget: typing.Any, signatures: "
+              "int, seed: int | None) -> None"))
       .def(
           "call",
           [](const PlannedFunction& self, nb::handle inputs, nb::object body) {
@@ -64,8 +65,9 @@ void bind_function(nb::module_& m) {
             return self.plan(tensors, traced).explain();
           },
           nb::arg("inputs"), nb::arg("body"),
-          nb::sig("def explain(self, inputs: list[typing.Any], body: typing.Callable[[list[Tensor]], "
-                  "list[Tensor]]) -> str"))
+          nb::sig(
+              "def explain(self, inputs: list[typing.Any], body: typing.Callable[[list[Tensor]], "
+              "list[Tensor]]) -> str"))
       .def_prop_ro("signatures", &PlannedFunction::signatures)
       .def_prop_ro("traces", &PlannedFunction::traces);
 }

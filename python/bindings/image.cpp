@@ -28,9 +28,12 @@ std::vector<float> floats(nb::handle value, Where where) {
 
 void picture(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&), const char* doc) {
   m.def(
-      name, [name, op](nb::handle x) { return Traced{op(as_picture(x, {name, "picture"}))}; },
-      nb::arg("picture"), nb::sig(("def " + std::string(name) + "(picture: Symbolic) -> Symbolic").c_str()),
-      doc);
+      name,
+      [name, op](nb::handle x) {
+        return Traced{op(as_picture(x, {name, "picture"}))};
+      },
+      nb::arg("picture"),
+      nb::sig(("def " + std::string(name) + "(picture: Symbolic) -> Symbolic").c_str()), doc);
 }
 
 void sized(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&, int, int),
@@ -72,106 +75,119 @@ void bind_strings(nb::module_ m) {
   text_with(m, "equals", "other", strings::equals, "Whether it is that.");
   text_with(m, "split", "separator", strings::split, "Its parts between separators.");
   text_with(m, "join", "separator", strings::join, "Strings as one.");
-  m.def("substr",
-        [](const Traced& x, std::int64_t begin, nb::handle count) {
-          return Traced{strings::substr(
-              x.value, begin, count.is_none() ? Tensor::kToEnd : as_int(count, {"substr", "count"}))};
-        },
-        nb::arg("text"), nb::arg("begin"), nb::arg("count").none() = nb::none(),
-        nb::sig("def substr(text: Symbolic, begin: int, count: int | None = None) -> Symbolic"),
-        "`count` bytes from `begin` on.");
-  m.def("replace",
-        [](const Traced& x, const std::string& part, const std::string& with) {
-          return Traced{strings::replace(x.value, part, with)};
-        },
-        nb::arg("text"), nb::arg("part"), nb::arg("by"), "With every `part` replaced.");
-  m.def("to_number",
-        [](const Traced& x, nb::handle dtype) {
-          return Traced{strings::to_number(x.value, as_dtype(dtype, {"to_number", "dtype"}))};
-        },
-        nb::arg("text"), nb::arg("dtype") = DType::f32,
-        nb::sig("def to_number(text: Symbolic, dtype: DType | str = 'f32') -> Symbolic"),
-        "The strings as numbers.");
+  m.def(
+      "substr",
+      [](const Traced& x, std::int64_t begin, nb::handle count) {
+        return Traced{strings::substr(
+            x.value, begin, count.is_none() ? Tensor::kToEnd : as_int(count, {"substr", "count"}))};
+      },
+      nb::arg("text"), nb::arg("begin"), nb::arg("count").none() = nb::none(),
+      nb::sig("def substr(text: Symbolic, begin: int, count: int | None = None) -> Symbolic"),
+      "`count` bytes from `begin` on.");
+  m.def(
+      "replace",
+      [](const Traced& x, const std::string& part, const std::string& with) {
+        return Traced{strings::replace(x.value, part, with)};
+      },
+      nb::arg("text"), nb::arg("part"), nb::arg("by"), "With every `part` replaced.");
+  m.def(
+      "to_number",
+      [](const Traced& x, nb::handle dtype) {
+        return Traced{strings::to_number(x.value, as_dtype(dtype, {"to_number", "dtype"}))};
+      },
+      nb::arg("text"), nb::arg("dtype") = DType::f32,
+      nb::sig("def to_number(text: Symbolic, dtype: DType | str = 'f32') -> Symbolic"),
+      "The strings as numbers.");
 }
 
 void bind_images(nb::module_ m) {
-  m.def("decode",
-        [](nb::handle x, int channels, bool apply_orientation) {
-          Traced* traced = nullptr;
-          if (!nb::try_cast(x, traced) || traced == nullptr) as_symbolic(x, {"decode", "file"});
-          const Symbolic bytes = traced->is_input ? data::read_file(traced->value) : traced->value;
-          image::DecodeOptions options;
-          options.channels = channels;
-          options.apply_orientation = apply_orientation;
-          return Traced{image::decode(bytes, options)};
-        },
-        nb::arg("file"), nb::kw_only(), nb::arg("channels") = 3, nb::arg("apply_orientation") = false,
-        nb::sig("def decode(file: Symbolic, *, channels: int = 3, apply_orientation: bool = False) -> "
-                "Symbolic"),
-        "JPEG or PNG as u8 [height, width, channels]; of a path the file is read.");
-  m.def("resize",
-        [](nb::handle x, nb::handle size, nb::handle filter, bool antialias) {
-          const auto [height, width] = size_of(size, {"resize", "size"});
-          const std::string name = as_text(filter, {"resize", "filter"});
-          image::ResizeOptions options;
-          options.antialias = antialias;
-          if (name == "nearest") {
-            options.filter = image::Filter::nearest;
-          } else if (name == "bicubic") {
-            options.filter = image::Filter::bicubic;
-          } else if (name == "area") {
-            options.filter = image::Filter::area;
-          } else if (name != "bilinear") {
-            wrong_value({"resize", "filter"}, filter,
-                        "there are \"bilinear\", \"nearest\", \"bicubic\" and \"area\"");
-          }
-          return Traced{image::resize(as_picture(x, {"resize", "picture"}), height, width, options)};
-        },
-        nb::arg("picture"), nb::arg("size"), nb::kw_only(), nb::arg("filter") = "bilinear",
-        nb::arg("antialias") = false,
-        nb::sig("def resize(picture: Symbolic, size: int | typing.Sequence[int], *, filter: str = "
-                "'bilinear', antialias: bool = False) -> Symbolic"),
-        "A picture of another size, f32, values as before; of a path the file is read and decoded.");
-  m.def("crop",
-        [](nb::handle x, int top, int left, nb::handle size) {
-          const auto [height, width] = size_of(size, {"crop", "size"});
-          return Traced{image::crop(as_picture(x, {"crop", "picture"}), top, left, height, width)};
-        },
-        nb::arg("picture"), nb::arg("top"), nb::arg("left"), nb::arg("size"),
-        nb::sig("def crop(picture: Symbolic, top: int, left: int, size: int | typing.Sequence[int]) -> "
-                "Symbolic"),
-        "The part whose upper left corner is at (top, left).");
+  m.def(
+      "decode",
+      [](nb::handle x, int channels, bool apply_orientation) {
+        Traced* traced = nullptr;
+        if (!nb::try_cast(x, traced) || traced == nullptr) as_symbolic(x, {"decode", "file"});
+        const Symbolic bytes = traced->is_input ? data::read_file(traced->value) : traced->value;
+        image::DecodeOptions options;
+        options.channels = channels;
+        options.apply_orientation = apply_orientation;
+        return Traced{image::decode(bytes, options)};
+      },
+      nb::arg("file"), nb::kw_only(), nb::arg("channels") = 3, nb::arg("apply_orientation") = false,
+      nb::sig(
+          "def decode(file: Symbolic, *, channels: int = 3, apply_orientation: bool = False) -> "
+          "Symbolic"),
+      "JPEG or PNG as u8 [height, width, channels]; of a path the file is read.");
+  m.def(
+      "resize",
+      [](nb::handle x, nb::handle size, nb::handle filter, bool antialias) {
+        const auto [height, width] = size_of(size, {"resize", "size"});
+        const std::string name = as_text(filter, {"resize", "filter"});
+        image::ResizeOptions options;
+        options.antialias = antialias;
+        if (name == "nearest") {
+          options.filter = image::Filter::nearest;
+        } else if (name == "bicubic") {
+          options.filter = image::Filter::bicubic;
+        } else if (name == "area") {
+          options.filter = image::Filter::area;
+        } else if (name != "bilinear") {
+          wrong_value({"resize", "filter"}, filter,
+                      "there are \"bilinear\", \"nearest\", \"bicubic\" and \"area\"");
+        }
+        return Traced{image::resize(as_picture(x, {"resize", "picture"}), height, width, options)};
+      },
+      nb::arg("picture"), nb::arg("size"), nb::kw_only(), nb::arg("filter") = "bilinear",
+      nb::arg("antialias") = false,
+      nb::sig("def resize(picture: Symbolic, size: int | typing.Sequence[int], *, filter: str = "
+              "'bilinear', antialias: bool = False) -> Symbolic"),
+      "A picture of another size, f32, values as before; of a path the file is read and decoded.");
+  m.def(
+      "crop",
+      [](nb::handle x, int top, int left, nb::handle size) {
+        const auto [height, width] = size_of(size, {"crop", "size"});
+        return Traced{image::crop(as_picture(x, {"crop", "picture"}), top, left, height, width)};
+      },
+      nb::arg("picture"), nb::arg("top"), nb::arg("left"), nb::arg("size"),
+      nb::sig(
+          "def crop(picture: Symbolic, top: int, left: int, size: int | typing.Sequence[int]) -> "
+          "Symbolic"),
+      "The part whose upper left corner is at (top, left).");
   sized(m, "center_crop", image::center_crop, "The part in the middle.");
-  sized(m, "random_crop", image::random_crop, "A part of that size, drawn for each element and epoch.");
+  sized(m, "random_crop", image::random_crop,
+        "A part of that size, drawn for each element and epoch.");
   picture(m, "flip_left_right", image::flip_left_right, "Mirrored.");
   picture(m, "flip_up_down", image::flip_up_down, "Upside down.");
   picture(m, "to_unit", image::to_unit, "value / 255");
-  m.def("random_flip",
-        [](nb::handle x, double probability) {
-          return Traced{image::random_flip(as_picture(x, {"random_flip", "picture"}), probability)};
-        },
-        nb::arg("picture"), nb::arg("probability") = 0.5,
-        nb::sig("def random_flip(picture: Symbolic, probability: float = 0.5) -> Symbolic"),
-        "Mirrored with that probability, drawn for each element and epoch.");
-  m.def("normalize",
-        [](nb::handle x, nb::handle mean, nb::handle deviation) {
-          return Traced{image::normalize(as_picture(x, {"normalize", "picture"}),
-                                         floats(mean, {"normalize", "mean"}),
-                                         floats(deviation, {"normalize", "deviation"}))};
-        },
-        nb::arg("picture"), nb::arg("mean"), nb::arg("deviation"),
-        nb::sig("def normalize(picture: Symbolic, mean: typing.Sequence[float], deviation: "
-                "typing.Sequence[float]) -> Symbolic"),
-        "(value / 255 - mean) / deviation, per channel.");
-  m.def("read_file", [](const Traced& path) { return Traced{data::read_file(path.value)}; },
-        nb::arg("path"), "The contents of the file at a path.");
-  m.def("decode_raw",
-        [](const Traced& bytes, nb::handle dtype) {
-          return Traced{data::decode_raw(bytes.value, as_dtype(dtype, {"decode_raw", "dtype"}))};
-        },
-        nb::arg("bytes"), nb::arg("dtype"),
-        nb::sig("def decode_raw(bytes: Symbolic, dtype: DType | str) -> Symbolic"),
-        "Bytes as numbers in one dimension.");
+  m.def(
+      "random_flip",
+      [](nb::handle x, double probability) {
+        return Traced{image::random_flip(as_picture(x, {"random_flip", "picture"}), probability)};
+      },
+      nb::arg("picture"), nb::arg("probability") = 0.5,
+      nb::sig("def random_flip(picture: Symbolic, probability: float = 0.5) -> Symbolic"),
+      "Mirrored with that probability, drawn for each element and epoch.");
+  m.def(
+      "normalize",
+      [](nb::handle x, nb::handle mean, nb::handle deviation) {
+        return Traced{image::normalize(as_picture(x, {"normalize", "picture"}),
+                                       floats(mean, {"normalize", "mean"}),
+                                       floats(deviation, {"normalize", "deviation"}))};
+      },
+      nb::arg("picture"), nb::arg("mean"), nb::arg("deviation"),
+      nb::sig("def normalize(picture: Symbolic, mean: typing.Sequence[float], deviation: "
+              "typing.Sequence[float]) -> Symbolic"),
+      "(value / 255 - mean) / deviation, per channel.");
+  m.def(
+      "read_file", [](const Traced& path) { return Traced{data::read_file(path.value)}; },
+      nb::arg("path"), "The contents of the file at a path.");
+  m.def(
+      "decode_raw",
+      [](const Traced& bytes, nb::handle dtype) {
+        return Traced{data::decode_raw(bytes.value, as_dtype(dtype, {"decode_raw", "dtype"}))};
+      },
+      nb::arg("bytes"), nb::arg("dtype"),
+      nb::sig("def decode_raw(bytes: Symbolic, dtype: DType | str) -> Symbolic"),
+      "Bytes as numbers in one dimension.");
 }
 
 }  // namespace

@@ -46,9 +46,7 @@ Tensor grow(const Tensor& x, int dim) {
 
 }  // namespace
 
-bool is_followed(const Tensor& x) {
-  return x.is_symbolic() || ViewListener::current() != nullptr;
-}
+bool is_followed(const Tensor& x) { return x.is_symbolic() || ViewListener::current() != nullptr; }
 
 Tensor get_item(const Tensor& x, nb::handle index) {
   std::vector<nb::object> parts;
@@ -97,7 +95,8 @@ Tensor get_item(const Tensor& x, nb::handle index) {
 void set_item(Tensor& x, nb::handle index, nb::handle value) {
   if (is_followed(x)) {
     throw InvalidArgument(
-        "[setitem] a tensor cannot be written to while it is traced or on a tape; compute a new one "
+        "[setitem] a tensor cannot be written to while it is traced or on a tape; compute a new "
+        "one "
         "with pm.where, pm.concat or pm.scatter_add");
   }
   Tensor part = get_item(x, index);
@@ -107,8 +106,8 @@ void set_item(Tensor& x, nb::handle index, nb::handle value) {
   } else {
     given = as_tensor(value, {"setitem", "the value"});
     if (given.dtype() != part.dtype()) {
-      throw InvalidArgument("[setitem] the value is " + given.type().to_string() +
-                            ", the tensor " + std::string(dtype_name(part.dtype())) +
+      throw InvalidArgument("[setitem] the value is " + given.type().to_string() + ", the tensor " +
+                            std::string(dtype_name(part.dtype())) +
                             "; cast it first: value.to(x.dtype)");
     }
   }

@@ -8,8 +8,8 @@ namespace nb = nanobind;
 
 namespace plimsoll::python {
 
-/// x[index]: integers, slices, None, `...`, and a tensor of integers for the first dimension. A view
-/// as NumPy's; where a tape or a trace follows, an op.
+/// x[index]: integers, slices, None, `...`, and a tensor of integers for the first dimension. A
+/// view as NumPy's; where a tape or a trace follows, an op.
 Tensor get_item(const Tensor& x, nb::handle index);
 /// x[index] = value
 void set_item(Tensor& x, nb::handle index, nb::handle value);

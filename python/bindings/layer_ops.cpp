@@ -31,7 +31,8 @@ ops::Padding padding_of(nb::handle value, Where where) {
   if (ints.size() == 1) return ops::Padding::all(ints[0]);
   if (ints.size() == 2) return {ints[0], ints[0], ints[1], ints[1]};
   if (ints.size() == 4) return {ints[0], ints[1], ints[2], ints[3]};
-  wrong_value(where, value, "it must be 1, 2 (down, across) or 4 (top, bottom, left, right) integers");
+  wrong_value(where, value,
+              "it must be 1, 2 (down, across) or 4 (top, bottom, left, right) integers");
 }
 
 ops::ConvOptions conv(const char* who, nb::handle stride, nb::handle padding, nb::handle dilation,
@@ -41,16 +42,16 @@ ops::ConvOptions conv(const char* who, nb::handle stride, nb::handle padding, nb
           as_layout(layout, {who, "layout"})};
 }
 
-#define PLIMSOLL_CONV_ARGS                                                                \
+#define PLIMSOLL_CONV_ARGS                                                               \
   nb::kw_only(), nb::arg("stride") = 1, nb::arg("padding") = 0, nb::arg("dilation") = 1, \
-      nb::arg("groups") = 1, nb::arg("layout") = "nchw"
+                 nb::arg("groups") = 1, nb::arg("layout") = "nchw"
 
 constexpr const char* kConvSig =
     "*, stride: int | typing.Sequence[int] = 1, padding: int | typing.Sequence[int] = 0, dilation: "
     "int | typing.Sequence[int] = 1, groups: int = 1, layout: str = 'nchw') -> Tensor";
 
-void pooling(nb::module_& m, const char* name,
-             Tensor (*op)(const Tensor&, const ops::PoolOptions&), const char* doc) {
+void pooling(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, const ops::PoolOptions&),
+             const char* doc) {
   m.def(
       name,
       [name, op](nb::handle x, nb::handle size, nb::handle stride, nb::handle padding,
@@ -65,11 +66,12 @@ void pooling(nb::module_& m, const char* name,
       },
       nb::arg("x"), nb::arg("size") = 2, nb::kw_only(), nb::arg("stride").none() = nb::none(),
       nb::arg("padding") = 0, nb::arg("layout") = "nchw",
-      nb::sig(("def " + std::string(name) +
-               "(x: Tensor | Variable, size: int | typing.Sequence[int] = 2, *, stride: int | "
-               "typing.Sequence[int] | None = None, padding: int | typing.Sequence[int] = 0, layout: "
-               "str = 'nchw') -> Tensor")
-                  .c_str()),
+      nb::sig(
+          ("def " + std::string(name) +
+           "(x: Tensor | Variable, size: int | typing.Sequence[int] = 2, *, stride: int | "
+           "typing.Sequence[int] | None = None, padding: int | typing.Sequence[int] = 0, layout: "
+           "str = 'nchw') -> Tensor")
+              .c_str()),
       doc);
 }
 
@@ -122,10 +124,11 @@ void bind_convolutions(nb::module_& m) {
         return ops::conv2d(given, by, plus, options);
       },
       nb::arg("x"), nb::arg("weight"), nb::arg("bias").none() = nb::none(), PLIMSOLL_CONV_ARGS,
-      nb::sig((std::string("def conv2d(x: Tensor | Variable, weight: Tensor | Variable, bias: Tensor "
-                           "| Variable | None = None, ") +
-               kConvSig)
-                  .c_str()),
+      nb::sig(
+          (std::string("def conv2d(x: Tensor | Variable, weight: Tensor | Variable, bias: Tensor "
+                       "| Variable | None = None, ") +
+           kConvSig)
+              .c_str()),
       "Cross-correlation of x with weight [out, in/groups, height, width], plus bias [out].");
   m.def(
       "conv2d_transpose",
@@ -168,7 +171,8 @@ void bind_convolutions(nb::module_& m) {
         return ops::upsample_nearest2d(given, by, how);
       },
       nb::arg("x"), nb::arg("factor"), nb::kw_only(), nb::arg("layout") = "nchw",
-      nb::sig("def upsample_nearest2d(x: Tensor | Variable, factor: int, *, layout: str = 'nchw') -> Tensor"),
+      nb::sig("def upsample_nearest2d(x: Tensor | Variable, factor: int, *, layout: str = 'nchw') "
+              "-> Tensor"),
       "Every pixel repeated `factor` times down and across.");
 }
 
@@ -187,9 +191,11 @@ void bind_normalizations(nb::module_& m) {
       },
       nb::arg("x"), nb::arg("scale"), nb::arg("bias"), nb::kw_only(), nb::arg("epsilon") = 1e-5,
       nb::arg("layout") = "nchw",
-      nb::sig("def batch_norm(x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | Variable, *, "
+      nb::sig("def batch_norm(x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | "
+              "Variable, *, "
               "epsilon: float = 1e-05, layout: str = 'nchw') -> tuple[Tensor, Tensor, Tensor]"),
-      "Over all but the channels, with the batch's own statistics: the result, its mean and variance.");
+      "Over all but the channels, with the batch's own statistics: the result, its mean and "
+      "variance.");
   m.def(
       "layer_norm",
       [](nb::handle x, nb::handle scale, nb::handle bias, nb::handle epsilon) {
@@ -202,7 +208,8 @@ void bind_normalizations(nb::module_& m) {
       },
       nb::arg("x"), nb::arg("scale"), nb::arg("bias").none() = nb::none(), nb::kw_only(),
       nb::arg("epsilon") = 1e-5,
-      nb::sig("def layer_norm(x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | Variable | None "
+      nb::sig("def layer_norm(x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | "
+              "Variable | None "
               "= None, *, epsilon: float = 1e-05) -> Tensor"),
       "Over the last dimension.");
   m.def(
@@ -215,7 +222,8 @@ void bind_normalizations(nb::module_& m) {
         return ops::rms_norm(given, by, least);
       },
       nb::arg("x"), nb::arg("scale"), nb::kw_only(), nb::arg("epsilon") = 1e-6,
-      nb::sig("def rms_norm(x: Tensor | Variable, scale: Tensor | Variable, *, epsilon: float = 1e-06) -> Tensor"),
+      nb::sig("def rms_norm(x: Tensor | Variable, scale: Tensor | Variable, *, epsilon: float = "
+              "1e-06) -> Tensor"),
       "x / sqrt(mean(x * x) + epsilon) * scale over the last dimension.");
   unary_with(m, "dropout", ops::dropout, "rate", 0.5,
              "x where a draw says so, divided by 1 - rate, else 0.");
@@ -231,7 +239,8 @@ void bind_normalizations(nb::module_& m) {
       },
       nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::kw_only(), nb::arg("causal") = false,
       nb::arg("scale") = 0.0,
-      nb::sig("def attention(q: Tensor | Variable, k: Tensor | Variable, v: Tensor | Variable, *, causal: bool "
+      nb::sig("def attention(q: Tensor | Variable, k: Tensor | Variable, v: Tensor | Variable, *, "
+              "causal: bool "
               "= False, scale: float = 0.0) -> Tensor"),
       "softmax(q k^T * scale) v without the whole matrix of scores; scale 0 means 1 / sqrt(size).");
   m.def(
@@ -245,9 +254,11 @@ void bind_normalizations(nb::module_& m) {
       },
       nb::arg("qkv"), nb::arg("heads"), nb::kw_only(), nb::arg("causal") = false,
       nb::arg("scale") = 0.0,
-      nb::sig("def self_attention(qkv: Tensor | Variable, heads: int, *, causal: bool = False, scale: float = "
+      nb::sig("def self_attention(qkv: Tensor | Variable, heads: int, *, causal: bool = False, "
+              "scale: float = "
               "0.0) -> Tensor"),
-      "Attention on queries, keys and values as one product gives them: [n, tokens, 3 * heads * size].");
+      "Attention on queries, keys and values as one product gives them: [n, tokens, 3 * heads * "
+      "size].");
 }
 
 }  // namespace
@@ -277,7 +288,8 @@ void bind_layer_ops(nb::module_& m) {
         return nn::top_k_accuracy(given, wanted, among);
       },
       nb::arg("logits"), nb::arg("labels"), nb::arg("k"),
-      nb::sig("def top_k_accuracy(logits: Tensor | Variable, labels: Tensor | Variable, k: int) -> Tensor"),
+      nb::sig("def top_k_accuracy(logits: Tensor | Variable, labels: Tensor | Variable, k: int) -> "
+              "Tensor"),
       "The share of rows whose label is among the k largest.");
 }
 

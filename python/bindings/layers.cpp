@@ -37,8 +37,9 @@ void pooling(nb::module_& m, const char* name, const char* doc) {
           },
           nb::arg("size"), nb::kw_only(), nb::arg("stride") = 0, nb::arg("padding") = 0,
           nb::arg("layout") = "nchw",
-          nb::sig("def __init__(self, size: int, *, stride: int = 0, padding: int = 0, layout: str = "
-                  "'nchw') -> None"));
+          nb::sig(
+              "def __init__(self, size: int, *, stride: int = 0, padding: int = 0, layout: str = "
+              "'nchw') -> None"));
 }
 
 }  // namespace
@@ -89,7 +90,8 @@ void bind_layers(nb::module_& m) {
                                      as_double(deviation, {"Embedding", "deviation"}));
           },
           nb::arg("count"), nb::arg("features"), nb::kw_only(), nb::arg("deviation") = 1.0,
-          nb::sig("def __init__(self, count: int, features: int, *, deviation: float = 1.0) -> None"))
+          nb::sig(
+              "def __init__(self, count: int, features: int, *, deviation: float = 1.0) -> None"))
       .def_prop_ro("weight", [](const nn::Embedding& self) { return self.weight(); });
   nb::class_<nn::Conv2D, nn::Module>(m, "Conv2D",
                                      "Convolution with windows of size x size. Channels that come "
@@ -116,9 +118,10 @@ void bind_layers(nb::module_& m) {
           nb::arg("stride") = 1, nb::arg("padding") = 0, nb::arg("dilation") = 1,
           nb::arg("groups") = 1, nb::arg("bias") = true, nb::arg("layout") = "nchw",
           nb::arg("init").none() = nb::none(),
-          nb::sig("def __init__(self, out: int, size: int, *, in_channels: int = 0, stride: int = 1, "
-                  "padding: int = 0, dilation: int = 1, groups: int = 1, bias: bool = True, layout: "
-                  "str = 'nchw', init: Init | float | str | None = None) -> None"))
+          nb::sig(
+              "def __init__(self, out: int, size: int, *, in_channels: int = 0, stride: int = 1, "
+              "padding: int = 0, dilation: int = 1, groups: int = 1, bias: bool = True, layout: "
+              "str = 'nchw', init: Init | float | str | None = None) -> None"))
       .def_prop_ro("weight", [](const nn::Conv2D& self) { return self.weight(); });
   nb::class_<nn::ConvTranspose2D, nn::Module>(m, "ConvTranspose2D",
                                               "Makes pictures `stride` times larger.")
@@ -143,8 +146,9 @@ void bind_layers(nb::module_& m) {
           nb::kw_only(), nb::arg("layout") = "nchw",
           nb::sig("def __init__(self, *, layout: str = 'nchw') -> None"));
   nb::class_<nn::BatchNorm2D, nn::Module>(
-      m, "BatchNorm2D", "Normalises each channel, by the batch in training and by running statistics "
-                        "in evaluation.")
+      m, "BatchNorm2D",
+      "Normalises each channel, by the batch in training and by running statistics "
+      "in evaluation.")
       .def(
           "__init__",
           [](nn::BatchNorm2D* self, nb::handle channels, nb::handle epsilon, nb::handle momentum,
@@ -156,8 +160,9 @@ void bind_layers(nb::module_& m) {
           },
           nb::kw_only(), nb::arg("channels") = 0, nb::arg("epsilon") = 1e-5,
           nb::arg("momentum") = 0.1, nb::arg("layout") = "nchw",
-          nb::sig("def __init__(self, *, channels: int = 0, epsilon: float = 1e-05, momentum: float = "
-                  "0.1, layout: str = 'nchw') -> None"));
+          nb::sig(
+              "def __init__(self, *, channels: int = 0, epsilon: float = 1e-05, momentum: float = "
+              "0.1, layout: str = 'nchw') -> None"));
   nb::class_<nn::LayerNorm, nn::Module>(m, "LayerNorm", "Normalises over the last dimension.")
       .def(
           "__init__",
@@ -192,9 +197,10 @@ void bind_layers(nb::module_& m) {
       .def("append", &append, nb::arg("module"),
            nb::sig("def append(self, module: Module) -> None"))
       .def("__len__", [](const nn::Sequential& self) { return self.children().size(); })
-      .def("__getitem__",
-           [](nb::handle self, nb::handle index) { return self.attr("_modules")[index]; },
-           nb::sig("def __getitem__(self, index: int, /) -> Module"));
+      .def(
+          "__getitem__",
+          [](nb::handle self, nb::handle index) { return self.attr("_modules")[index]; },
+          nb::sig("def __getitem__(self, index: int, /) -> Module"));
 }
 
 }  // namespace plimsoll::python

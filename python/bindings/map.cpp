@@ -80,9 +80,11 @@ data::Generator generator(nb::handle cell, nb::handle spec, const std::string& n
 }  // namespace
 
 void bind_map(nb::module_& m) {
-  nb::class_<data::MapFunction>(m, "MapFunction", "A function of elements that runs without Python.")
+  nb::class_<data::MapFunction>(m, "MapFunction",
+                                "A function of elements that runs without Python.")
       .def_prop_ro("name", [](const data::MapFunction& self) { return self.name; })
-      .def("__repr__", [](const data::MapFunction& self) { return "MapFunction(" + self.name + ")"; });
+      .def("__repr__",
+           [](const data::MapFunction& self) { return "MapFunction(" + self.name + ")"; });
   m.def(
       "load_images",
       [](nb::handle size, nb::handle channels, nb::handle layout, nb::handle mean,
@@ -111,32 +113,37 @@ void bind_map(nb::module_& m) {
       nb::arg("mean").none() = nb::none(), nb::arg("deviation").none() = nb::none(),
       nb::arg("flip") = false, nb::arg("apply_orientation") = false,
       nb::arg("allow_scaled") = false, nb::arg("with_label") = true,
-      nb::sig("def load_images(size: int | typing.Sequence[int] = 224, *, channels: int = 3, layout: "
-              "str = 'hwc', mean: float | typing.Sequence[float] | None = None, deviation: float | "
-              "typing.Sequence[float] | None = None, flip: bool = False, apply_orientation: bool = "
-              "False, allow_scaled: bool = False, with_label: bool = True) -> MapFunction"),
-      "Reads the picture at the path that is the first component, as floats: decode, resize, scale to "
+      nb::sig(
+          "def load_images(size: int | typing.Sequence[int] = 224, *, channels: int = 3, layout: "
+          "str = 'hwc', mean: float | typing.Sequence[float] | None = None, deviation: float | "
+          "typing.Sequence[float] | None = None, flip: bool = False, apply_orientation: bool = "
+          "False, allow_scaled: bool = False, with_label: bool = True) -> MapFunction"),
+      "Reads the picture at the path that is the first component, as floats: decode, resize, scale "
+      "to "
       "0..1, (value - mean) / deviation, in one pass.\n\n"
       ">>> pm.data.image_folder(\"photos\").map(pm.data.load_images(64, layout=\"chw\"))");
-  m.def("_map_native", [](const Dataset& set, const data::MapFunction& function, nb::handle parallel,
-                          bool ordered) { return set.map(function, map_options(parallel, ordered)); },
-        nb::arg("set"), nb::arg("function"), nb::arg("parallel").none(), nb::arg("ordered"));
-  m.def("_map_python",
-        [](const Dataset& set, nb::handle cell, nb::handle spec, nb::handle parallel, bool ordered,
-           const std::string& name) {
-          data::MapFunction function;
-          function.name = name;
-          if (!spec.is_none()) function.output = as_spec(spec, {"map", "spec"});
-          function.run = [call = Callable(cell)](const Element& element,
-                                                 data::MapContext& context) {
-            const Locked locked;
-            return to_element(call_python(call.get(), element), &context,
-                              {"map", "what the function returns"});
-          };
-          return set.map(function, map_options(parallel, ordered));
-        },
-        nb::arg("set"), nb::arg("cell"), nb::arg("spec").none(), nb::arg("parallel").none(),
-        nb::arg("ordered"), nb::arg("name"));
+  m.def(
+      "_map_native",
+      [](const Dataset& set, const data::MapFunction& function, nb::handle parallel, bool ordered) {
+        return set.map(function, map_options(parallel, ordered));
+      },
+      nb::arg("set"), nb::arg("function"), nb::arg("parallel").none(), nb::arg("ordered"));
+  m.def(
+      "_map_python",
+      [](const Dataset& set, nb::handle cell, nb::handle spec, nb::handle parallel, bool ordered,
+         const std::string& name) {
+        data::MapFunction function;
+        function.name = name;
+        if (!spec.is_none()) function.output = as_spec(spec, {"map", "spec"});
+        function.run = [call = Callable(cell)](const Element& element, data::MapContext& context) {
+          const Locked locked;
+          return to_element(call_python(call.get(), element), &context,
+                            {"map", "what the function returns"});
+        };
+        return set.map(function, map_options(parallel, ordered));
+      },
+      nb::arg("set"), nb::arg("cell"), nb::arg("spec").none(), nb::arg("parallel").none(),
+      nb::arg("ordered"), nb::arg("name"));
   m.def("_filter_python", [](const Dataset& set, nb::handle cell, const std::string& name) {
     return set.filter(
         [call = Callable(cell)](const Element& element) {
@@ -164,26 +171,30 @@ void bind_map(nb::module_& m) {
         },
         {cycle, block, parallel}, name);
   });
-  m.def("_from_generator", [](nb::handle cell, nb::handle spec, const std::string& name) {
-    return Dataset::from_generator(generator(cell, spec, name));
-  }, nb::arg("cell"), nb::arg("spec").none(), nb::arg("name"));
-  m.def("_from_indexable",
-        [](nb::handle cell, std::int64_t size, nb::handle spec, const std::string& name) {
-          data::Indexable set;
-          set.size = size;
-          set.name = name;
-          set.spec = as_spec(spec, {"from_indexable", "spec"});
-          set.get = [call = Callable(cell)](std::int64_t index) {
-            const Locked locked;
-            try {
-              return to_element(call.get()(index), nullptr, {"from_indexable", "an element"});
-            } catch (nb::python_error& error) {
-              fail_as_data_error(error);
-            }
-          };
-          return Dataset::from_indexable(set);
-        },
-        nb::arg("cell"), nb::arg("size"), nb::arg("spec").none(), nb::arg("name"));
+  m.def(
+      "_from_generator",
+      [](nb::handle cell, nb::handle spec, const std::string& name) {
+        return Dataset::from_generator(generator(cell, spec, name));
+      },
+      nb::arg("cell"), nb::arg("spec").none(), nb::arg("name"));
+  m.def(
+      "_from_indexable",
+      [](nb::handle cell, std::int64_t size, nb::handle spec, const std::string& name) {
+        data::Indexable set;
+        set.size = size;
+        set.name = name;
+        set.spec = as_spec(spec, {"from_indexable", "spec"});
+        set.get = [call = Callable(cell)](std::int64_t index) {
+          const Locked locked;
+          try {
+            return to_element(call.get()(index), nullptr, {"from_indexable", "an element"});
+          } catch (nb::python_error& error) {
+            fail_as_data_error(error);
+          }
+        };
+        return Dataset::from_indexable(set);
+      },
+      nb::arg("cell"), nb::arg("size"), nb::arg("spec").none(), nb::arg("name"));
 }
 
 }  // namespace plimsoll::python

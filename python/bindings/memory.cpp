@@ -33,7 +33,10 @@ nb::object limit_of(const Budget& budget) {
 void bind_memory(nb::module_& m) {
   m.def("version", [] { return std::string(version()); });
   m.def(
-      "parse_bytes", [](nb::handle size) { return as_bytes(size, {"parse_bytes", "size"}); },
+      "parse_bytes",
+      [](nb::handle size) {
+        return as_bytes(size, {"parse_bytes", "size"});
+      },
       nb::arg("size"), nb::sig("def parse_bytes(size: int | str) -> int"),
       "Bytes of \"8GiB\", \"512 MiB\", \"1.5g\" or an integer.\n\n"
       ">>> pm.parse_bytes(\"8GiB\")\n8589934592");
@@ -60,8 +63,7 @@ void bind_memory(nb::module_& m) {
       .def_prop_ro("available", &Budget::available,
                    "What could still be charged, given every limit up to the root.")
       .def(
-          "holders",
-          [](const Budget& self) { return listed(self.ledger().holders(self.path())); },
+          "holders", [](const Budget& self) { return listed(self.ledger().holders(self.path())); },
           nb::sig("def holders(self) -> list[plimsoll.errors.Holder]"),
           "Who holds memory here now, largest first.")
       .def(
@@ -69,8 +71,9 @@ void bind_memory(nb::module_& m) {
           [](const Budget& self) { return listed(self.ledger().peak_holders(self.path())); },
           nb::sig("def peak_holders(self) -> list[plimsoll.errors.Holder]"),
           "Who held memory here when the whole device was at its peak.")
-      .def("reset_peak", [](const Budget& self) { self.ledger().reset_peak(); },
-           "Forgets the peak of the ledger.")
+      .def(
+          "reset_peak", [](const Budget& self) { self.ledger().reset_peak(); },
+          "Forgets the peak of the ledger.")
       .def("__repr__", [](const Budget& self) {
         return "Budget('" + self.path() + "', " + format_bytes(self.used()) + " of " +
                format_bytes(self.limit()) + " used)";

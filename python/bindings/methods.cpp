@@ -94,7 +94,8 @@ void bind_methods(nb::handle cls) {
       },
       nb::scope(cls), nb::name("transpose"), nb::is_method(),
       nb::sig("def transpose(self, *order: int | typing.Sequence[int]) -> Tensor"),
-      "Dimension i of the result is dimension order[i] of this; without an order all are reversed.");
+      "Dimension i of the result is dimension order[i] of this; without an order all are "
+      "reversed.");
   nb::cpp_function_def(
       [](nb::handle self, nb::handle index) {
         return get_item(as_tensor(self, {"index", "self"}), index);

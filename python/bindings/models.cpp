@@ -38,7 +38,8 @@ void bind_models(nb::module_& m) {
         }
         return names;
       },
-      nb::sig("def list_models() -> dict[str, str]"), "Every model there is by name, and what it is.");
+      nb::sig("def list_models() -> dict[str, str]"),
+      "Every model there is by name, and what it is.");
   m.def(
       "mlp",
       [](nb::handle in, nb::handle hidden, nb::handle classes) {
@@ -47,14 +48,16 @@ void bind_models(nb::module_& m) {
       },
       nb::kw_only(), nb::arg("in_features") = 784, nb::arg("hidden") = nb::make_tuple(256, 256),
       nb::arg("classes") = 10,
-      nb::sig("def mlp(*, in_features: int = 784, hidden: typing.Sequence[int] = (256, 256), classes: "
-              "int = 10) -> Model"),
+      nb::sig(
+          "def mlp(*, in_features: int = 784, hidden: typing.Sequence[int] = (256, 256), classes: "
+          "int = 10) -> Model"),
       "Dense layers with relu between them.");
   m.def(
       "lenet",
       [](nb::handle classes, nb::handle channels, nb::handle size) {
         return nn::lenet({as_int(classes, {"lenet", "classes"}),
-                          as_int(channels, {"lenet", "channels"}), as_int(size, {"lenet", "size"})});
+                          as_int(channels, {"lenet", "channels"}),
+                          as_int(size, {"lenet", "size"})});
       },
       nb::kw_only(), nb::arg("classes") = 10, nb::arg("channels") = 1, nb::arg("size") = 28,
       nb::sig("def lenet(*, classes: int = 10, channels: int = 1, size: int = 28) -> Model"),
@@ -71,8 +74,9 @@ void bind_models(nb::module_& m) {
       nb::kw_only(), nb::arg("vocabulary") = 50257, nb::arg("context") = 1024,
       nb::arg("features") = 768, nb::arg("layers") = 12, nb::arg("heads") = 12,
       nb::arg("dropout") = 0.1,
-      nb::sig("def gpt2(*, vocabulary: int = 50257, context: int = 1024, features: int = 768, layers: "
-              "int = 12, heads: int = 12, dropout: float = 0.1) -> Model"),
+      nb::sig(
+          "def gpt2(*, vocabulary: int = 50257, context: int = 1024, features: int = 768, layers: "
+          "int = 12, heads: int = 12, dropout: float = 0.1) -> Model"),
       "Radford et al. 2019. Fed with ids [n, tokens]; targets are the ids that follow each.");
 }
 

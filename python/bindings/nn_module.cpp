@@ -128,8 +128,7 @@ Tensor PyModule::loss_all(const nn::Tensors& inputs, const nn::Tensors& targets)
                           "] it has no loss of its own; name one, Trainer(model, "
                           "loss=\"cross_entropy\"), or define loss(self, x, target)");
   }
-  const nb::object result =
-      self.attr("loss")(*as_tuple(inputs), one_or_tuple(targets));
+  const nb::object result = self.attr("loss")(*as_tuple(inputs), one_or_tuple(targets));
   return as_tensor(result, {class_.c_str(), "what loss() returns"});
 }
 
@@ -203,16 +202,18 @@ void bind_module(nb::module_& m) {
       ">>> self.scale = pm.nn.Parameter((64,), init=\"ones\")")
       .def(
           "__init__",
-          [](nn::Parameter* self, nb::handle shape, nb::handle init, nb::handle dtype, bool buffer) {
-            new (self) nn::Parameter("parameter",
-                                     {as_dtype(dtype, {"Parameter", "dtype"}),
-                                      as_shape(shape, {"Parameter", "shape"})},
-                                     as_init(init, {"Parameter", "init"}), buffer);
+          [](nn::Parameter* self, nb::handle shape, nb::handle init, nb::handle dtype,
+             bool buffer) {
+            new (self) nn::Parameter(
+                "parameter",
+                {as_dtype(dtype, {"Parameter", "dtype"}), as_shape(shape, {"Parameter", "shape"})},
+                as_init(init, {"Parameter", "init"}), buffer);
           },
-          nb::arg("shape"), nb::arg("init") = "zeros", nb::kw_only(),
-          nb::arg("dtype") = DType::f32, nb::arg("buffer") = false,
-          nb::sig("def __init__(self, shape: int | typing.Sequence[int], init: Init | float | str = "
-                  "'zeros', *, dtype: DType | str = 'f32', buffer: bool = False) -> None"))
+          nb::arg("shape"), nb::arg("init") = "zeros", nb::kw_only(), nb::arg("dtype") = DType::f32,
+          nb::arg("buffer") = false,
+          nb::sig(
+              "def __init__(self, shape: int | typing.Sequence[int], init: Init | float | str = "
+              "'zeros', *, dtype: DType | str = 'f32', buffer: bool = False) -> None"))
       .def_prop_ro("is_buffer", &nn::Parameter::is_buffer,
                    "Not trained, but saved, as running statistics are.");
 
@@ -226,13 +227,14 @@ void bind_module(nb::module_& m) {
       "...         self.second = pm.nn.Dense(10)\n"
       "...     def forward(self, x):\n"
       "...         return self.second(pm.relu(self.first(x)))")
-      .def("__init__",
-           [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
+      .def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
       .def("__setattr__", &set_attribute,
            nb::sig("def __setattr__(self, name: str, value: typing.Any, /) -> None"))
-      .def("__call__", &call, nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))
+      .def("__call__", &call,
+           nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))
       .def_prop_ro("name", &nn::Module::name, "Its name within its parent, empty for a root.")
-      .def("parameters", &nn::Module::parameters, "All parameters, those of modules within included.")
+      .def("parameters", &nn::Module::parameters,
+           "All parameters, those of modules within included.")
       .def("buffers", &nn::Module::buffers, "What is saved but not trained.")
       .def("find", &nn::Module::find, nb::arg("name"),
            "The parameter or buffer of that dotted name; None if there is none.")
@@ -246,7 +248,8 @@ void bind_module(nb::module_& m) {
             self.build(types);
           },
           nb::arg("shapes"), nb::arg("dtype") = DType::f32,
-          nb::sig("def build(self, *shapes: typing.Sequence[int], dtype: DType | str = 'f32') -> None"),
+          nb::sig(
+              "def build(self, *shapes: typing.Sequence[int], dtype: DType | str = 'f32') -> None"),
           "Infers the extents that layers were not told, for inputs of these shapes; takes no "
           "memory.")
       .def(

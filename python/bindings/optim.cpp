@@ -96,13 +96,15 @@ void bind_optim(nb::module_& m) {
                 name);
           },
           nb::arg("rate"), nb::arg("name") = "custom",
-          nb::sig("def custom(rate: typing.Callable[[int], float], name: str = 'custom') -> Schedule"),
+          nb::sig(
+              "def custom(rate: typing.Callable[[int], float], name: str = 'custom') -> Schedule"),
           "Any function of the step, which counts from 0.\n\n"
           ">>> pm.optim.Schedule.custom(lambda step: 0.1 / (1 + step))")
       .def("warm_up", &optim::Schedule::warm_up, nb::arg("steps"),
            "Rises in equal parts over the first `steps` steps, then this schedule begins.")
       .def("at", &optim::Schedule::at, nb::arg("step"), "The rate of a step, counted from 0.")
-      .def("__repr__", [](const optim::Schedule& self) { return "Schedule(" + self.to_string() + ")"; });
+      .def("__repr__",
+           [](const optim::Schedule& self) { return "Schedule(" + self.to_string() + ")"; });
 
   nb::class_<optim::Optimizer>(m, "Optimizer", nb::dynamic_attr(),
                                "Changes variables by their gradients.\n\n"
@@ -122,7 +124,8 @@ void bind_optim(nb::module_& m) {
           nb::arg("gradients"), nb::sig("def apply(self, gradients: Gradients) -> None"),
           "One step.")
       .def_prop_ro("name", &optim::Optimizer::name)
-      .def_prop_ro("rate", &optim::Optimizer::rate, "The learning rate of the step that comes next.")
+      .def_prop_ro("rate", &optim::Optimizer::rate,
+                   "The learning rate of the step that comes next.")
       .def_prop_ro("step", &optim::Optimizer::step, "Steps begun so far.")
       .def_prop_ro("state", &optim::Optimizer::state, "Everything it keeps, as variables.")
       .def_prop_ro("state_bytes", &optim::Optimizer::state_bytes)
@@ -144,30 +147,33 @@ void bind_optim(nb::module_& m) {
       nb::sig(sig("sgd", "0.01",
                   "momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0")
                   .c_str()),
-      "Stochastic gradient descent. With decay_vectors=False biases and norms' scales do not decay.");
-  adam(m, "adam", optim::adam, 0.0,
-       "beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0",
-       "Kingma and Ba 2014.");
+      "Stochastic gradient descent. With decay_vectors=False biases and norms' scales do not "
+      "decay.");
+  adam(
+      m, "adam", optim::adam, 0.0,
+      "beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.0",
+      "Kingma and Ba 2014.");
   adam(m, "adamw", optim::adamw, 0.01,
-       "beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = 0.01",
+       "beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = "
+       "0.01",
        "Adam with weight decay apart from the gradient: Loshchilov and Hutter 2017.");
   m.def(
       "rmsprop",
       [](nb::handle lr, nb::handle decay, nb::handle epsilon, nb::handle momentum,
          nb::handle weight_decay, bool decay_vectors) {
-        return optim::rmsprop({as_schedule(lr, {"rmsprop", "lr"}),
-                               as_double(decay, {"rmsprop", "decay"}),
-                               as_double(epsilon, {"rmsprop", "epsilon"}),
-                               as_double(momentum, {"rmsprop", "momentum"}),
-                               as_double(weight_decay, {"rmsprop", "weight_decay"}),
-                               groups(decay_vectors)});
+        return optim::rmsprop(
+            {as_schedule(lr, {"rmsprop", "lr"}), as_double(decay, {"rmsprop", "decay"}),
+             as_double(epsilon, {"rmsprop", "epsilon"}),
+             as_double(momentum, {"rmsprop", "momentum"}),
+             as_double(weight_decay, {"rmsprop", "weight_decay"}), groups(decay_vectors)});
       },
       nb::arg("lr") = 0.001, nb::kw_only(), nb::arg("decay") = 0.9, nb::arg("epsilon") = 1e-7,
       nb::arg("momentum") = 0.0, nb::arg("weight_decay") = 0.0, nb::arg("decay_vectors") = true,
-      nb::sig(sig("rmsprop", "0.001",
-                  "decay: float = 0.9, epsilon: float = 1e-07, momentum: float = 0.0, weight_decay: "
-                  "float = 0.0")
-                  .c_str()),
+      nb::sig(
+          sig("rmsprop", "0.001",
+              "decay: float = 0.9, epsilon: float = 1e-07, momentum: float = 0.0, weight_decay: "
+              "float = 0.0")
+              .c_str()),
       "RMSprop.");
 }
 

@@ -130,8 +130,9 @@ void bind_pipeline(nb::module_& m) {
           nb::arg("seed"), nb::arg("skip_errors"), nb::arg("name"),
           nb::sig("def __init__(self, dataset: typing.Any, device: typing.Any, limit: int | str | "
                   "None, threads: int, seed: int, skip_errors: int, name: str) -> None"))
-      .def("__iter__", [](nb::object self) { return self; },
-           nb::sig("def __iter__(self) -> _Pipeline"))
+      .def(
+          "__iter__", [](nb::object self) { return self; },
+          nb::sig("def __iter__(self) -> _Pipeline"))
       .def("__next__", &next, nb::sig("def __next__(self) -> typing.Any"))
       .def_prop_ro("ended", [](const Running& self) { return self.ended; })
       .def("rewind",
@@ -140,10 +141,11 @@ void bind_pipeline(nb::module_& m) {
              const Unlocked unlocked;
              self.get().rewind();
            })
-      .def("pause", [](Running& self) {
-        const Unlocked unlocked;
-        self.get().pause();
-      })
+      .def("pause",
+           [](Running& self) {
+             const Unlocked unlocked;
+             self.get().pause();
+           })
       .def("cancel", [](Running& self) { self.get().cancel(); })
       .def("close", &Running::close)
       .def("save",
@@ -162,29 +164,32 @@ void bind_pipeline(nb::module_& m) {
              const Unlocked unlocked;
              self.get().restore(given);
            })
-      .def("stats",
-           [](Running& self) {
-             nb::list list;
-             for (const data::StageStats& each : self.get().stats()) list.append(stats(each));
-             return list;
-           },
-           nb::sig("def stats(self) -> list[dict[str, typing.Any]]"))
-      .def("bottleneck",
-           [](Running& self) -> nb::object {
-             const auto found = self.get().bottleneck();
-             if (!found) return nb::none();
-             return nb::make_tuple(found->stage, found->remedy, found->share);
-           },
-           nb::sig("def bottleneck(self) -> tuple[str, str, float] | None"))
-      .def("skipped",
-           [](Running& self) {
-             nb::list list;
-             for (const data::SkippedElement& each : self.get().skipped()) {
-               list.append(nb::make_tuple(each.stage, each.message));
-             }
-             return list;
-           },
-           nb::sig("def skipped(self) -> list[tuple[str, str]]"))
+      .def(
+          "stats",
+          [](Running& self) {
+            nb::list list;
+            for (const data::StageStats& each : self.get().stats()) list.append(stats(each));
+            return list;
+          },
+          nb::sig("def stats(self) -> list[dict[str, typing.Any]]"))
+      .def(
+          "bottleneck",
+          [](Running& self) -> nb::object {
+            const auto found = self.get().bottleneck();
+            if (!found) return nb::none();
+            return nb::make_tuple(found->stage, found->remedy, found->share);
+          },
+          nb::sig("def bottleneck(self) -> tuple[str, str, float] | None"))
+      .def(
+          "skipped",
+          [](Running& self) {
+            nb::list list;
+            for (const data::SkippedElement& each : self.get().skipped()) {
+              list.append(nb::make_tuple(each.stage, each.message));
+            }
+            return list;
+          },
+          nb::sig("def skipped(self) -> list[tuple[str, str]]"))
       .def_prop_ro("budget", [](Running& self) { return self.get().budget(); });
 }
 

@@ -38,12 +38,14 @@ std::string html(const train::TrainingPlan& plan) {
 
 void bind_plan(nb::module_& m) {
   using train::TrainingPlan;
-  nb::class_<TrainingPlan>(m, "TrainingPlan",
-                           "Everything a training run will take, before anything is taken. Printed, "
-                           "it is a table.")
+  nb::class_<TrainingPlan>(
+      m, "TrainingPlan",
+      "Everything a training run will take, before anything is taken. Printed, "
+      "it is a table.")
       .def_ro("budget", &TrainingPlan::budget, "Everything on the device, in bytes.")
-      .def_prop_ro("planned_peak", &TrainingPlan::planned_peak,
-                   "Bytes of memory that training holds at its peak: what is measured, to the byte.")
+      .def_prop_ro(
+          "planned_peak", &TrainingPlan::planned_peak,
+          "Bytes of memory that training holds at its peak: what is measured, to the byte.")
       .def_prop_ro("total", &TrainingPlan::total, "What the budget is charged with at most.")
       .def_prop_ro("batch", &TrainingPlan::batch)
       .def_prop_ro("parts", &TrainingPlan::parts, "Micro-batches that a batch is split into.")
@@ -52,9 +54,9 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("pinned", &TrainingPlan::pinned, "Bytes of pinned host memory.")
       .def_ro("unconstrained_peak", &TrainingPlan::unconstrained_peak,
               "What the peak would be if everything were kept.")
-      .def_prop_ro("seconds",
-                   [](const TrainingPlan& plan) { return plan.phases.front().seconds(); },
-                   "Predicted for a step.")
+      .def_prop_ro(
+          "seconds", [](const TrainingPlan& plan) { return plan.phases.front().seconds(); },
+          "Predicted for a step.")
       .def_prop_ro("at_peak", &at_peak, nb::sig("def at_peak(self) -> dict[str, int]"),
                    "Bytes by tag at the peak of a full training batch.")
       .def("explain", &TrainingPlan::explain, "For people.")

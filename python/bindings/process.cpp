@@ -66,9 +66,8 @@ void release_with_gil(std::function<void()> release) {
 }
 
 std::shared_ptr<PyObject> hold(nb::handle object) {
-  return {object.inc_ref().ptr(), [](PyObject* held) {
-            release_with_gil([held] { Py_DECREF(held); });
-          }};
+  return {object.inc_ref().ptr(),
+          [](PyObject* held) { release_with_gil([held] { Py_DECREF(held); }); }};
 }
 
 WeakObject::WeakObject(nb::handle object) {
@@ -78,8 +77,7 @@ WeakObject::WeakObject(nb::handle object) {
 }
 
 nb::object WeakObject::get() const {
-  const nb::object object =
-      weak_ == nullptr ? nb::none() : nb::borrow(nb::handle(weak_.get()))();
+  const nb::object object = weak_ == nullptr ? nb::none() : nb::borrow(nb::handle(weak_.get()))();
   if (object.is_none()) {
     throw Error(
         "a Python object that is used here is gone: keep the dataset, trainer or module that it "

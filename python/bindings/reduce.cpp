@@ -26,7 +26,8 @@ void along(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, int), c
         return op(given, at);
       },
       nb::arg("x"), nb::arg("axis") = -1,
-      nb::sig(("def " + std::string(name) + "(x: Tensor | Variable, axis: int = -1) -> Tensor").c_str()),
+      nb::sig(("def " + std::string(name) + "(x: Tensor | Variable, axis: int = -1) -> Tensor")
+                  .c_str()),
       doc);
 }
 
@@ -43,15 +44,17 @@ void reduction(nb::module_& m, const char* name,
         return op(given, options);
       },
       nb::arg("x"), nb::arg("axis").none() = nb::none(), nb::kw_only(), nb::arg("keepdims") = false,
-      nb::sig(("def " + std::string(name) +
-               "(x: Tensor | Variable, axis: int | typing.Sequence[int] | None = None, *, keepdims: "
-               "bool = False) -> Tensor")
-                  .c_str()),
+      nb::sig(
+          ("def " + std::string(name) +
+           "(x: Tensor | Variable, axis: int | typing.Sequence[int] | None = None, *, keepdims: "
+           "bool = False) -> Tensor")
+              .c_str()),
       doc);
 }
 
 void bind_reduce(nb::module_& m) {
-  reduction(m, "sum", ops::sum, "The sum over all elements, or over an axis.\n\n>>> pm.sum(x, axis=1)");
+  reduction(m, "sum", ops::sum,
+            "The sum over all elements, or over an axis.\n\n>>> pm.sum(x, axis=1)");
   reduction(m, "mean", ops::mean, "The mean over all elements, or over an axis.");
   reduction(m, "max", ops::max, "The largest of all elements, or along an axis.");
   reduction(m, "min", ops::min, "The smallest of all elements, or along an axis.");
@@ -83,8 +86,9 @@ void bind_reduce(nb::module_& m) {
       },
       nb::arg("a"), nb::arg("b"), nb::kw_only(), nb::arg("transpose_a") = false,
       nb::arg("transpose_b") = false,
-      nb::sig("def matmul(a: Tensor | Variable, b: Tensor | Variable, *, transpose_a: bool = False, "
-              "transpose_b: bool = False) -> Tensor"),
+      nb::sig(
+          "def matmul(a: Tensor | Variable, b: Tensor | Variable, *, transpose_a: bool = False, "
+          "transpose_b: bool = False) -> Tensor"),
       "Matrix products over the last two dimensions; the others broadcast. Also a @ b.");
   m.def(
       "linear",
@@ -106,7 +110,8 @@ void bind_reduce(nb::module_& m) {
         const Unlocked unlocked;
         return ops::global_norm(all);
       },
-      nb::arg("tensors"), nb::sig("def global_norm(tensors: typing.Sequence[Tensor | Variable]) -> Tensor"),
+      nb::arg("tensors"),
+      nb::sig("def global_norm(tensors: typing.Sequence[Tensor | Variable]) -> Tensor"),
       "The square root of the sum of the squares of all elements.");
   m.def(
       "clip_by_norm",
@@ -134,7 +139,8 @@ void bind_reduce(nb::module_& m) {
       nb::arg("tensors"), nb::arg("limit"),
       nb::sig("def clip_by_global_norm(tensors: typing.Sequence[Tensor | Variable], limit: float) "
               "-> tuple[list[Tensor], Tensor]"),
-      "All scaled by one factor, so that their global norm is at most `limit`; and that norm before.");
+      "All scaled by one factor, so that their global norm is at most `limit`; and that norm "
+      "before.");
 }
 
 }  // namespace plimsoll::python

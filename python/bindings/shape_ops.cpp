@@ -31,7 +31,8 @@ void bind_shape_ops(nb::module_& m) {
         return ops::transpose(given, dims);
       },
       nb::arg("x"), nb::arg("order").none() = nb::none(),
-      nb::sig("def transpose(x: Tensor | Variable, order: typing.Sequence[int] | None = None) -> Tensor"),
+      nb::sig("def transpose(x: Tensor | Variable, order: typing.Sequence[int] | None = None) -> "
+              "Tensor"),
       "Dimension i of the result is dimension order[i] of x; without an order all are reversed.");
   m.def(
       "broadcast_to",
@@ -42,7 +43,8 @@ void bind_shape_ops(nb::module_& m) {
         return ops::broadcast_to(given, dims);
       },
       nb::arg("x"), nb::arg("shape"),
-      nb::sig("def broadcast_to(x: Tensor | Variable, shape: int | typing.Sequence[int]) -> Tensor"),
+      nb::sig(
+          "def broadcast_to(x: Tensor | Variable, shape: int | typing.Sequence[int]) -> Tensor"),
       "Repeats dimensions of extent 1, and puts new ones in front, until the shape is `shape`.");
   m.def(
       "concat",
@@ -76,7 +78,8 @@ void bind_shape_ops(nb::module_& m) {
         return ops::split(given, sizes, at);
       },
       nb::arg("x"), nb::arg("extents"), nb::arg("axis") = 0,
-      nb::sig("def split(x: Tensor | Variable, extents: typing.Sequence[int], axis: int = 0) -> list[Tensor]"),
+      nb::sig("def split(x: Tensor | Variable, extents: typing.Sequence[int], axis: int = 0) -> "
+              "list[Tensor]"),
       "Pieces of the given extents along an axis, which they cover.");
   m.def(
       "pad",
@@ -89,7 +92,8 @@ void bind_shape_ops(nb::module_& m) {
         return ops::pad(given, front, back, with);
       },
       nb::arg("x"), nb::arg("before"), nb::arg("after"), nb::arg("value") = 0,
-      nb::sig("def pad(x: Tensor | Variable, before: typing.Sequence[int], after: typing.Sequence[int], "
+      nb::sig("def pad(x: Tensor | Variable, before: typing.Sequence[int], after: "
+              "typing.Sequence[int], "
               "value: float = 0) -> Tensor"),
       "`value` around x: before[i] and after[i] elements in dimension i.");
   m.def(
@@ -113,7 +117,8 @@ void bind_shape_ops(nb::module_& m) {
         return ops::gather(given, at, along);
       },
       nb::arg("x"), nb::arg("indices"), nb::arg("axis") = 0,
-      nb::sig("def gather(x: Tensor | Variable, indices: Tensor | Variable, axis: int = 0) -> Tensor"),
+      nb::sig(
+          "def gather(x: Tensor | Variable, indices: Tensor | Variable, axis: int = 0) -> Tensor"),
       "Slices of x along an axis at `indices`.");
   m.def(
       "scatter_add",
@@ -150,7 +155,8 @@ void bind_shape_ops(nb::module_& m) {
         return ops::one_hot(given, count, type);
       },
       nb::arg("labels"), nb::arg("classes"), nb::arg("dtype") = DType::f32,
-      nb::sig("def one_hot(labels: Tensor | Variable, classes: int, dtype: DType | str = 'f32') -> Tensor"),
+      nb::sig("def one_hot(labels: Tensor | Variable, classes: int, dtype: DType | str = 'f32') -> "
+              "Tensor"),
       "1 at the label along a new last dimension, else 0.");
 }
 

@@ -86,10 +86,10 @@ Symbolic indexed(const Symbolic& x, nb::handle index) {
       const nb::object step = each.attr("step");
       const bool whole = begin.is_none() && end.is_none() && step.is_none();
       if (!whole) {
-        result = data::slice(result, axis,
-                             begin.is_none() ? 0 : as_int(begin, {"index", "the start"}),
-                             end.is_none() ? Tensor::kToEnd : as_int(end, {"index", "the end"}),
-                             step.is_none() ? 1 : as_int(step, {"index", "the step"}));
+        result =
+            data::slice(result, axis, begin.is_none() ? 0 : as_int(begin, {"index", "the start"}),
+                        end.is_none() ? Tensor::kToEnd : as_int(end, {"index", "the end"}),
+                        step.is_none() ? 1 : as_int(step, {"index", "the step"}));
       }
       ++axis;
     } else if (PyIndex_Check(each.ptr()) != 0) {
@@ -125,10 +125,11 @@ void reduction(nb::class_<Traced>& cls, const char* name,
         return Traced{op(self.value, {as_axes(axis, {name, "axis"}), keepdims})};
       },
       nb::arg("axis").none() = nb::none(), nb::kw_only(), nb::arg("keepdims") = false,
-      nb::sig(("def " + std::string(name) +
-               "(self, axis: int | typing.Sequence[int] | None = None, *, keepdims: bool = False) -> "
-               "Symbolic")
-                  .c_str()));
+      nb::sig(
+          ("def " + std::string(name) +
+           "(self, axis: int | typing.Sequence[int] | None = None, *, keepdims: bool = False) -> "
+           "Symbolic")
+              .c_str()));
 }
 
 void no_value(nb::class_<Traced>& cls, const char* name, const char* what, const char* returns) {
@@ -137,8 +138,8 @@ void no_value(nb::class_<Traced>& cls, const char* name, const char* what, const
       [what](const Traced& self) -> nb::object {
         throw InvalidArgument("[map] " + self.value.describe() +
                               " has no value yet: the function is traced, and runs once for all "
-                              "elements; " + what +
-                              ". map(f, python=True) calls it for each");
+                              "elements; " +
+                              what + ". map(f, python=True) calls it for each");
       },
       nb::sig(("def " + std::string(name) + "(self) -> " + returns).c_str()));
 }
@@ -165,34 +166,39 @@ void bind_symbolic_class(nb::module_& m) {
   cls.def_prop_ro("dtype", [](const Traced& self) { return self.value.dtype(); })
       .def_prop_ro("shape", &shape_of, nb::sig("def shape(self) -> tuple[int | None, ...] | None"))
       .def_prop_ro("ndim", [](const Traced& self) { return self.value.rank(); })
-      .def("to",
-           [](const Traced& self, nb::handle dtype) {
-             return Traced{data::cast(self.value, as_dtype(dtype, {"to", "dtype"}))};
-           },
-           nb::arg("dtype"), nb::sig("def to(self, dtype: DType | str) -> Symbolic"))
-      .def("reshape",
-           [](const Traced& self, nb::args shape) {
-             return Traced{data::reshape(
-                 self.value, length(shape) == 1 ? as_ints(shape[0], {"reshape", "shape"})
-                                                : as_ints(shape, {"reshape", "shape"}))};
-           },
-           nb::sig("def reshape(self, *shape: int | typing.Sequence[int]) -> Symbolic"))
-      .def("transpose",
-           [](const Traced& self, nb::args order) {
-             return Traced{data::transpose(
-                 self.value, length(order) == 1 ? as_ints(order[0], {"transpose", "order"})
-                                                : as_ints(order, {"transpose", "order"}))};
-           },
-           nb::sig("def transpose(self, *order: int | typing.Sequence[int]) -> Symbolic"))
-      .def("argmax",
-           [](const Traced& self, int axis) { return Traced{data::argmax(self.value, axis)}; },
-           nb::arg("axis") = -1)
+      .def(
+          "to",
+          [](const Traced& self, nb::handle dtype) {
+            return Traced{data::cast(self.value, as_dtype(dtype, {"to", "dtype"}))};
+          },
+          nb::arg("dtype"), nb::sig("def to(self, dtype: DType | str) -> Symbolic"))
+      .def(
+          "reshape",
+          [](const Traced& self, nb::args shape) {
+            return Traced{data::reshape(self.value, length(shape) == 1
+                                                        ? as_ints(shape[0], {"reshape", "shape"})
+                                                        : as_ints(shape, {"reshape", "shape"}))};
+          },
+          nb::sig("def reshape(self, *shape: int | typing.Sequence[int]) -> Symbolic"))
+      .def(
+          "transpose",
+          [](const Traced& self, nb::args order) {
+            return Traced{data::transpose(
+                self.value, length(order) == 1 ? as_ints(order[0], {"transpose", "order"})
+                                               : as_ints(order, {"transpose", "order"}))};
+          },
+          nb::sig("def transpose(self, *order: int | typing.Sequence[int]) -> Symbolic"))
+      .def(
+          "argmax",
+          [](const Traced& self, int axis) { return Traced{data::argmax(self.value, axis)}; },
+          nb::arg("axis") = -1)
       .def("__neg__", [](const Traced& self) { return Traced{-self.value}; })
       .def("__abs__", [](const Traced& self) { return Traced{data::abs(self.value)}; })
       .def("__invert__", [](const Traced& self) { return Traced{data::logical_not(self.value)}; })
-      .def("__getitem__",
-           [](const Traced& self, nb::handle index) { return Traced{indexed(self.value, index)}; },
-           nb::sig("def __getitem__(self, index: typing.Any, /) -> Symbolic"))
+      .def(
+          "__getitem__",
+          [](const Traced& self, nb::handle index) { return Traced{indexed(self.value, index)}; },
+          nb::sig("def __getitem__(self, index: typing.Any, /) -> Symbolic"))
       .def("__hash__", [](nb::handle self) { return reinterpret_cast<std::uintptr_t>(self.ptr()); })
       .def("__repr__", [](const Traced& self) {
         return "Symbolic(" + self.value.describe() + ", " + self.value.spec().to_string() + ")";

@@ -37,7 +37,8 @@ class Tape {
   }
   ops::GradientTape& get() {
     if (tape_ == nullptr) {
-      throw InvalidArgument("[GradientTape] it is not entered: write `with pm.GradientTape() as tape:`");
+      throw InvalidArgument(
+          "[GradientTape] it is not entered: write `with pm.GradientTape() as tape:`");
     }
     return *tape_;
   }
@@ -82,8 +83,9 @@ nb::object gradient(Tape& self, nb::handle target, nb::handle sources, nb::handl
   }
   const bool is_module = nb::isinstance<nn::Module>(sources);
   if (!is_module && PyList_Check(sources.ptr()) == 0 && PyTuple_Check(sources.ptr()) == 0) {
-    wrong_type({"gradient", "sources"}, sources,
-               "it must be a module, a variable, a tensor that the tape watches, or a list of them");
+    wrong_type(
+        {"gradient", "sources"}, sources,
+        "it must be a module, a variable, a tensor that the tape watches, or a list of them");
   }
   if (is_module || all_variables(sources)) {
     std::vector<Variable> variables;
@@ -102,8 +104,9 @@ nb::object gradient(Tape& self, nb::handle target, nb::handle sources, nb::handl
   std::vector<Tensor> by;
   for (nb::handle each : sources) {
     Variable* one = nullptr;
-    by.push_back(nb::try_cast(each, one) && one != nullptr ? one->tensor()
-                                                           : as_tensor(each, {"gradient", "sources"}));
+    by.push_back(nb::try_cast(each, one) && one != nullptr
+                     ? one->tensor()
+                     : as_tensor(each, {"gradient", "sources"}));
   }
   std::vector<Tensor> results;
   {
@@ -117,9 +120,7 @@ nb::object gradient(Tape& self, nb::handle target, nb::handle sources, nb::handl
 
 }  // namespace
 
-nb::object tensor_or_none(const Tensor& x) {
-  return x.defined() ? nb::cast(x) : nb::none();
-}
+nb::object tensor_or_none(const Tensor& x) { return x.defined() ? nb::cast(x) : nb::none(); }
 
 void bind_tape(nb::module_& m) {
   nb::class_<Variable> variable(
@@ -138,41 +139,49 @@ void bind_tape(nb::module_& m) {
             new (self) Variable(std::move(data), {.name = as_text(name, {"Variable", "name"}),
                                                   .trainable = trainable});
           },
-          nb::arg("value"), nb::kw_only(), nb::arg("name") = "variable", nb::arg("trainable") = true,
-          nb::sig("def __init__(self, value: typing.Any, *, name: str = 'variable', trainable: bool = "
-                  "True) -> None"))
+          nb::arg("value"), nb::kw_only(), nb::arg("name") = "variable",
+          nb::arg("trainable") = true,
+          nb::sig(
+              "def __init__(self, value: typing.Any, *, name: str = 'variable', trainable: bool = "
+              "True) -> None"))
       .def_prop_ro("name", &Variable::name)
       .def_prop_rw("trainable", &Variable::trainable, &Variable::set_trainable,
                    "Whether tapes follow it by themselves.")
       .def_prop_ro("has_data", &Variable::has_data,
                    "False while it is only declared: it takes no memory yet.")
-      .def_prop_ro("shape", [](const Variable& v) { return shape_tuple(v.type().shape); },
-                   nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro(
+          "shape", [](const Variable& v) { return shape_tuple(v.type().shape); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro("dtype", [](const Variable& v) { return v.type().dtype; })
       .def_prop_ro("ndim", [](const Variable& v) { return v.type().shape.rank(); })
       .def_prop_ro("size", [](const Variable& v) { return v.type().elements(); })
       .def_prop_ro("device", [](const Variable& v) { return v.tensor().device(); })
-      .def_prop_ro("value", [](const Variable& v) { return v.value(); },
-                   "Its tensor for reading. Shares its memory.")
-      .def("assign",
-           [](const Variable& v, nb::handle value) {
-             const Tensor given =
-                 is_tensor(value) ? as_tensor(value, {"assign", "value"})
-                                  : make_tensor(value, v.type().dtype, v.value().device());
-             const Unlocked unlocked;
-             v.assign(given);
-           },
-           nb::arg("value"), nb::sig("def assign(self, value: typing.Any) -> None"),
-           "Writes a value of the same shape and dtype in place.")
+      .def_prop_ro(
+          "value", [](const Variable& v) { return v.value(); },
+          "Its tensor for reading. Shares its memory.")
+      .def(
+          "assign",
+          [](const Variable& v, nb::handle value) {
+            const Tensor given = is_tensor(value)
+                                     ? as_tensor(value, {"assign", "value"})
+                                     : make_tensor(value, v.type().dtype, v.value().device());
+            const Unlocked unlocked;
+            v.assign(given);
+          },
+          nb::arg("value"), nb::sig("def assign(self, value: typing.Any) -> None"),
+          "Writes a value of the same shape and dtype in place.")
       .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"),
            "A NumPy array that shares its memory.")
       .def("__array__", &as_array, nb::arg("dtype").none() = nb::none(),
            nb::arg("copy").none() = nb::none(),
-           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
-      .def("item", [](const Variable& v) { return item(v.value()); },
-           nb::sig("def item(self) -> int | float | bool | bytes"))
-      .def("tolist", [](const Variable& v) { return to_list(v.value()); },
-           nb::sig("def tolist(self) -> typing.Any"))
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                   "typing.Any"))
+      .def(
+          "item", [](const Variable& v) { return item(v.value()); },
+          nb::sig("def item(self) -> int | float | bool | bytes"))
+      .def(
+          "tolist", [](const Variable& v) { return to_list(v.value()); },
+          nb::sig("def tolist(self) -> typing.Any"))
       .def("__len__", [](const Variable& v) { return v.type().shape.dim(0); })
       .def("__hash__", [](const Variable& v) { return std::hash<std::string>()(v.name()); })
       .def("__repr__", [](const Variable& v) {
@@ -185,21 +194,29 @@ void bind_tape(nb::module_& m) {
   nb::class_<ops::Gradients>(m, "Gradients",
                              "Variables with the gradients of a loss by them, for Optimizer.apply.")
       .def_ro("variables", &ops::Gradients::variables)
-      .def_prop_ro("tensors", [](const ops::Gradients& g) {
-        nb::list list;
-        for (const Tensor& each : g.tensors) list.append(tensor_or_none(each));
-        return list;
-      }, nb::sig("def tensors(self) -> list[Tensor | None]"),
-                   "One for each variable; None where the loss does not depend on it.")
-      .def("of", [](const ops::Gradients& g, const Variable& v) { return tensor_or_none(g.of(v)); },
-           nb::arg("variable"), nb::sig("def of(self, variable: Variable) -> Tensor | None"))
+      .def_prop_ro(
+          "tensors",
+          [](const ops::Gradients& g) {
+            nb::list list;
+            for (const Tensor& each : g.tensors) list.append(tensor_or_none(each));
+            return list;
+          },
+          nb::sig("def tensors(self) -> list[Tensor | None]"),
+          "One for each variable; None where the loss does not depend on it.")
+      .def(
+          "of", [](const ops::Gradients& g, const Variable& v) { return tensor_or_none(g.of(v)); },
+          nb::arg("variable"), nb::sig("def of(self, variable: Variable) -> Tensor | None"))
       .def("__len__", [](const ops::Gradients& g) { return g.tensors.size(); })
-      .def("__getitem__", [](const ops::Gradients& g, std::int64_t index) {
-        const auto size = static_cast<std::int64_t>(g.tensors.size());
-        const std::int64_t at = index < 0 ? index + size : index;
-        if (at < 0 || at >= size) throw nb::index_error("[Gradients] there is no such gradient");
-        return tensor_or_none(g.tensors[static_cast<std::size_t>(at)]);
-      }, nb::sig("def __getitem__(self, index: int, /) -> Tensor | None"));
+      .def(
+          "__getitem__",
+          [](const ops::Gradients& g, std::int64_t index) {
+            const auto size = static_cast<std::int64_t>(g.tensors.size());
+            const std::int64_t at = index < 0 ? index + size : index;
+            if (at < 0 || at >= size)
+              throw nb::index_error("[Gradients] there is no such gradient");
+            return tensor_or_none(g.tensors[static_cast<std::size_t>(at)]);
+          },
+          nb::sig("def __getitem__(self, index: int, /) -> Tensor | None"));
 
   nb::class_<Tape>(m, "GradientTape",
                    "Records the ops of a block, so that gradients can be taken.\n\n"
@@ -207,24 +224,31 @@ void bind_tape(nb::module_& m) {
                    "...     loss = pm.nn.mean_squared_error(net(x), y)\n"
                    ">>> optimizer.apply(tape.gradient(loss, net))")
       .def(nb::init<bool>(), nb::kw_only(), nb::arg("persistent") = false)
-      .def("watch",
-           [](Tape& self, nb::handle tensors) {
-             self.get().watch(as_one_or_more_tensors(tensors, {"watch", "tensors"}));
-           },
-           nb::arg("tensors"), nb::sig("def watch(self, tensors: Tensor | typing.Sequence[Tensor]) -> None"),
-           "Follow a plain tensor; variables are followed by themselves.")
+      .def(
+          "watch",
+          [](Tape& self, nb::handle tensors) {
+            self.get().watch(as_one_or_more_tensors(tensors, {"watch", "tensors"}));
+          },
+          nb::arg("tensors"),
+          nb::sig("def watch(self, tensors: Tensor | typing.Sequence[Tensor]) -> None"),
+          "Follow a plain tensor; variables are followed by themselves.")
       .def("gradient", &gradient, nb::arg("target"), nb::arg("sources"),
            nb::arg("seed").none() = nb::none(),
-           nb::sig("def gradient(self, target: Tensor | Variable, sources: typing.Any, seed: Tensor | "
-                   "None = None) -> typing.Any"),
+           nb::sig(
+               "def gradient(self, target: Tensor | Variable, sources: typing.Any, seed: Tensor | "
+               "None = None) -> typing.Any"),
            "The derivative of `target` by each source: a tensor for one tensor or variable, "
            "Gradients for a module or a list of variables, a list for a list of tensors.")
-      .def("__enter__", [](nb::object self) {
-        nb::cast<Tape&>(self).enter();
-        return self;
-      }, nb::sig("def __enter__(self) -> GradientTape"))
-      .def("__exit__", [](Tape& self, nb::args /*raised*/) { self.exit(); },
-           nb::sig("def __exit__(self, *raised: object) -> None"));
+      .def(
+          "__enter__",
+          [](nb::object self) {
+            nb::cast<Tape&>(self).enter();
+            return self;
+          },
+          nb::sig("def __enter__(self) -> GradientTape"))
+      .def(
+          "__exit__", [](Tape& self, nb::args /*raised*/) { self.exit(); },
+          nb::sig("def __exit__(self, *raised: object) -> None"));
 }
 
 }  // namespace plimsoll::python

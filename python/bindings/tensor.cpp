@@ -82,8 +82,9 @@ void bind_tensor(nb::module_& m) {
       ">>> x = pm.tensor([[1.0, 2.0], [3.0, 4.0]])\n"
       ">>> (x * 2).sum().item()\n20.0");
   tensor
-      .def_prop_ro("shape", [](const Tensor& x) { return shape_tuple(x.shape()); },
-                   nb::sig("def shape(self) -> tuple[int, ...]"), "Extents, outermost first.")
+      .def_prop_ro(
+          "shape", [](const Tensor& x) { return shape_tuple(x.shape()); },
+          nb::sig("def shape(self) -> tuple[int, ...]"), "Extents, outermost first.")
       .def_prop_ro("dtype", &Tensor::dtype)
       .def_prop_ro("device", &Tensor::device)
       .def_prop_ro("ndim", &Tensor::rank, "Number of dimensions.")
@@ -101,8 +102,9 @@ void bind_tensor(nb::module_& m) {
                    "True if the elements lie in row-major order without gaps.")
       .def_prop_ro("is_symbolic", &Tensor::is_symbolic,
                    "True while a function is traced: it then has a type and no values.")
-      .def_prop_ro("label", [](const Tensor& x) { return x.storage()->label(); },
-                   "Who its memory is charged to.")
+      .def_prop_ro(
+          "label", [](const Tensor& x) { return x.storage()->label(); },
+          "Who its memory is charged to.")
       .def("item", &item, nb::sig("def item(self) -> int | float | bool | bytes"),
            "The value of a tensor with one element, as a Python number.")
       .def("tolist", &to_list, nb::sig("def tolist(self) -> typing.Any"),
@@ -115,10 +117,20 @@ void bind_tensor(nb::module_& m) {
                    "dtype: DType | str | None = None) -> Tensor"),
            "The same values on another device, in another dtype, or both: x.to(\"cuda:0\"), "
            "x.to(pm.bf16).")
-      .def("clone", [](const Tensor& x) { const Unlocked unlocked; return x.clone(); },
-           "A contiguous copy on the same device.")
-      .def("contiguous", [](const Tensor& x) { const Unlocked unlocked; return x.contiguous(); },
-           "Itself if it is contiguous, else a copy.")
+      .def(
+          "clone",
+          [](const Tensor& x) {
+            const Unlocked unlocked;
+            return x.clone();
+          },
+          "A contiguous copy on the same device.")
+      .def(
+          "contiguous",
+          [](const Tensor& x) {
+            const Unlocked unlocked;
+            return x.contiguous();
+          },
+          "Itself if it is contiguous, else a copy.")
       .def("read_only", &Tensor::read_only, "The same memory, which refuses to be written.")
       .def("__repr__", [](const Tensor& x) { return x.to_string(); })
       .def("_repr_html_", &html)
@@ -129,20 +141,26 @@ void bind_tensor(nb::module_& m) {
       .def("__index__", &as_index)
       .def("__len__",
            [](const Tensor& x) {
-             if (x.rank() == 0) throw nb::type_error("[len] a tensor without dimensions has no length");
+             if (x.rank() == 0)
+               throw nb::type_error("[len] a tensor without dimensions has no length");
              return x.dim(0);
            })
       .def("__setitem__", &set_item,
-           nb::sig("def __setitem__(self, index: typing.Any, value: Tensor | Variable | float, /) -> None"))
+           nb::sig("def __setitem__(self, index: typing.Any, value: Tensor | Variable | float, /) "
+                   "-> None"))
       .def("__array__", &as_array, nb::arg("dtype").none() = nb::none(),
            nb::arg("copy").none() = nb::none(),
-           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any"))
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                   "typing.Any"))
       .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream").none() = nb::none(),
            nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
            nb::arg("copy").none() = nb::none(),
-           nb::sig("def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
-                   "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
-      .def("__dlpack_device__", &capsule_device, nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
+           nb::sig(
+               "def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | "
+               "None = None, "
+               "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
+      .def("__dlpack_device__", &capsule_device,
+           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
       .def("__reduce__", &reduce, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
   bind_operators(tensor);
   bind_methods(tensor);

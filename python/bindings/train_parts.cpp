@@ -114,23 +114,24 @@ void bind_train_parts(nb::module_& m) {
       .def_ro("replans", &FitResult::replans)
       .def_ro("stopped", &FitResult::stopped, "Why it ended before its time; empty if it did not.")
       .def_ro("checkpoint", &FitResult::checkpoint, "The last one written.")
-      .def("__getitem__",
-           [](const FitResult& self, const std::string& name) {
-             std::vector<double> values;
-             for (const train::Metrics& epoch : self.history) {
-               const auto it = epoch.find(name);
-               if (it != epoch.end()) values.push_back(it->second);
-             }
-             if (values.empty()) {
-               std::string known;
-               if (!self.history.empty()) {
-                 for (const auto& [each, value] : self.history.front()) known += " " + each;
-               }
-               throw nb::key_error(("there is no '" + name + "'; there are:" + known).c_str());
-             }
-             return values;
-           },
-           nb::arg("name"), "A metric by epoch: history[\"validation_accuracy\"].")
+      .def(
+          "__getitem__",
+          [](const FitResult& self, const std::string& name) {
+            std::vector<double> values;
+            for (const train::Metrics& epoch : self.history) {
+              const auto it = epoch.find(name);
+              if (it != epoch.end()) values.push_back(it->second);
+            }
+            if (values.empty()) {
+              std::string known;
+              if (!self.history.empty()) {
+                for (const auto& [each, value] : self.history.front()) known += " " + each;
+              }
+              throw nb::key_error(("there is no '" + name + "'; there are:" + known).c_str());
+            }
+            return values;
+          },
+          nb::arg("name"), "A metric by epoch: history[\"validation_accuracy\"].")
       .def("__len__", [](const FitResult& self) { return self.history.size(); });
 }
 

@@ -29,7 +29,8 @@ using train::Trainer;
 /// What Python's keywords are, by name.
 class Keywords {
  public:
-  Keywords(const char* function, nb::dict values) : function_(function), values_(std::move(values)) {}
+  Keywords(const char* function, nb::dict values)
+      : function_(function), values_(std::move(values)) {}
 
   nb::object get(const char* name) const {
     return values_.contains(name) ? nb::object(values_[name]) : nb::none();
@@ -220,8 +221,8 @@ void bind_trainer(nb::module_& m) {
                 return self.plan(request, described);
               }
             }
-            const Device here = device.is_none() ? *self.options().device
-                                                 : as_device(device, {"plan", "device"});
+            const Device here =
+                device.is_none() ? *self.options().device : as_device(device, {"plan", "device"});
             const Unlocked unlocked;
             return self.plan(request, here);
           },
@@ -242,14 +243,16 @@ void bind_trainer(nb::module_& m) {
           },
           nb::arg("plan"), nb::arg("input"), nb::arg("target"),
           nb::sig("def step(self, plan: TrainingPlan, input: Tensor, target: Tensor) -> None"))
-      .def("loss", [](const Trainer& self) {
-        const Unlocked unlocked;
-        return self.loss();
-      })
-      .def("wait", [](const Trainer& self) {
-        const Unlocked unlocked;
-        self.wait();
-      })
+      .def("loss",
+           [](const Trainer& self) {
+             const Unlocked unlocked;
+             return self.loss();
+           })
+      .def("wait",
+           [](const Trainer& self) {
+             const Unlocked unlocked;
+             self.wait();
+           })
       .def(
           "evaluate",
           [](Trainer& self, nb::handle dataset, nb::dict values) {
@@ -263,7 +266,8 @@ void bind_trainer(nb::module_& m) {
           nb::arg("dataset"), nb::arg("options"),
           nb::sig("def evaluate(self, dataset: typing.Any, options: dict[str, typing.Any]) -> "
                   "dict[str, float]"))
-      .def("predict", &predict, nb::sig("def predict(self, *inputs: Tensor | Variable) -> typing.Any"))
+      .def("predict", &predict,
+           nb::sig("def predict(self, *inputs: Tensor | Variable) -> typing.Any"))
       .def(
           "predict_dataset",
           [](Trainer& self, nb::handle dataset) {
@@ -271,15 +275,16 @@ void bind_trainer(nb::module_& m) {
             const Unlocked unlocked;
             return self.predict(set);
           },
-          nb::arg("dataset"),
-          nb::sig("def predict_dataset(self, dataset: typing.Any) -> Tensor"))
-      .def("release", [](Trainer& self) {
-        const Unlocked unlocked;
-        self.release();
-      })
+          nb::arg("dataset"), nb::sig("def predict_dataset(self, dataset: typing.Any) -> Tensor"))
+      .def("release",
+           [](Trainer& self) {
+             const Unlocked unlocked;
+             self.release();
+           })
       .def_prop_ro("optimizer", [](Trainer& self) { return self.optimizer(); })
-      .def_prop_ro("device", [](const Trainer& self) { return self.options().device; },
-                   nb::sig("def device(self) -> Device"))
+      .def_prop_ro(
+          "device", [](const Trainer& self) { return self.options().device; },
+          nb::sig("def device(self) -> Device"))
       .def(
           "save",
           [](Trainer& self, nb::handle path, const std::map<std::string, std::string>& metadata) {

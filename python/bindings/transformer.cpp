@@ -29,9 +29,10 @@ void layer(nb::module_& m, const char* name, const char* doc) {
           nb::arg("features"), nb::arg("heads") = 1, nb::kw_only(), nb::arg("hidden") = 0,
           nb::arg("causal") = false, nb::arg("dropout") = 0.0, nb::arg("epsilon") = 1e-5,
           nb::arg("approximate") = false,
-          nb::sig("def __init__(self, features: int, heads: int = 1, *, hidden: int = 0, causal: bool "
-                  "= False, dropout: float = 0.0, epsilon: float = 1e-05, approximate: bool = False) "
-                  "-> None"));
+          nb::sig(
+              "def __init__(self, features: int, heads: int = 1, *, hidden: int = 0, causal: bool "
+              "= False, dropout: float = 0.0, epsilon: float = 1e-05, approximate: bool = False) "
+              "-> None"));
 }
 
 }  // namespace

@@ -21,18 +21,30 @@ namespace {
 template <typename Use>
 void with_type(DType dtype, const Use& use) {
   switch (dtype) {
-    case DType::f64: return use(double{});
-    case DType::f32: return use(float{});
-    case DType::f16: return use(Float16{});
-    case DType::bf16: return use(BFloat16{});
-    case DType::i64: return use(std::int64_t{});
-    case DType::i32: return use(std::int32_t{});
-    case DType::i16: return use(std::int16_t{});
-    case DType::i8: return use(std::int8_t{});
-    case DType::u16: return use(std::uint16_t{});
-    case DType::u8: return use(std::uint8_t{});
-    case DType::boolean: return use(bool{});
-    case DType::bytes: break;
+    case DType::f64:
+      return use(double{});
+    case DType::f32:
+      return use(float{});
+    case DType::f16:
+      return use(Float16{});
+    case DType::bf16:
+      return use(BFloat16{});
+    case DType::i64:
+      return use(std::int64_t{});
+    case DType::i32:
+      return use(std::int32_t{});
+    case DType::i16:
+      return use(std::int16_t{});
+    case DType::i8:
+      return use(std::int8_t{});
+    case DType::u16:
+      return use(std::uint16_t{});
+    case DType::u8:
+      return use(std::uint8_t{});
+    case DType::boolean:
+      return use(bool{});
+    case DType::bytes:
+      break;
   }
   throw InvalidArgument("[tensor] a tensor of byte strings has no numbers; use tolist()");
 }
@@ -175,7 +187,8 @@ bool truth(const Tensor& x) {
 nb::object as_index(const Tensor& x) {
   if (!is_integer(x.dtype())) {
     throw nb::type_error(("[index] a tensor of " + std::string(dtype_name(x.dtype())) +
-                          " is no integer; cast it: x.to(pm.i64)").c_str());
+                          " is no integer; cast it: x.to(pm.i64)")
+                             .c_str());
   }
   return item(x);
 }
