@@ -37,7 +37,10 @@ Dispatcher& Dispatcher::current() {
 
 bool Dispatcher::follows(const Tensor&) const { return false; }
 
-void set_seed(std::uint64_t seed) { process_seed = seed; }
+void set_seed(std::uint64_t seed) {
+  process_seed = seed;
+  if (random_scopes == 0) next_random_id = 0;
+}
 std::uint64_t default_seed() { return process_seed; }
 
 DispatchScope::DispatchScope(Dispatcher& dispatcher)

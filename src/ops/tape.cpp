@@ -106,7 +106,7 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
         below_(Dispatcher::current()),
         reader_below_(VariableReader::current()),
         listener_before_(ViewListener::current()),
-        scope_(*this) {}
+        scope_(std::in_place, *this) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() override = default;
@@ -121,7 +121,11 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     followed_.insert(tensor.id());
   }
 
-  void stop() { recording_ = false; }
+  void stop() {
+    recording_ = false;
+    // The innermost leaves at once: it may live longer than tapes that are made after it.
+    if (&Dispatcher::current() == static_cast<Dispatcher*>(this)) scope_.reset();
+  }
 
   bool follows(const Tensor& tensor) const override {
     return (recording_ && followed_.contains(tensor.id())) || below_.follows(tensor);
@@ -292,7 +296,7 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
   Dispatcher& below_;
   VariableReader* reader_below_;  ///< the same; null if it is none
   ViewListener* listener_before_;
-  DispatchScope scope_;
+  std::optional<DispatchScope> scope_;
   bool recording_ = true;
   bool used_up_ = false;
   std::unordered_set<std::uint64_t> followed_;
