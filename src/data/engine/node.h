@@ -71,6 +71,10 @@ class Node {
   virtual bool order_moves() const { return false; }
   /// What is known of the memory that its elements will take; null if nothing can be.
   virtual NeedsScan* needs() const { return nullptr; }
+  /// True if what it makes of its inputs depends on the pipeline's seed or on the epoch.
+  virtual bool draws() const { return false; }
+  /// A checksum of contents that are part of the description and not of the signature.
+  virtual std::uint64_t content() const { return 0; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.
   virtual bool may_fail() const { return false; }
   /// False where the stream depends on timing, so that a position means nothing.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/data/image/info.h>
 #include <plimsoll/data/map_function.h>
 
 #include "data/sources/probe_file.h"
@@ -30,6 +32,41 @@ ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
   return spec;
 }
 
+/// What decides the pixels, apart from what is the default.
+std::string pixels_text(const image::LoadOptions& options) {
+  std::string text;
+  const image::Window& crop = options.crop;
+  if (!crop.whole()) {
+    text += fmt::format(" crop={},{},{},{}", crop.x, crop.y, crop.width, crop.height);
+  }
+  if (options.flip) text += " flip";
+  const image::LoadOptions plain;
+  if (options.mean != plain.mean || options.deviation != plain.deviation) {
+    text += fmt::format(" mean={} deviation={}", fmt::join(options.mean, ","),
+                        fmt::join(options.deviation, ","));
+  }
+  return text;
+}
+
+std::string options_text(const image::LoadOptions& options) {
+  return fmt::format("{}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}{}",
+                     options.height, options.width, options.channels,
+                     static_cast<int>(options.layout), static_cast<int>(options.dct),
+                     static_cast<int>(options.resize.filter), options.resize.antialias,
+                     options.apply_orientation, options.allow_scaled, pixels_text(options));
+}
+
+Element loaded(std::span<const std::byte> file, const image::LoadOptions& options,
+               const Element& element, bool with_label, MapContext& context) {
+  const image::ImageInfo info = image::probe(file);
+  Tensor pixels = context.output(0);
+  image::load(file, info, options, context.scratch(), pixels.mutable_data<float>());
+  Element result;
+  result.push_back(std::move(pixels));
+  if (with_label) result.push_back(element.at(1));
+  return result;
+}
+
 }  // namespace
 
 MapFunction load_images(const image::LoadOptions& options, bool with_label) {
@@ -41,20 +78,25 @@ MapFunction load_images(const image::LoadOptions& options, bool with_label) {
     return align_up(file.size, kBlock) +
            align_up(image::plan_load(file.image, options).scratch, kBlock);
   };
-  function.name = fmt::format(
-      "load_images 1: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
-      options.height, options.width, options.channels, static_cast<int>(options.layout),
-      static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
-      options.resize.antialias, options.apply_orientation, options.allow_scaled);
+  function.random = false;
+  function.name = "load_images 2: " + options_text(options);
   function.run = [options, with_label](const Element& element, MapContext& context) {
     const FileBytes file = context.read_file(element.at(0).text());
-    const image::ImageInfo info = image::probe(file.bytes());
-    Tensor pixels = context.output(0);
-    image::load(file.bytes(), info, options, context.scratch(), pixels.mutable_data<float>());
-    Element result;
-    result.push_back(std::move(pixels));
-    if (with_label) result.push_back(element.at(1));
-    return result;
+    return loaded(file.bytes(), options, element, with_label, context);
+  };
+  return function;
+}
+
+MapFunction decode_images(const image::LoadOptions& options, bool with_label) {
+  MapFunction function;
+  function.output = image_spec(options, with_label);
+  function.scratch = kScratch;
+  function.random = false;
+  function.name = "decode_images 1: " + options_text(options);
+  function.run = [options, with_label](const Element& element, MapContext& context) {
+    const std::string_view file = element.at(0).text();
+    return loaded({reinterpret_cast<const std::byte*>(file.data()), file.size()}, options, element,
+                  with_label, context);
   };
   return function;
 }
