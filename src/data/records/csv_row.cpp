@@ -1,5 +1,7 @@
 #include "data/records/csv_row.h"
 
+#include <algorithm>
+
 #include <plimsoll/base/error.h>
 
 namespace plimsoll::data {
