@@ -25,5 +25,9 @@ void add_place(CLI::App& app);
 void add_data(CLI::App& app);
 /// `plimsoll data inspect`, for add_data.
 void add_data_inspect(CLI::App& data);
+/// `plimsoll data pack` and `unpack`, for add_data.
+void add_data_pack(CLI::App& data);
+/// `plimsoll data cache`, for add_data.
+void add_data_cache(CLI::App& data);
 
 }  // namespace plimsoll::tools

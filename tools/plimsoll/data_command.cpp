@@ -24,6 +24,7 @@
 #include "commands.h"
 #include "content_hash.h"
 #include "mistakes.h"
+#include "record_source.h"
 #include "training_data.h"
 
 namespace plimsoll::tools {
@@ -38,7 +39,9 @@ constexpr const char* kFooter =
     "  plimsoll data bench train --size 224 --batch 128 --budget 256MiB\n"
     "  plimsoll data bench digits --model mlp --batch 32\n"
     "  plimsoll data bench train --budget 1GiB --json | tail -n 1 | jq .images_per_second\n"
-    "  plimsoll data inspect train\n";
+    "  plimsoll data inspect train\n"
+    "  plimsoll data pack train records --format webdataset --shards 16\n"
+    "  plimsoll data cache ls cache\n";
 
 constexpr int kSize = 224;
 
@@ -139,10 +142,16 @@ image::LoadOptions load_options(const BenchOptions& bench) {
   return options;
 }
 
-/// The pictures of a folder, or of its training part.
+/// The pictures of a folder, or of its training part, or of records.
 data::Dataset pictures(const BenchOptions& bench) {
   const data::MapOptions parallel{.parallel = data::kAutotune};
   const image::LoadOptions options = load_options(bench);
+  if (const auto found = find_records(bench.data)) {
+    return shuffled(picture_records(*found))
+        .map(with_hash(data::decode_images(options)), parallel)
+        .batch(bench.batch)
+        .prefetch();
+  }
   std::error_code error;
   const fs::path inner = fs::path(bench.data) / "train";
   const std::string folder = fs::is_directory(inner, error) ? inner.string() : bench.data;
@@ -271,8 +280,9 @@ void add_bench(CLI::App& data) {
       "bench", "Measure how fast data is read, decoded and batched, as for training");
   const auto options = std::make_shared<BenchOptions>();
   command
-      ->add_option("data,--data", options->data,
-                   "A folder of pictures, or one with a folder per class; digits; synthetic")
+      ->add_option(
+          "data,--data", options->data,
+          "A folder of pictures, or one with a folder per class; records; digits; synthetic")
       ->required()
       ->type_name("DATA");
   command->add_option("--model", options->model,
@@ -328,11 +338,13 @@ void add_bench(CLI::App& data) {
 
 void add_data(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("data", "Measure an input pipeline, or check a folder of pictures");
+      app.add_subcommand("data", "Measure input pipelines; inspect, pack and unpack data");
   command->footer(kFooter);
   command->require_subcommand(1);
   add_bench(*command);
   add_data_inspect(*command);
+  add_data_pack(*command);
+  add_data_cache(*command);
 }
 
 }  // namespace plimsoll::tools

@@ -21,6 +21,7 @@
 #include <plimsoll/data/pipeline.h>
 
 #include "commands.h"
+#include "inspect_records.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -167,6 +168,10 @@ Found look(const std::string& path, bool quick) {
 }
 
 void run(const std::string& path, bool quick, bool json) {
+  if (const auto records = find_records(path)) {
+    inspect_records(*records, quick, json);
+    return;
+  }
   const Found found = look(path, quick);
   if (json) {
     const Json all = {{"files", found.files},
@@ -210,11 +215,11 @@ void run(const std::string& path, bool quick, bool json) {
 
 void add_data_inspect(CLI::App& data) {
   CLI::App* const command = data.add_subcommand(
-      "inspect", "Decode every picture of a folder; exits 2 and names those that are bad");
+      "inspect", "Check pictures of a folder or records of files; exits 2 and names bad ones");
   const auto path = std::make_shared<std::string>();
   const auto quick = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
-  command->add_option("path", *path, "A file or a folder")->required();
+  command->add_option("path", *path, "A file, a pattern or a folder")->required();
   command->add_flag("--quick", *quick, "Read the headers only");
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
   command->callback([path, quick, json] { run(*path, *quick, *json); });

@@ -5,6 +5,7 @@
 #include <plimsoll/base/error.h>
 
 #include "data/engine/indexed_stage.h"
+#include "data/records/crc32c.h"
 
 namespace plimsoll::data {
 namespace {
@@ -38,6 +39,22 @@ class SlicesNode final : public IndexedNode {
       }
     }
     return element;
+  }
+  std::uint64_t content() const override {
+    std::uint64_t result = 0;
+    for (const Tensor& each : tensors_) {
+      std::uint32_t crc = 0;
+      if (each.dtype() == DType::bytes) {
+        for (std::int64_t i = 0; i < each.elements(); ++i) {
+          crc = crc32c(each.string_at(i).data(), each.string_at(i).size(), crc);
+        }
+      } else if (each.nbytes() > 0) {
+        const Tensor dense = each.contiguous();
+        crc = crc32c(dense.raw_data(), dense.nbytes());
+      }
+      result = mix_ids(result, crc);
+    }
+    return result;
   }
 
  private:
