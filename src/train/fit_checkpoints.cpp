@@ -92,8 +92,13 @@ void FitLoop::checkpoint(bool best) {
   state_.identity = identity();
   state_.train_position = train_.save();
   if (validation_) state_.validation_position = validation_->save();
+  const Clock::time_point begin = Clock::now();
   written_ = checkpoints_->save(impl_, state_, best);
-  log().write("checkpoint", {{"step", state_.step}, {"path", written_}, {"best", best}});
+  log().write("checkpoint",
+              {{"step", state_.step},
+               {"path", written_},
+               {"best", best},
+               {"seconds", std::chrono::duration<double>(Clock::now() - begin).count()}});
 }
 
 bool FitLoop::try_checkpoint(bool best) {

@@ -34,6 +34,8 @@ void FitLoop::stop_if_without_improvement() {
 Metrics FitLoop::validate() {
   Metrics all;
   if (!validation_) return all;
+  const Clock::time_point begin = Clock::now();
+  fit_log_.sample();
   train_.pause();
   if (validated_) validation_->rewind();
   Metrics sums;
@@ -58,6 +60,10 @@ Metrics FitLoop::validate() {
   if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");
   for (const auto& [name, value] : means(sums, count, impl_.options.metrics))
     all["validation_" + name] = value;
+  log().write("validation",
+              {{"step", state_.step},
+               {"elements", count},
+               {"seconds", std::chrono::duration<double>(Clock::now() - begin).count()}});
   return all;
 }
 
@@ -146,6 +152,8 @@ void FitLoop::end_epoch() {
   for (const auto& [name, value] : metrics_) {
     log().write("metric", {{"epoch", state_.epoch}, {"name", name}, {"value", value}});
   }
+  log().write("epoch", {{"epoch", state_.epoch}, {"step", state_.step}});
+  fit_log_.pipeline("train", train_, state_.epoch == 1);
   call(&Callback::on_epoch);
   gate_.epoch(state_.epoch);
   const bool due = options_.checkpoint_epochs > 0 && state_.epoch % options_.checkpoint_epochs == 0;

@@ -27,6 +27,8 @@ void FitLoop::adopt(const TrainingPlan& plan, const char* why) {
                          {"planned_peak", plan.planned_peak()},
                          {"charged", plan.charged},
                          {"seconds_per_step", plan.phases.front().seconds()}});
+  fit_log_.plan(memory_.plan(), why, state_.step);
+  fit_log_.sample();
 }
 
 bool FitLoop::keep_within(Bytes limit) {
@@ -112,13 +114,13 @@ std::string FitLoop::look_at_limit() {
   const Bytes others = used - std::min(used, training + held);
   all.set_limit(old);
   limit_ = old;
-  log().write("limit", {{"budget", old}, {"refused", limit}, {"step", state_.step}});
-  return fmt::format(
+  std::string why = fmt::format(
       "[fit] a limit of {} is too small for this run: training holds {}, the input pipelines need "
-      "at "
-      "least {}{}, and no smaller plan fits; the limit stays {}",
+      "at least {}{}, and no smaller plan fits; the limit stays {}",
       format_bytes(limit), format_bytes(training), format_bytes(input),
       others == 0 ? "" : fmt::format(", others hold {}", format_bytes(others)), format_bytes(old));
+  log().write("limit", {{"budget", old}, {"refused", limit}, {"step", state_.step}, {"why", why}});
+  return why;
 }
 
 void FitLoop::note_peak(Bytes limit) {
@@ -147,6 +149,10 @@ LimitRequests::Verdict FitLoop::take_limit(Bytes limit) {
     all.set_limit(limit);
   } catch (const Error& error) {
     verdict.refusal = error.what();
+    log().write("limit", {{"budget", all.limit()},
+                          {"refused", limit},
+                          {"step", state_.step},
+                          {"why", verdict.refusal}});
     return verdict;
   }
   verdict.refusal = look_at_limit();
@@ -198,6 +204,8 @@ void FitLoop::correct(const StepRunner::Measured& found) {
                            {"measured_seconds_per_step", measured_},
                            {"replan_seconds_per_step", then},
                            {"replans", pays}});
+  fit_log_.op_times(memory_.plan(),
+                    impl_.times.of(*memory_.plan().phases.front().steps.front()->graph));
   if (!pays) return;
   try {
     adopt(*found.plan, "op times were measured");

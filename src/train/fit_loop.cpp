@@ -60,7 +60,8 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
       input_(input_session(plan, options.host)),
       train_(train, input_.device(), named(options.pipeline, "train")),
       batches_(train.cardinality()),
-      gate_(memory_.parent().budget().ledger(), options.leak_gate) {
+      gate_(memory_.parent().budget().ledger(), options.leak_gate),
+      fit_log_(options.log != nullptr ? *options.log : no_log_) {
   if (validation) {
     validation_.emplace(*validation, input_.device(), named(options.pipeline, "validation"));
     validation_->pause();
@@ -146,18 +147,7 @@ void FitLoop::begin() {
   gate_.begin();
   const TrainingPlan& plan = memory_.plan();
   predicted_ = plan.phases.front().seconds();
-  log().write("begin", {{"device", device().name()},
-                        {"budget", limit_},
-                        {"planned_peak", plan.planned_peak()},
-                        {"charged", plan.charged},
-                        {"input", plan.input},
-                        {"batch", plan.batch()},
-                        {"parts", plan.parts()},
-                        {"usage", std::string(usage_name(plan.device.usage))},
-                        {"step", state_.step}});
-  if (const std::string note = runtime_note(plan.device); !note.empty()) {
-    log().write("note", {{"text", note}});
-  }
+  log_begin();
   for (const plan::SlowTasks& slow : plan::slow_tasks(*plan.phases.front().steps.front())) {
     log().write("slow", {{"op", slow.op},
                          {"tasks", std::int64_t{slow.count}},
@@ -200,7 +190,10 @@ void FitLoop::train_all() {
 
 std::optional<data::Element> FitLoop::next_batch() {
   try {
-    return train_.next();
+    const Clock::time_point begin = Clock::now();
+    std::optional<data::Element> element = train_.next();
+    waited_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    return element;
   } catch (const Error&) {
     settle();
     save_before_error();
@@ -215,11 +208,16 @@ void FitLoop::finish_step() {
 }
 
 FitResult FitLoop::run() {
-  begin();
   try {
+    begin();
     train_all();
+  } catch (const std::exception& error) {
+    settle_quietly();
+    log_failure(error.what());
+    throw;
   } catch (...) {
     settle_quietly();
+    log_failure("something that is not a std::exception was thrown");
     throw;
   }
   if (checkpoints_ || (interrupted_ && !options_.stop_checkpoints.empty())) last_checkpoint();
@@ -249,15 +247,7 @@ FitResult FitLoop::run() {
   result.measured_step_seconds = measured_;
   result.stopped = stopped_;
   result.checkpoint = written_;
-  log().write("end", {{"steps", result.steps},
-                      {"seconds", result.seconds},
-                      {"planned_peak", result.planned_peak},
-                      {"measured_peak", result.measured_peak},
-                      {"charged_peak", result.charged_peak},
-                      {"predicted_seconds_per_step", result.predicted_step_seconds},
-                      {"corrected_seconds_per_step", result.corrected_step_seconds},
-                      {"measured_seconds_per_step", result.measured_step_seconds},
-                      {"stopped", result.stopped}});
+  log_result(result);
   return result;
 }
 
@@ -266,7 +256,8 @@ void FitLoop::train_one(const data::Element& element) {
   const bool timed = time_next_ && count == batch();
   runner_.ready(element);  // before anything is counted
   StepCount counted(impl_.optimizer, memory_.stream());
-  Submitted next{.count = count, .rate = impl_.optimizer.rate(), .first = steps_here_ == 0};
+  Submitted next{
+      .count = count, .rate = impl_.optimizer.rate(), .waited = waited_, .first = steps_here_ == 0};
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
     next.timer = memory_.device().make_timer(memory_.stream());
@@ -331,17 +322,20 @@ void FitLoop::note(Submitted& done) {
   state_.losses.push_back(loss_);
   state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(done.count);
   state_.loss_count += done.count;
-  if (!accuracy_) {
-    log().write("step", {{"step", state_.step},
-                         {"loss", static_cast<double>(loss_)},
-                         {"used", device().budget().used()}});
-    return;
+  if (accuracy_) {
+    state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
   }
-  state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
-  log().write("step", {{"step", state_.step},
-                       {"loss", static_cast<double>(loss_)},
-                       {"accuracy", static_cast<double>(*accuracy_)},
-                       {"used", device().budget().used()}});
+  if (!log().writes()) return;
+  fit_log_.step({.step = state_.step,
+                 .epoch = state_.epoch,
+                 .loss = static_cast<double>(loss_),
+                 .accuracy = accuracy_,
+                 .rate = impl_.optimizer.schedule().at(state_.step - 1),
+                 .seconds = done.seconds,
+                 .waited = done.waited,
+                 .elements = done.count,
+                 .used = device().budget().used()});
+  fit_log_.pipeline("train", train_, false);
 }
 
 void FitLoop::look_at_loss() {

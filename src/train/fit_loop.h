@@ -6,6 +6,7 @@
 
 #include <plimsoll/data/pipeline.h>
 
+#include "train/fit_log.h"
 #include "train/limit_relief.h"
 #include "train/run_checkpoint.h"
 #include "train/step_runner.h"
@@ -51,6 +52,7 @@ class FitLoop final : private Run {
     double rate = 0;                     ///< of the step after it
     std::optional<double> seconds = {};  ///< by the host's clock
     std::unique_ptr<StreamTimer> timer;  ///< by the device's
+    double waited = 0;                   ///< seconds for its batch
     bool first = false;                  ///< of this call
   };
   /// True if nothing may run beyond the step that `running_` is.
@@ -113,7 +115,11 @@ class FitLoop final : private Run {
   void measure();
   void correct(const StepRunner::Measured& found);
   std::map<std::string, std::string> identity() const;
-  RunLog& log() { return options_.log != nullptr ? *options_.log : no_log_; }
+  RunLog& log() { return fit_log_.log(); }
+  void log_begin();
+  void log_result(const FitResult& result);
+  /// An exception ends the run.
+  void log_failure(const std::string& what) noexcept;
 
   Trainer& trainer_;
   Trainer::Impl& impl_;
@@ -131,11 +137,13 @@ class FitLoop final : private Run {
   std::int64_t skipped_ = 0;          ///< elements that were left out and logged
   bool overlaps_ = false;             ///< the next step begins before a step's numbers are read
   double rate_ = 0;                   ///< of the step after the last one that was read
+  double waited_ = 0;                 ///< seconds for the batch that comes next
   bool in_callback_ = false;          ///< or the leak gate
   bool time_next_ = false;            ///< the next full step is to be timed
   LeakGate gate_;
   std::optional<RunCheckpoints> checkpoints_;
   RunLog no_log_;
+  FitLog fit_log_;
   RunState state_;
   Metrics metrics_;
   float loss_ = 0;

@@ -56,10 +56,7 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-void save_run(const CLI::App& command, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail(folder, error);
+Json given_options(const CLI::App& command) {
   Json json = Json::object();
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() > 0 && of_the_run(*option)) {
@@ -69,6 +66,21 @@ void save_run(const CLI::App& command, const std::string& folder) {
         json["data"] = Json::array({absolute_data(option->results().back())});
     }
   }
+  return json;
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+void save_run(const CLI::App& command, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(folder, error);
+  const Json json = given_options(command);
   const fs::path path = fs::path(folder) / kRunFile;
   const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
   std::ofstream file(temporary);
@@ -84,6 +96,12 @@ void save_run(const CLI::App& command, const std::string& folder) {
   std::error_code ignored;
   fs::remove(temporary, ignored);
   fail(path, error);
+}
+
+void save_log_path(const std::string& folder, const std::string& log) {
+  std::error_code error;
+  const fs::path path = fs::absolute(log, error);
+  if (!error) std::ofstream(fs::path(folder) / "log") << path.string() << "\n";
 }
 
 bool restore_run(CLI::App& command, const std::string& folder) {

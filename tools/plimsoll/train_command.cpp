@@ -64,6 +64,8 @@ struct RunOptions : TrainOptions {
   bool quiet = false;
 };
 
+constexpr Json::error_handler_t kReplace = Json::error_handler_t::replace;
+
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 /// What the system counts on a GPU at the end; on the CPU the RSS has more in it than the budget.
@@ -166,24 +168,13 @@ void print_result(const train::FitResult& result, const Device& device) {
   print_use(device);
 }
 
-void train_now(CLI::App& command, RunOptions& o) {
-  // A run does not end because the reader of its output does.
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  if (!o.resume.empty()) {
-    if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
-      throw InvalidArgument(
-          "--resume and --checkpoints name different folders; --resume FOLDER is enough");
-    }
-    if (!restore_run(command, o.resume) && !o.quiet) {
-      fmt::print(stderr,
-                 "--resume {}: there is no run to resume; this one starts from the beginning\n",
-                 o.resume);
-    }
-    o.checkpoints = o.resume;
-  }
-  complete(o);
+/// Sets `begun` when the training has.
+void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
+  log.write("data", {{"summary", prepared.data.summary},
+                     {"training", prepared.data.train_count},
+                     {"validation", prepared.data.validation_count}});
   const std::optional<Device> host = host_of(o);
   prepared.request.host = host;
   const Opened opened = open_device(o, prepared);
@@ -192,7 +183,6 @@ void train_now(CLI::App& command, RunOptions& o) {
   if (!o.json && !o.quiet) fmt::print("{}{}", prepared.data.summary, plan.explain());
   std::fflush(stdout);
 
-  RunLog log = o.log.empty() ? RunLog() : RunLog(o.log);
   const bool saves = !o.checkpoints.empty();
   train::FitOptions options;
   options.epochs = o.epochs;
@@ -213,10 +203,14 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.limit_requests = &limits;
   options.stop = &Interrupt::asked();
   options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());
+  options.callbacks.push_back({.on_begin = [&](train::Run&) { begun = true; }});
   if (saves) {
     // Only once the folder was found to be free, or this run's own.
     train::Callback remember;
-    remember.on_begin = [&](train::Run&) { save_run(command, o.checkpoints); };
+    remember.on_begin = [&](train::Run&) {
+      save_run(command, o.checkpoints);
+      if (log.writes()) save_log_path(o.checkpoints, log.path());
+    };
     options.callbacks.push_back(remember);
   }
   if (!o.quiet) {
@@ -261,6 +255,40 @@ void train_now(CLI::App& command, RunOptions& o) {
     fmt::print(stderr, "interrupted after step {}; resume with: plimsoll train --resume {}\n",
                format_count(result.steps), folder);
     throw CLI::RuntimeError(128 + Interrupt::signal());
+  }
+}
+
+void train_now(CLI::App& command, RunOptions& o) {
+  // A run does not end because the reader of its output does.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  if (!o.resume.empty()) {
+    if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
+      throw InvalidArgument(
+          "--resume and --checkpoints name different folders; --resume FOLDER is enough");
+    }
+    if (!restore_run(command, o.resume) && !o.quiet) {
+      fmt::print(stderr,
+                 "--resume {}: there is no run to resume; this one starts from the beginning\n",
+                 o.resume);
+    }
+    o.checkpoints = o.resume;
+  }
+  complete(o);
+  RunLog log = o.log.empty() ? RunLog() : RunLog(o.log);
+  log.begin({{"command", RunLog::Json{Json(command_line()).dump(-1, ' ', false, kReplace)}},
+             {"options", RunLog::Json{given_options(command).dump(-1, ' ', false, kReplace)}},
+             {"model", o.model},
+             {"data", o.data}});
+  bool begun = false;
+  try {
+    train_logged(command, o, log, begun);
+  } catch (const Error& error) {
+    // What went wrong later is in the log already.
+    if (!begun) {
+      log.write("refused", {{"message", std::string(error.what())},
+                            {"exit_code", std::int64_t{error.exit_code()}}});
+    }
+    throw;
   }
 }
 
