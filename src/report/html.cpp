@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <plimsoll/report/exports.h>
+
 #include "report/page_data.h"
 #include "report/page_parts.h"
 #include "report/write_file.h"
@@ -77,11 +79,11 @@ std::string filled(std::string_view page,
 }  // namespace
 
 std::string html_data(std::span<const Run> runs, const HtmlOptions& options) {
-  return page_data(runs, options.live);
+  return page_data(runs, {.live = options.live});
 }
 
 std::string html(std::span<const Run> runs, const HtmlOptions& options) {
-  const std::string data = page_data(runs, options.live);
+  const std::string data = page_data(runs, {.live = options.live});
   const std::string policy = std::string(kPolicy) + (options.live ? "; connect-src 'self'" : "");
   const std::string title = title_of(runs, options);
   return filled(page_html(), {{"policy", policy},
@@ -93,6 +95,10 @@ std::string html(std::span<const Run> runs, const HtmlOptions& options) {
 
 void write_html(std::span<const Run> runs, const std::string& path, const HtmlOptions& options) {
   write_file(path, html(runs, options));
+}
+
+void write_json(std::span<const Run> runs, const std::string& path) {
+  write_file(path, page_data(runs, {.thin = false}) + "\n");
 }
 
 }  // namespace plimsoll::report

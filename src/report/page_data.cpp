@@ -10,11 +10,19 @@
 namespace plimsoll::report {
 namespace {
 
-/// Of all runs of a page together.
-constexpr std::size_t kMostMemory = 4500;
-constexpr std::size_t kMostSteps = 6000;
-constexpr std::size_t kMostEvents = 2000;
-constexpr std::size_t kMostMetrics = 6000;
+/// How many of each there may be, of all runs of a page together.
+struct Most {
+  std::size_t memory = 4500;
+  std::size_t steps = 6000;
+  std::size_t events = 2000;
+  std::size_t metrics = 6000;
+  bool timelines = false;  ///< of all plans
+
+  static Most unlimited() {
+    constexpr std::size_t kAll = std::size_t{1} << 60U;
+    return {kAll, kAll, kAll, kAll, true};
+  }
+};
 constexpr std::size_t kLongestText = 4000;
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -136,12 +144,12 @@ Json metrics_json(const Run& run, std::size_t most) {
   return all;
 }
 
-Json plans_json(const Run& run) {
+Json plans_json(const Run& run, bool timelines) {
   Json all = Json::array();
   for (std::size_t i = 0; i < run.plans.size(); ++i) {
     const RunPlan& plan = run.plans[i];
     // Timelines are large: the first, and the last ones.
-    const bool whole = i == 0 || i + 3 >= run.plans.size();
+    const bool whole = timelines || i == 0 || i + 3 >= run.plans.size();
     Json seconds = Json::array();
     for (const double each : plan.op_seconds) seconds.push_back(number_or_null(each));
     all.push_back({{"time", plan.time},
@@ -154,14 +162,14 @@ Json plans_json(const Run& run) {
   return all;
 }
 
-Json run_json(const Run& run, std::size_t runs) {
+Json run_json(const Run& run, const Most& most, std::size_t runs) {
   Json holders = Json::array();
   for (const RunHolder& each : run.holders) {
     holders.push_back({shown(each.device), shown(each.budget), shown(each.tag), shown(each.label)});
   }
   Json devices = Json::array();
   for (const RunDevice& device : run.devices) {
-    devices.push_back(device_json(device, kMostMemory / runs / run.devices.size()));
+    devices.push_back(device_json(device, most.memory / runs / run.devices.size()));
   }
   Json problems = Json::array();
   for (const RunProblem& each : run.problems) problems.push_back({each.line, shown(each.what)});
@@ -185,11 +193,11 @@ Json run_json(const Run& run, std::size_t runs) {
           {"earlier", run.earlier},
           {"holders", holders},
           {"devices", devices},
-          {"steps", steps_json(run, std::max<std::size_t>(2, kMostSteps / runs))},
-          {"metrics", metrics_json(run, std::max<std::size_t>(2, kMostMetrics / runs))},
-          {"events", events_json(run, std::max<std::size_t>(2, kMostEvents / runs))},
+          {"steps", steps_json(run, std::max<std::size_t>(2, most.steps / runs))},
+          {"metrics", metrics_json(run, std::max<std::size_t>(2, most.metrics / runs))},
+          {"events", events_json(run, std::max<std::size_t>(2, most.events / runs))},
           {"event_count", run.events.size()},
-          {"plans", plans_json(run)},
+          {"plans", plans_json(run, most.timelines)},
           {"pipelines", pipelines},
           {"problems", problems},
           {"problem_count", run.problem_count}};
@@ -220,10 +228,12 @@ std::string script_safe(const std::string& json) {
 
 }  // namespace
 
-std::string page_data(std::span<const Run> runs, bool live) {
+std::string page_data(std::span<const Run> runs, const PageDataOptions& options) {
+  const Most most = options.thin ? Most() : Most::unlimited();
   Json all = Json::array();
-  for (const Run& run : runs) all.push_back(run_json(run, runs.size()));
-  return script_safe(dumped({{"plimsoll", version()}, {"live", live}, {"runs", std::move(all)}}));
+  for (const Run& run : runs) all.push_back(run_json(run, most, runs.size()));
+  return script_safe(
+      dumped({{"plimsoll", version()}, {"live", options.live}, {"runs", std::move(all)}}));
 }
 
 }  // namespace plimsoll::report

@@ -20,7 +20,11 @@ std::vector<std::size_t> thinned(const std::vector<RunMemory>& memory, std::size
 /// smallest and the largest loss and the largest `used` stay.
 std::vector<RunStep> thinned(const std::vector<RunStep>& steps, std::size_t most);
 
+struct PageDataOptions {
+  bool live = false;  ///< the page asks for more
+  bool thin = true;   ///< else everything, however much it is
+};
 /// The object. It is safe inside a <script> element: no "<", no line separators of JavaScript.
-std::string page_data(std::span<const Run> runs, bool live);
+std::string page_data(std::span<const Run> runs, const PageDataOptions& options = {});
 
 }  // namespace plimsoll::report

@@ -19,7 +19,7 @@ TEST(PageData, NeverLosesAPeak) {
     const int steps = 1 + static_cast<int>(seed * 997 % 12'000);
     const test::RandomLog log = test::random_log(seed, steps);
     const Run run = read_run_log(log.text);
-    const json data = json::parse(page_data({&run, 1}, false))["runs"][0];
+    const json data = json::parse(page_data({&run, 1}))["runs"][0];
     const json& device = data["devices"][0];
     SCOPED_TRACE("seed " + std::to_string(seed));
     EXPECT_EQ(*std::max_element(device["used"].begin(), device["used"].end()), log.used);
