@@ -62,8 +62,8 @@ Start last_run(std::string_view text) {
 }  // namespace
 
 std::string_view state_name(RunState state) {
-  constexpr std::array<std::string_view, 7> kNames = {"empty",   "refused", "running", "finished",
-                                                      "stopped", "failed",  "killed"};
+  constexpr std::array<std::string_view, 8> kNames = {"empty",   "refused", "running", "finished",
+                                                      "stopped", "failed",  "killed",  "planned"};
   return kNames.at(static_cast<std::size_t>(state));
 }
 
@@ -89,6 +89,7 @@ Run read_run_log(std::string_view text, const std::string& name) {
 std::string Run::verdict() const {
   if (state == RunState::empty) return "there is nothing in this log";
   if (state == RunState::refused) return "refused before the first step";
+  if (state == RunState::planned) return ending.substr(0, ending.find('\n'));
   std::string text;
   if (!devices.empty() && devices.front().peak.used > 0) {
     const RunDevice& device = devices.front();

@@ -19,6 +19,7 @@
 #include <plimsoll/report/run.h>
 
 #include "report/json_fields.h"
+#include "report/run_source.h"
 
 namespace plimsoll::report {
 namespace {
@@ -45,20 +46,6 @@ std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw DataError(fmt::format("[report] {}: {}", path.string(), std::strerror(errno)));
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool goes_on(const Run& run, const fs::path& path) {
-  if (run.state != RunState::killed || run.pid <= 0) return false;
-  std::array<char, 256> host = {};
-  if (::gethostname(host.data(), host.size() - 1) != 0 ||
-      text(parsed(run.about), "host") != host.data()) {
-    return false;
-  }
-  if (::kill(static_cast<pid_t>(run.pid), 0) != 0 && errno != EPERM) return false;
-  std::error_code error;
-  const auto written = fs::last_write_time(path, error);
-  const std::chrono::duration<double> age = fs::file_time_type::clock::now() - written;
-  return !error && age.count() < kFreshSeconds;
 }
 
 Run from_log(const fs::path& path, const std::string& name) {
@@ -131,10 +118,27 @@ Run from_checkpoint(const fs::path& folder, const fs::path& checkpoint, const st
 
 }  // namespace
 
+std::string name_of(const fs::path& path) {
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+bool goes_on(const Run& run, const fs::path& path) {
+  if (run.state != RunState::killed || run.pid <= 0) return false;
+  std::array<char, 256> host = {};
+  if (::gethostname(host.data(), host.size() - 1) != 0 ||
+      text(parsed(run.about), "host") != host.data()) {
+    return false;
+  }
+  if (::kill(static_cast<pid_t>(run.pid), 0) != 0 && errno != EPERM) return false;
+  std::error_code error;
+  const auto written = fs::last_write_time(path, error);
+  const std::chrono::duration<double> age = fs::file_time_type::clock::now() - written;
+  return !error && age.count() < kFreshSeconds;
+}
+
 Run read_run(const std::string& path) {
   const fs::path given = path;
-  const fs::path clean = given.has_filename() ? given : given.parent_path();
-  const std::string name = clean.filename().string();
+  const std::string name = name_of(given);
   std::error_code error;
   if (!fs::is_directory(given, error)) return from_log(given, name);
   const std::string log = first_line(given / "log");

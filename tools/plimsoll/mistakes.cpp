@@ -187,6 +187,14 @@ std::string is_decay(const std::string& text) {
 std::string is_count(const std::string& text) { return read_count(text, 1); }
 std::string is_count_or_zero(const std::string& text) { return read_count(text, 0); }
 
+std::string is_port(const std::string& text) {
+  constexpr double kLast = 65535;
+  double value = 0;
+  const std::string wrong = is_count_or_zero(text);
+  if (!wrong.empty() || !read_number(text, value).empty()) return wrong;
+  return value <= kLast ? "" : fmt::format("{} is not a port: they end at 65535", text);
+}
+
 std::chrono::milliseconds read_time(const std::string& text, const char* option) {
   constexpr double kMaxSeconds = 1e6;
   double value = 0;

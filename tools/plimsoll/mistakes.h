@@ -39,6 +39,8 @@ std::string is_decay(const std::string& text);          ///< from 0 to below 1
 std::string is_count(const std::string& text);          ///< a whole number from 1 on
 std::string is_count_or_zero(const std::string& text);  ///< from 0 on
 
+std::string is_port(const std::string& text);  ///< from 0 to 65535
+
 /// "10s", "500ms", "2m"; a bare number is seconds. InvalidArgument, naming `option`.
 std::chrono::milliseconds read_time(const std::string& text, const char* option);
 

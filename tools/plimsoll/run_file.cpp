@@ -27,7 +27,8 @@ constexpr const char* kRunFile = "run.json";
 /// Options of this call alone; all others say what the run is, and with --resume those not given
 /// are taken from it.
 bool of_the_run(const CLI::Option& option) {
-  for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--quiet"}) {
+  for (const char* name :
+       {"--help", "--json", "--resume", "--checkpoints", "--log", "--quiet", "--metrics-port"}) {
     if (option.check_name(name)) return false;
   }
   return true;

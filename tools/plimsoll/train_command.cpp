@@ -16,6 +16,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
 #include <plimsoll/base/text.h>
+#include <plimsoll/report/live.h>
 #include <plimsoll/report/progress.h>
 #include <plimsoll/train/control.h>
 
@@ -62,6 +63,8 @@ struct RunOptions : TrainOptions {
   std::int64_t skip_errors = 0;
   bool allow_nan = false;
   bool quiet = false;
+  int metrics_port = 0;
+  bool serves_metrics = false;
 };
 
 constexpr Json::error_handler_t kReplace = Json::error_handler_t::replace;
@@ -216,6 +219,14 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   if (!o.quiet) {
     options.callbacks.push_back(report::progress({.out = o.json ? stderr : stdout}));
   }
+  std::optional<report::MetricsServer> metrics;
+  if (o.serves_metrics) {
+    metrics.emplace(o.metrics_port);
+    options.callbacks.push_back(metrics->callback());
+    if (!o.quiet) {
+      fmt::print(stderr, "metrics: http://127.0.0.1:{}/metrics\n", metrics->port());
+    }
+  }
   const Interrupt interrupt;
   const train::ControlServer control(device, &limits);
   const data::Dataset training = prepared.data.train->batch(o.batch).prefetch();
@@ -342,7 +353,17 @@ void add_train(CLI::App& app) {
   train->add_flag("--allow-nan", options->allow_nan,
                   "Go on, with a warning, when the loss is NaN or infinite");
   train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
-  train->callback([train, options] { train_now(*train, *options); });
+  CLI::Option* const port =
+      train
+          ->add_option("--metrics-port", options->metrics_port,
+                       "Serve figures for Prometheus on this port of the loopback address; 0: any "
+                       "that is free")
+          ->check(is_port)
+          ->type_name("PORT");
+  train->callback([train, options, port] {
+    options->serves_metrics = port->count() > 0;
+    train_now(*train, *options);
+  });
 }
 
 }  // namespace plimsoll::tools

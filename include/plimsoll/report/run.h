@@ -19,6 +19,7 @@ enum class RunState : std::uint8_t {
   stopped,   ///< before its time, by itself or by a signal; Run::ending says why
   failed,    ///< by an error, which is Run::ending
   killed,    ///< the log ends in mid-run
+  planned,   ///< it has a plan and has not begun; Run::ending explains it
 };
 /// "finished", "killed", ...
 std::string_view state_name(RunState state);

@@ -22,6 +22,7 @@ function sectionsOf(data) {
     main.push(el("div", { class: "bar", id: "pick" }, el("label", {}, "Details of", select)));
   }
   main.push(overviewSection(run));
+  if (run.state === "planned") return [...main, planSection(run)];
   if (run.state !== "empty") {
     main.push(memorySection(run), planSection(run), pipelineSection(run));
     if (runs.length === 1) main.push(curvesSection(runs));

@@ -10,6 +10,7 @@ const quoted = (word) => (/^[\w./=:,%@+-]+$/.test(word) ? word : "'" + word.repl
 function howToGoOn(run) {
   const checkpoint = (run.end && run.end.checkpoint) || ([...run.events].reverse().find((event) => event.event === "checkpoint") || {}).path;
   const folder = checkpoint ? String(checkpoint).replace(/\/[^/]*\/?$/, "") : null;
+  if (run.state === "planned") return el("pre", { class: "note" }, run.ending);
   if (run.state === "refused") return el("pre", { class: "note bad" }, run.ending);
   if (["stopped", "killed", "failed"].includes(run.state)) {
     return [run.ending && el("pre", { class: "note" + (run.state === "failed" ? " bad" : "") }, run.ending),
@@ -29,7 +30,8 @@ function tiles(run) {
     device && device.peak.used > 0 && [bytes(device.peak.used), "most that the budget was charged"],
     isNumber(end.planned_peak) && [bytes(end.planned_peak), "planned peak of training"],
     n > 0 && [count(steps.step[n - 1]), "steps"],
-    [duration(run.seconds), "from start to end"],
+    run.state === "planned" ? run.plans[0] && [bytes(run.plans[0].plan.total), "in all, on the device"] : [duration(run.seconds), "from start to end"],
+    run.state === "planned" && run.plans[0] && [duration(run.plans[0].plan.seconds), "predicted for a step"],
     n > 0 && [number(steps.loss[n - 1]), "loss of the last step"],
     isNumber(last("validation_accuracy")) && [percent(last("validation_accuracy")), "validation accuracy"],
     isNumber(end.measured_seconds_per_step) && end.measured_seconds_per_step > 0 && [duration(end.measured_seconds_per_step), "fastest step"],
@@ -68,7 +70,7 @@ function overviewSection(run) {
         ["budget", isNumber(begin.budget) && bytes(begin.budget)], ["seed", seeds],
         ["began", run.began > 0 && new Date(run.began * 1000).toISOString().replace("T", " ").slice(0, 19) + " UTC"],
         ["parts", run.parts > 1 && [count(run.parts), ", resumed ", count(run.parts - 1), run.parts === 2 ? " time" : " times"]],
-        ["log", el("code", {}, run.path)]])),
+        ["log", run.path && el("code", {}, run.path)]])),
       el("div", {}, el("h3", {}, "Machine"), facts([
         ["device", begin.device && [begin.device, begin.device_description && `, ${begin.device_description}`, isNumber(begin.device_memory) && [", ", bytes(begin.device_memory)]]],
         ["host", about.host], ["system", about.system], ["processor", about.cpu && [about.cpu, isNumber(about.cpus) && [", ", count(about.cpus), " threads"]]],
