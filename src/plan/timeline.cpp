@@ -14,7 +14,15 @@ using Kind = TimelineValue::Kind;
 
 class Builder {
  public:
-  explicit Builder(const Plan& plan) : plan_(plan), graph_(*plan.graph) {}
+  explicit Builder(const Plan& plan)
+      : plan_(plan), graph_(*plan.graph), updates_(graph_.values().size()) {
+    for (const graph::Node& node : graph_.nodes()) {
+      if (node.op->writes == 0) continue;
+      for (const graph::ValueId input : node.inputs) {
+        updates_[static_cast<std::size_t>(graph_.value(input).memory)] = true;
+      }
+    }
+  }
 
   Timeline run() {
     const int count = static_cast<int>(plan_.tasks.size());
@@ -67,13 +75,23 @@ class Builder {
     }
   }
 
+  /// As Plan::at_peak counts it.
+  Tag tag_of(const graph::Value& value, Kind kind) const {
+    if (value.role != graph::Role::computed) {
+      return kind == Kind::fetched ? Tag::staging : Tag::input;
+    }
+    const bool backward = graph_.node(value.producer).backward;
+    return backward && updates_[static_cast<std::size_t>(value.memory)] ? Tag::gradients
+                                                                        : Tag::activations;
+  }
+
   void hold(const Place& place, Kind kind, int from) {
     const graph::Value& value = graph_.value(place.value);
     const Bytes bytes = value.type.bytes();
     if (place.persistent || bytes == 0) return;
     end_overlaps(place.offset, bytes);
     held_[place.offset] = {.kind = kind,
-                           .tag = value.tag,
+                           .tag = tag_of(value, kind),
                            .name = value.name,
                            .offset = place.offset,
                            .bytes = bytes,
@@ -105,6 +123,7 @@ class Builder {
 
   const Plan& plan_;
   const graph::Graph& graph_;
+  std::vector<bool> updates_;  ///< values that an update reads, by the memory they are
   Timeline all_;
   std::map<Bytes, TimelineValue> held_;  ///< by offset
   std::vector<TimelineValue> done_;

@@ -80,7 +80,7 @@ inline Json parsed(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest) return {Json::value_t::discarded};
+      if (++depth > kDeepest) return Json(Json::value_t::discarded);
     } else if (c == ']' || c == '}') {
       --depth;
     }

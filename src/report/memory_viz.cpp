@@ -23,7 +23,7 @@ constexpr std::uint64_t kRangeAddress = std::uint64_t{1} << 44U;
 constexpr std::size_t kFlushEvery = 1000;
 
 struct Value {
-  std::string name;
+  std::string name = {};
   Bytes offset = 0;
   Bytes bytes = 0;
   std::int64_t from = 0;

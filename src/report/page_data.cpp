@@ -122,8 +122,6 @@ Json events_json(const Run& run, std::size_t most) {
 }
 
 Json metrics_json(const Run& run, std::size_t most) {
-  std::size_t names = 1;
-  while (names < run.metrics.size() && run.metrics[names].epoch == run.metrics[0].epoch) ++names;
   const auto stride = static_cast<std::int64_t>(1 + run.metrics.size() / most);
   const std::int64_t last = run.metrics.empty() ? 0 : run.metrics.back().epoch;
   std::map<std::string, std::pair<double, double>> extremes;

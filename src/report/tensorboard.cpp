@@ -1,6 +1,6 @@
 // TensorBoard's event files: records of a length, the event as protobuf, and checksums of both.
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>

@@ -91,10 +91,10 @@ struct RunEvent {
 struct RunPlan {
   double time = 0;
   std::int64_t step = 0;
-  std::string why;
-  std::string json;                ///< figures, as TrainingPlan::to_json() gives them
-  std::string timeline;            ///< as plan::to_json(Timeline) gives it; "null": not kept
-  std::vector<double> op_seconds;  ///< measured, by task; NaN where not; empty: not measured
+  std::string why = {};
+  std::string json = {};                ///< figures, as TrainingPlan::to_json() gives them
+  std::string timeline = {};            ///< as plan::to_json(Timeline) gives it; "null": not kept
+  std::vector<double> op_seconds = {};  ///< measured, by task; NaN where not; empty: not measured
 };
 
 /// A line that could not be read.

@@ -55,7 +55,7 @@ function durationText(seconds) {
 }
 
 // Beside an axis: "10 s", not "10.0 s".
-const tickDuration = (seconds) => durationText(seconds).replace(/\.0+ /, " ").replace(/ 00 s$/, "");
+const tickDuration = (seconds) => durationText(seconds).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ").replace(/ 00 s$/, "");
 
 function numberText(value) {
   if (!isNumber(value)) return "not a number";

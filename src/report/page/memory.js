@@ -139,7 +139,7 @@ class MemoryPanel {
     const legend = el("ul", { class: "legend" },
       this.layers.map(({ tag }) => el("li", {}, swatch(tagColour(tag)), tag === "pages" ? "page rounding and free pages" : tag)),
       this.hasLimit && el("li", {}, swatch("var(--accent)", true), "budget"),
-      this.system > 0 && el("li", {}, swatch("var(--system)", true), device.name.startsWith("cpu") ? "resident set, by the system" : "the driver’s count"));
+      this.system > 0 && el("li", {}, swatch("var(--system)", true), device.name.startsWith("cpu") ? "resident set of the process, code and libraries included" : "the driver’s count"));
     this.panel = el("div", { "aria-live": "off" });
     this.show(null);
     return el("div", {}, bar, el("div", { class: "split" }, el("div", {}, this.chart.root, this.strip.root, legend), this.panel), this.tables());

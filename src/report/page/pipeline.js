@@ -1,7 +1,7 @@
 // The input pipeline: stages, rates, waits, the bottleneck, and what was left out.
 
 function pipelineOf(line, run) {
-  const stages = [...(line.stages || [])].reverse();
+  const stages = [...(line.stages || [])].sort((a, b) => b.depth - a.depth);
   const box = el("div", {}, el("h3", {}, line.name === "train" ? "Training data" : line.name === "validation" ? "Validation data" : line.name));
   const slow = line.bottleneck;
   if (slow) {

@@ -139,7 +139,7 @@ function onePlan(plan) {
   const sum = Object.values(at).reduce((a, b) => a + b, 0);
   box.append(el("div", { class: "columns" },
     el("div", {}, el("h3", {}, "At the step’s peak"), table(null, ["held as", "", "#bytes"], [...Object.entries(at).sort((a, b) => b[1] - a[1]).map(([tag, size]) => [
-      [swatch(tagColour(tag)), tag], el("i", { class: "meter", style: { display: "block", height: "8px", "border-radius": "3px", background: tagColour(tag), width: (100 * size) / (sum || 1) + "%" } }), bytes(size)]),
+      [swatch(tagColour(tag)), tag], el("td", { style: { width: "45%" } }, el("i", { class: "meter", style: { display: "block", height: "8px", "border-radius": "3px", background: tagColour(tag), width: (100 * size) / (sum || 1) + "%" } })), bytes(size)]),
       { kind: "sum", cells: ["together", "", bytes(sum)] }])),
     el("div", {}, el("h3", {}, "Figures"), el("dl", { class: "facts" }, [
       ["planned peak", bytes(figures.planned_peak)], ["in pages", bytes(figures.charged)], ["budget", bytes(figures.budget)],
