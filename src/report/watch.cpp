@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause(250);
 constexpr std::chrono::seconds kLinePause(10);
 constexpr std::chrono::seconds kPagePause(1);
+constexpr std::chrono::seconds kLastAnswers(3);
 
 class Watch {
  public:
@@ -37,14 +38,19 @@ class Watch {
   void run() {
     for (;;) {
       const bool more = follower_.update();
-      const bool over = ended() || (options_.stop != nullptr && options_.stop->load());
+      const bool over = ended() || stopped();
       show(more, over);
-      if (over) return;
+      if (over) break;
       std::this_thread::sleep_for(kPause);
     }
+    // Browsers ask once a second, and should get the end.
+    const Clock::time_point end = Clock::now() + kLastAnswers;
+    while (page_ && !stopped() && Clock::now() < end) std::this_thread::sleep_for(kPause);
   }
 
  private:
+  bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+
   bool ended() const {
     const RunState state = follower_.run().state;
     return state != RunState::running && state != RunState::empty;

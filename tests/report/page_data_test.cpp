@@ -18,7 +18,7 @@ TEST(PageData, NeverLosesAPeak) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const int steps = 1 + static_cast<int>(seed * 997 % 12'000);
     const test::RandomLog log = test::random_log(seed, steps);
-    const Run run = read_run_log(log.text);
+    const report::Run run = read_run_log(log.text);
     const json data = json::parse(page_data({&run, 1}))["runs"][0];
     const json& device = data["devices"][0];
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -50,7 +50,7 @@ TEST(PageData, KeepsEveryMoveOfALimit) {
 
 TEST(Html, OfAHundredThousandStepsIsSmall) {
   const test::RandomLog log = test::random_log(5, 100'000);
-  const Run run = read_run_log(log.text);
+  const report::Run run = read_run_log(log.text);
   EXPECT_EQ(run.steps.size(), 100'000U);
   EXPECT_LT(html(run).size(), 5'000'000U);
 }
@@ -59,7 +59,7 @@ TEST(Html, MakesNamesInert) {
   const std::string evil =
       "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'`\\ \xE2\x80\xA8 <!-- " +
       std::string("\xff\xfe broken ") + std::string(10'000, 'x');
-  Run run = read_run_log(test::sample_log(), evil);
+  report::Run run = read_run_log(test::sample_log(), evil);
   run.path = evil;
   run.ending = evil;
   run.options[evil] = evil;
@@ -82,7 +82,7 @@ TEST(Html, MakesNamesInert) {
 }
 
 TEST(Html, AsksNothingOfAnyNetwork) {
-  const Run run = read_run_log(test::sample_log(), "sample");
+  const report::Run run = read_run_log(test::sample_log(), "sample");
   const std::string page = html(run);
   // The name of SVG's elements is the one address in it, and nothing is loaded from there.
   for (std::size_t at = page.find("http"); at != std::string::npos;

@@ -22,7 +22,7 @@ std::string without_line(const std::string& log, const std::string& part) {
 }
 
 TEST(Run, IsReadFromItsLog) {
-  const Run run = read_run_log(sample_log(), "sample");
+  const report::Run run = read_run_log(sample_log(), "sample");
   EXPECT_EQ(run.state, RunState::finished);
   EXPECT_EQ(run.format, 2);
   EXPECT_EQ(run.problem_count, 0);
@@ -46,7 +46,7 @@ TEST(Run, IsReadFromItsLog) {
 
 TEST(Run, ThatWasKilledHasEverythingUpToThen) {
   const std::string log = sample_log();
-  const Run run = read_run_log(log.substr(0, log.find("\"step\":3") - 20));
+  const report::Run run = read_run_log(log.substr(0, log.find("\"step\":3") - 20));
   EXPECT_EQ(run.state, RunState::killed);
   EXPECT_EQ(run.steps.size(), 2U);
   ASSERT_EQ(run.problem_count, 1);
@@ -54,7 +54,7 @@ TEST(Run, ThatWasKilledHasEverythingUpToThen) {
 }
 
 TEST(Run, ThatWasRefusedSaysWhy) {
-  const Run run = read_run_log(
+  const report::Run run = read_run_log(
       "{\"time\":0,\"event\":\"run\",\"format\":2,\"began\":1}\n"
       "{\"time\":1,\"event\":\"refused\",\"message\":\"smallest budget: 4 "
       "MiB\",\"exit_code\":3}\n");
@@ -74,7 +74,7 @@ TEST(Run, ThatWasResumedIsOne) {
       "{\"time\":0.2,\"event\":\"memory\",\"device\":\"cpu:0\",\"used\":5,\"limit\":9,\"holders\":"
       "[0,5]}\n"
       "{\"time\":0.5,\"event\":\"step\",\"step\":2,\"loss\":1.25}\n";
-  const Run run = read_run_log(log);
+  const report::Run run = read_run_log(log);
   EXPECT_EQ(run.parts, 2);
   EXPECT_EQ(run.state, RunState::killed);
   ASSERT_EQ(run.steps.size(), 2U) << "step 2 was done again";
@@ -89,18 +89,18 @@ TEST(Run, ThatWasResumedIsOne) {
 TEST(Run, IsTheLastOfItsFile) {
   const std::string refused =
       "{\"time\":0,\"event\":\"run\",\"format\":2}\n{\"time\":0,\"event\":\"refused\"}\n";
-  const Run after = read_run_log(refused + sample_log());
+  const report::Run after = read_run_log(refused + sample_log());
   EXPECT_EQ(after.state, RunState::finished);
   EXPECT_EQ(after.earlier, 1);
   EXPECT_EQ(after.parts, 1);
-  const Run before = read_run_log(sample_log() + sample_log() + refused);
+  const report::Run before = read_run_log(sample_log() + sample_log() + refused);
   EXPECT_EQ(before.state, RunState::refused);
   EXPECT_EQ(before.earlier, 2);
   EXPECT_TRUE(before.steps.empty());
 }
 
 TEST(Run, OfTheFirstFormatIsRead) {
-  const Run run = read_run_log(
+  const report::Run run = read_run_log(
       "{\"time\":0.1,\"event\":\"begin\",\"device\":\"cpu:0\",\"budget\":8388608,\"step\":0}\n"
       "{\"time\":0.2,\"event\":\"step\",\"step\":1,\"loss\":2.5,\"used\":100}\n"
       "{\"time\":0.3,\"event\":\"end\",\"steps\":1,\"stopped\":\"interrupted\"}\n");
@@ -113,13 +113,14 @@ TEST(Run, OfTheFirstFormatIsRead) {
 TEST(Run, NamesLinesThatAreDamagedAndShowsTheOthers) {
   std::string log = sample_log();
   log.replace(log.find("\"event\":\"step\",\"step\":2"), 8, "\"ev\x01nt\"");
-  const Run run = read_run_log(log);
+  const report::Run run = read_run_log(log);
   EXPECT_EQ(run.steps.size(), 2U);
   ASSERT_EQ(run.problem_count, 1);
   EXPECT_EQ(run.problems[0].line, 10);
   EXPECT_EQ(run.state, RunState::finished);
 
-  const Run missing = read_run_log(without_line(sample_log(), "\"event\":\"holder\",\"id\":1"));
+  const report::Run missing =
+      read_run_log(without_line(sample_log(), "\"event\":\"holder\",\"id\":1"));
   ASSERT_EQ(missing.problem_count, 1) << "once, however often it is named";
   EXPECT_EQ(missing.problems[0].what, "the line that names holder 1 is missing");
 }
@@ -127,7 +128,7 @@ TEST(Run, NamesLinesThatAreDamagedAndShowsTheOthers) {
 TEST(Run, OfALaterFormatIsReadAsFarAsItIsKnown) {
   std::string log = sample_log();
   log.replace(log.find("\"format\":2"), 10, "\"format\":9");
-  const Run run = read_run_log(log);
+  const report::Run run = read_run_log(log);
   EXPECT_EQ(run.steps.size(), 3U);
   EXPECT_EQ(run.problem_count, 1);
 }
@@ -175,7 +176,7 @@ TEST(Run, SurvivesTwentyThousandMutations) {
           break;
       }
     }
-    const Run run = read_run_log(log);
+    const report::Run run = read_run_log(log);
     for (const RunDevice& device : run.devices) {
       for (const RunMemory& memory : device.memory) {
         for (const RunHeld& held : memory.held) ASSERT_LT(held.holder, run.holders.size());

@@ -10,7 +10,7 @@ namespace plimsoll::report::test {
 
 /// A small log with one of everything that fit() writes.
 inline std::string sample_log() {
-  return R"({"time":0.001,"event":"run","format":2,"plimsoll":"0.1.0","began":1000.5,"pid":7,"host":"h","system":"Linux","cpu":"c","cpus":2,"host_memory":8589934592,"commit":"","command":["plimsoll","train"],"options":{"batch":["32"]},"model":"lenet","data":"digits"}
+  return R"log({"time":0.001,"event":"run","format":2,"plimsoll":"0.1.0","began":1000.5,"pid":7,"host":"h","system":"Linux","cpu":"c","cpus":2,"host_memory":8589934592,"commit":"","command":["plimsoll","train"],"options":{"batch":["32"]},"model":"lenet","data":"digits"}
 {"time":0.01,"event":"data","summary":"","training":1437,"validation":360}
 {"time":0.02,"event":"begin","device":"cpu:0","budget":8388608,"planned_peak":4000000,"charged":4194304,"input":1000000,"batch":32,"parts":1,"usage":"process","step":0,"epoch":0,"total_steps":3,"epoch_steps":3,"epochs":1,"device_description":"c","device_memory":8589934592,"settings":{"seed":"0","optimizer":"adam"}}
 {"time":0.03,"event":"plan","why":"","step":0,"plan":{"device":"cpu","budget":8388608,"planned_peak":4000000,"charged":4194304,"range":1024,"batch":32,"parts":1,"seconds":0.001,"at_peak":{"activations":1024},"phases":[]},"timeline":{"names":["conv2d","conv1","relu"],"tasks":[[0,1,0.001,0],[2,1,0.0005,2]],"values":[[0,5,1,0,512,-1,0,0],[1,3,1,512,512,0,1,0]]}}
@@ -30,7 +30,7 @@ inline std::string sample_log() {
 {"time":0.35,"event":"peak","device":"cpu:0","live":4500000,"charged":6291456,"holders":[0,1000,1,4499000]}
 {"time":0.36,"event":"memory","device":"cpu:0","used":4194304,"limit":6291456,"peak":6291456,"system":91000000,"holders":[0,1000,1,3000000]}
 {"time":0.4,"event":"end","steps":3,"epochs":1,"seconds":0.38,"planned_peak":4000000,"measured_peak":4000000,"charged_peak":6291456,"peak_limit":8388608,"replans":0,"corrections":0,"predicted_seconds_per_step":0.001,"corrected_seconds_per_step":0.0012,"measured_seconds_per_step":0.002,"checkpoint":"","stopped":""}
-)";
+)log";
 }
 
 /// A random log of `steps` steps with as many memory lines, and where its extremes are.

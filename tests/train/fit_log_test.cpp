@@ -105,7 +105,7 @@ TEST(FitLog, HasLimitsThatMovedAndThePlansThatFollowed) {
   const LogFile file;
   const Device device = test::own_cpu({.limit = MiB(16)});
   bool lowered = false;
-  const Callback callback{.on_step = [&](Run& run) {
+  const Callback callback{.on_step = [&](train::Run& run) {
     if (run.step() == 4) device.budget().set_limit(MiB(12));
     lowered = lowered || run.step() > 4;
   }};
@@ -120,7 +120,7 @@ TEST(FitLog, HasLimitsThatMovedAndThePlansThatFollowed) {
 
 TEST(FitLog, SaysWhatARunFailedWith) {
   const LogFile file;
-  const Callback callback{.on_step = [](Run& run) {
+  const Callback callback{.on_step = [](train::Run& run) {
     if (run.step() == 3) throw Error("the callback gave up");
   }};
   EXPECT_THROW(fit(file, test::own_cpu({.limit = MiB(16)}), {.epochs = 2, .callbacks = {callback}}),
