@@ -90,10 +90,48 @@ std::span<std::span<const ProgramOp> (*const)()> program_op_files() {
 }  // namespace plimsoll::data
 ]])
 
+# The page of reports, from its parts in src/report/page; scripts in the order in which they use one
+# another.
+set(page_folder "${PROJECT_SOURCE_DIR}/src/report/page")
+set(page_scripts base chart events memory plan pipeline curves overview main)
+foreach(part IN ITEMS html style script)
+  set(page_files "${page_folder}/page.html")
+  if(part STREQUAL style)
+    set(page_files "${page_folder}/page.css")
+  elseif(part STREQUAL script)
+    list(TRANSFORM page_scripts PREPEND "${page_folder}/" OUTPUT_VARIABLE page_files)
+    list(TRANSFORM page_files APPEND ".js")
+  endif()
+  set(page_${part} "")
+  foreach(file IN LISTS page_files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(READ "${file}" bytes HEX)
+    string(APPEND page_${part} "${bytes}")
+  endforeach()
+  string(REGEX REPLACE "(..)" "'\\\\x\\1'," page_${part} "${page_${part}}")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/report/page_parts.cpp" @ONLY CONTENT [[
+#include "report/page_parts.h"
+
+namespace plimsoll::report {
+namespace {
+constexpr char kHtml[] = {@page_html@};
+constexpr char kStyle[] = {@page_style@};
+constexpr char kScript[] = {@page_script@};
+}  // namespace
+
+std::string_view page_html() { return {kHtml, sizeof kHtml}; }
+std::string_view page_style() { return {kStyle, sizeof kStyle}; }
+std::string_view page_script() { return {kScript, sizeof kScript}; }
+
+}  // namespace plimsoll::report
+]])
+
 add_library(
   plimsoll SHARED ${plimsoll_sources} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
                   "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp"
-                  "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp")
+                  "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp"
+                  "${PROJECT_BINARY_DIR}/generated/report/page_parts.cpp")
 add_library(plimsoll::plimsoll ALIAS plimsoll)
 plimsoll_compile_options(plimsoll)
 target_include_directories(

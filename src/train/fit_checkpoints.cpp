@@ -1,6 +1,7 @@
 #include "train/fit_checkpoints.h"
 
 #include <unistd.h>
+#include <chrono>
 
 #include <cstdlib>
 #include <filesystem>
@@ -101,8 +102,12 @@ bool FitCheckpoints::due(std::int64_t step) const {
 void FitCheckpoints::save(bool best) {
   state_.identity = identity();
   input_.save(state_);
+  const auto begin = std::chrono::steady_clock::now();
   written_ = folder_->save(impl_, state_, best);
-  log_.write("checkpoint", {{"step", state_.step}, {"path", written_}, {"best", best}});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  log_.write(
+      "checkpoint",
+      {{"step", state_.step}, {"path", written_}, {"best", best}, {"seconds", took.count()}});
 }
 
 bool FitCheckpoints::write(bool best) {

@@ -32,11 +32,12 @@ class FitCheckpoints {
   void write_last();
   /// An error ends the run between two steps: saves them, if a folder is named, and throws nothing.
   void write_before_error() noexcept;
+  /// What a run that goes on from one must have in common with it, by name.
+  std::map<std::string, std::string> identity() const;
   /// The path of the last one that was written; empty if none was.
   const std::string& written() const { return written_; }
 
  private:
-  std::map<std::string, std::string> identity() const;
   void save(bool best);
 
   Trainer::Impl& impl_;

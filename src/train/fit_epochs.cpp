@@ -13,6 +13,8 @@ void FitLoop::stop_without_improvement() {
 Metrics FitLoop::validate() {
   Metrics all;
   if (!input_.validates()) return all;
+  const Clock::time_point begin = Clock::now();
+  fit_log_.sample();
   data::Pipeline& validation = input_.begin_validation();
   Metrics sums;
   std::int64_t count = 0;
@@ -34,6 +36,10 @@ Metrics FitLoop::validate() {
   if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");
   for (const auto& [name, value] : means(sums, count, impl_.options.metrics))
     all["validation_" + name] = value;
+  log_.write("validation",
+             {{"step", state_.step},
+              {"elements", count},
+              {"seconds", std::chrono::duration<double>(Clock::now() - begin).count()}});
   return all;
 }
 
@@ -53,6 +59,8 @@ void FitLoop::end_epoch() {
   for (const auto& [name, value] : metrics()) {
     log_.write("metric", {{"epoch", state_.epoch}, {"name", name}, {"value", value}});
   }
+  log_.write("epoch", {{"epoch", state_.epoch}, {"step", state_.step}});
+  fit_log_.pipeline("train", input_.train(), state_.epoch == 1);
   call(&Callback::on_epoch);
   gate_.epoch(state_.epoch);
   const bool due = options_.checkpoint_epochs > 0 && state_.epoch % options_.checkpoint_epochs == 0;

@@ -21,6 +21,8 @@ class FitInput {
   const Session& session() const { return session_; }
   data::Pipeline& train() { return train_; }
   bool validates() const { return validation_.has_value(); }
+  /// Null if there is none.
+  const data::Pipeline* validation() const { return validation_ ? &*validation_ : nullptr; }
   /// The validation pipeline at its beginning, until end_validation(); training's is paused.
   data::Pipeline& begin_validation();
   void end_validation();

@@ -106,13 +106,13 @@ std::string FitLimits::look() {
   const Bytes others = held_by_others();
   all.set_limit(old);
   limit_ = old;
-  log_.write("limit", {{"budget", old}, {"refused", limit}, {"step", state_.step}});
-  return fmt::format(
+  std::string why = fmt::format(
       "[fit] a limit of {} is too small for this run: training holds {}, the input pipelines need "
-      "at "
-      "least {}{}, and no smaller plan fits; the limit stays {}",
+      "at least {}{}, and no smaller plan fits; the limit stays {}",
       format_bytes(limit), format_bytes(training), format_bytes(input),
       others == 0 ? "" : fmt::format(", others hold {}", format_bytes(others)), format_bytes(old));
+  log_.write("limit", {{"budget", old}, {"refused", limit}, {"step", state_.step}, {"why", why}});
+  return why;
 }
 
 void FitLimits::note_peak(Bytes limit) {
@@ -130,6 +130,10 @@ LimitRequests::Verdict FitLimits::take(Bytes limit) {
     all.set_limit(limit);
   } catch (const Error& error) {
     verdict.refusal = error.what();
+    log_.write("limit", {{"budget", all.limit()},
+                         {"refused", limit},
+                         {"step", state_.step},
+                         {"why", verdict.refusal}});
     return verdict;
   }
   verdict.refusal = look();

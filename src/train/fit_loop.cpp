@@ -43,10 +43,11 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
       impl_(impl),
       options_(checked(options, plan, train)),
       log_(options.log != nullptr ? *options.log : no_log_),
+      fit_log_(log_),
       memory_(impl.memory_for(plan)),
       runner_(impl, memory_),
       input_(plan, train, validation, options_),
-      plan_(impl, memory_, runner_, state_, log_),
+      plan_(impl, memory_, runner_, state_, fit_log_),
       limits_(plan_, memory_, runner_, input_, state_, log_, options_.limit_requests),
       times_(plan_, runner_, state_, log_, options_.measure_after),
       metrics_(impl, memory_, options_, state_, input_.validates(),
@@ -111,23 +112,12 @@ void FitLoop::begin() {
   gate_.begin();
   times_.begin();
   log_begin();
+  log_slow();
   call(&Callback::on_begin);
 }
 
-void FitLoop::log_begin() {
+void FitLoop::log_slow() {
   const TrainingPlan& plan = plan_.now();
-  log_.write("begin", {{"device", device().name()},
-                       {"budget", limits_.limit()},
-                       {"planned_peak", plan.planned_peak()},
-                       {"charged", plan.charged},
-                       {"input", plan.input},
-                       {"batch", plan.batch()},
-                       {"parts", plan.parts()},
-                       {"usage", std::string(usage_name(plan.device.usage))},
-                       {"step", state_.step}});
-  if (const std::string note = runtime_note(plan.device); !note.empty()) {
-    log_.write("note", {{"text", note}});
-  }
   for (const plan::SlowTasks& slow : plan::slow_tasks(*plan.phases.front().steps.front())) {
     log_.write("slow", {{"op", slow.op},
                         {"tasks", std::int64_t{slow.count}},
@@ -168,7 +158,10 @@ void FitLoop::train_all() {
 
 std::optional<data::Element> FitLoop::next_batch() {
   try {
-    return input_.train().next();
+    const Clock::time_point begin = Clock::now();
+    std::optional<data::Element> element = input_.train().next();
+    waited_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    return element;
   } catch (const Error&) {
     settle();
     checkpoints_.write_before_error();
@@ -183,11 +176,16 @@ void FitLoop::finish_step() {
 }
 
 FitResult FitLoop::run() {
-  begin();
   try {
+    begin();
     train_all();
+  } catch (const std::exception& error) {
+    settle_quietly();
+    log_failure(error.what());
+    throw;
   } catch (...) {
     settle_quietly();
+    log_failure("something that is not a std::exception was thrown");
     throw;
   }
   if (checkpoints_.kept() || (interrupted_ && !options_.stop_checkpoints.empty())) {
@@ -219,15 +217,7 @@ FitResult FitLoop::result() {
   result.measured_step_seconds = times_.measured();
   result.stopped = stopped_;
   result.checkpoint = checkpoints_.written();
-  log_.write("end", {{"steps", result.steps},
-                     {"seconds", result.seconds},
-                     {"planned_peak", result.planned_peak},
-                     {"measured_peak", result.measured_peak},
-                     {"charged_peak", result.charged_peak},
-                     {"predicted_seconds_per_step", result.predicted_step_seconds},
-                     {"corrected_seconds_per_step", result.corrected_step_seconds},
-                     {"measured_seconds_per_step", result.measured_step_seconds},
-                     {"stopped", result.stopped}});
+  log_result(result);
   return result;
 }
 
@@ -236,7 +226,8 @@ void FitLoop::train_one(const data::Element& element) {
   const bool timed = times_.times_next() && count == batch();
   runner_.ready(element);  // before anything is counted
   StepCount counted(impl_.optimizer, memory_.stream());
-  Submitted next{.count = count, .rate = impl_.optimizer.rate(), .first = steps_here_ == 0};
+  Submitted next{
+      .count = count, .rate = impl_.optimizer.rate(), .waited = waited_, .first = steps_here_ == 0};
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
     next.timer = memory_.device().make_timer(memory_.stream());
@@ -293,17 +284,20 @@ void FitLoop::note(Submitted& done) {
   state_.losses.push_back(loss_);
   state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(done.count);
   state_.loss_count += done.count;
-  if (!accuracy_) {
-    log_.write("step", {{"step", state_.step},
-                        {"loss", static_cast<double>(loss_)},
-                        {"used", device().budget().used()}});
-    return;
+  if (accuracy_) {
+    state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
   }
-  state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
-  log_.write("step", {{"step", state_.step},
-                      {"loss", static_cast<double>(loss_)},
-                      {"accuracy", static_cast<double>(*accuracy_)},
-                      {"used", device().budget().used()}});
+  if (!log_.writes()) return;
+  fit_log_.step({.step = state_.step,
+                 .epoch = state_.epoch,
+                 .loss = static_cast<double>(loss_),
+                 .accuracy = accuracy_,
+                 .rate = impl_.optimizer.schedule().at(state_.step - 1),
+                 .seconds = done.seconds,
+                 .waited = done.waited,
+                 .elements = done.count,
+                 .used = device().budget().used()});
+  fit_log_.pipeline("train", input_.train(), false);
 }
 
 void FitLoop::after_step() {

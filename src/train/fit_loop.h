@@ -7,6 +7,7 @@
 #include "train/fit_checkpoints.h"
 #include "train/fit_input.h"
 #include "train/fit_limits.h"
+#include "train/fit_log.h"
 #include "train/fit_metrics.h"
 #include "train/fit_plan.h"
 #include "train/fit_times.h"
@@ -46,6 +47,11 @@ class FitLoop final : private Run {
   void prepare_overlap();
   void begin();
   void log_begin();
+  /// Ops that no fast kernel serves.
+  void log_slow();
+  void log_result(const FitResult& result);
+  /// An exception ends the run.
+  void log_failure(const std::string& what) noexcept;
   void train_all();
   FitResult result();
   bool done() const;
@@ -57,6 +63,7 @@ class FitLoop final : private Run {
     double rate = 0;                     ///< of the step after it
     std::optional<double> seconds = {};  ///< by the host's clock
     std::unique_ptr<StreamTimer> timer;  ///< by the device's
+    double waited = 0;                   ///< seconds for its batch
     bool first = false;                  ///< of this call
   };
   /// True if nothing may run beyond the step that `running_` is.
@@ -82,6 +89,7 @@ class FitLoop final : private Run {
   const FitOptions options_;
   RunLog no_log_;
   RunLog& log_;
+  FitLog fit_log_;
   TrainingMemory& memory_;
   std::optional<NumberSheets> sheets_;  ///< outlive what the runner has under way
   std::optional<PinnedFeeds> feeds_;
@@ -101,7 +109,8 @@ class FitLoop final : private Run {
   bool in_callback_ = false;          ///< or the leak gate
   float loss_ = 0;
   std::optional<float> accuracy_;
-  double rate_ = 0;  ///< of the step after the last one that was read
+  double rate_ = 0;    ///< of the step after the last one that was read
+  double waited_ = 0;  ///< seconds for the batch that comes next
   std::int64_t elements_ = 0;
   std::int64_t steps_here_ = 0;  ///< of this call
   std::string stopped_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "train/fit_log.h"
 #include "train/run_checkpoint.h"
 #include "train/step_runner.h"
 
@@ -9,12 +10,14 @@ namespace plimsoll::train {
 class FitPlan {
  public:
   FitPlan(Trainer::Impl& impl, TrainingMemory& memory, StepRunner& runner, const RunState& state,
-          RunLog& log)
+          FitLog& log)
       : impl_(impl), memory_(memory), runner_(runner), state_(state), log_(log) {}
 
   const TrainingPlan& now() const { return memory_.plan(); }
   /// From the next step on; `why` is for the run log. Throws OutOfMemory, and the old one holds.
   void adopt(const TrainingPlan& plan, const char* why);
+  /// Writes to the run log what its tasks were found to take.
+  void log_op_times();
   /// The largest of all plans that were adopted, and of the first.
   Bytes planned_peak() const;
 
@@ -23,7 +26,7 @@ class FitPlan {
   TrainingMemory& memory_;
   StepRunner& runner_;
   const RunState& state_;
-  RunLog& log_;
+  FitLog& log_;
   Bytes peak_before_ = 0;  ///< the largest of plans before this one
 };
 

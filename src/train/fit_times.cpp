@@ -33,6 +33,7 @@ void FitTimes::correct(const StepRunner::Measured& found) {
                           {"measured_seconds_per_step", measured_},
                           {"replan_seconds_per_step", then},
                           {"replans", pays}});
+  plan_.log_op_times();
   if (!pays) return;
   try {
     plan_.adopt(*found.plan, "op times were measured");

@@ -45,6 +45,8 @@ void add_commands(CLI::App& app) {
   plimsoll::tools::add_train(app);
   plimsoll::tools::add_plan(app);
   plimsoll::tools::add_ctl(app);
+  plimsoll::tools::add_report(app);
+  plimsoll::tools::add_watch(app);
   plimsoll::tools::add_devices(app);
   plimsoll::tools::add_replay(app);
   plimsoll::tools::add_place(app);

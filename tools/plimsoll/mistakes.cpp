@@ -216,6 +216,14 @@ void refuse_empty_values(CLI::App& app) {
   for (CLI::App* const command : app.get_subcommands({})) refuse_empty_values(*command);
 }
 
+std::string is_port(const std::string& text) {
+  constexpr double kLast = 65535;
+  double value = 0;
+  const std::string wrong = is_count_or_zero(text);
+  if (!wrong.empty() || !read_number(text, value).empty()) return wrong;
+  return value <= kLast ? "" : fmt::format("{} is not a port: they end at 65535", text);
+}
+
 std::chrono::milliseconds read_time(const std::string& text, const char* option) {
   constexpr double kMaxSeconds = 1e6;
   double value = 0;

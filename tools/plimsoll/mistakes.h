@@ -47,6 +47,8 @@ void check_threads(std::int64_t threads);
 /// variable of a shell that is not set, and would be taken for an option that was not given.
 void refuse_empty_values(CLI::App& app);
 
+std::string is_port(const std::string& text);  ///< from 0 to 65535
+
 /// "10s", "500ms", "2m"; a bare number is seconds. InvalidArgument, naming `option`.
 std::chrono::milliseconds read_time(const std::string& text, const char* option);
 
