@@ -84,7 +84,7 @@ void MemoryLog::look_at(Watched& watched, bool last) {
   const bool changed = held != watched.held || used != watched.used || limit != watched.limit;
   if (!changed && !last && now - watched.written < kHeartbeat) return;
   // A driver may take long to answer; the kernel does not.
-  if (last || watched.device.kind() == DeviceKind::cpu || now - watched.asked > kHeartbeat) {
+  if (last || watched.device.capabilities().host_memory || now - watched.asked > kHeartbeat) {
     const MemoryUse use = watched.device.use();
     watched.system = use.source == UsageSource::unknown ? 0 : use.bytes;
     watched.asked = now;
