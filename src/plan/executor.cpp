@@ -98,7 +98,7 @@ struct Executor::State {
     if (!ops::suits_kernels(tensor)) {
       throw InvalidArgument(fmt::format(
           "[Executor] {} does not begin at a multiple of {} bytes; bind a clone() of it",
-          value.name, ops::kKernelAlignment));
+          value.name, tensor.device().capabilities().kernel_alignment));
     }
     used(tensor.storage());
     return {const_cast<void*>(tensor.raw_data()), value.type};
