@@ -36,7 +36,7 @@ std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::strin
         throw InvalidArgument(
             fmt::format("[run_graph] {} does not begin at a multiple of {} bytes; give the graph a "
                         "clone() of it",
-                        value.name, device.capabilities().kernel_alignment));
+                        value.name, values[i].device().capabilities().kernel_alignment));
       }
       continue;
     }
