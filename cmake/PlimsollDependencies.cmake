@@ -20,9 +20,11 @@ file(GLOB_RECURSE plimsoll_data_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}
 if(plimsoll_data_sources)
   find_package(JPEG REQUIRED)
   find_package(PNG REQUIRED)
+  find_package(ZLIB REQUIRED)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-  target_link_libraries(plimsoll_dependencies INTERFACE JPEG::JPEG PNG::PNG PkgConfig::ZSTD)
+  target_link_libraries(plimsoll_dependencies INTERFACE JPEG::JPEG PNG::PNG ZLIB::ZLIB
+                                                        PkgConfig::ZSTD)
 endif()
 
 # Highway (SIMD) is optional: PLIMSOLL_HAS_HIGHWAY is 0 or 1 in every source of the library.

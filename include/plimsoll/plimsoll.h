@@ -45,7 +45,12 @@
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/plan/plan.h>
+#include <plimsoll/report/chart.h>
+#include <plimsoll/report/exports.h>
+#include <plimsoll/report/html.h>
+#include <plimsoll/report/live.h>
 #include <plimsoll/report/progress.h>
+#include <plimsoll/report/run.h>
 #include <plimsoll/tensor/dlpack.h>
 #include <plimsoll/tensor/tensor.h>
 #include <plimsoll/train/callbacks.h>

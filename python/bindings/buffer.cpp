@@ -101,7 +101,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) try {
     return fail("NumPy has no " + std::string(dtype_name(x.dtype())) + "; " +
                 (x.dtype() == DType::bytes ? "use tolist()" : "cast it: x.to(pm.f32)"));
   }
-  if (x.device().kind() != DeviceKind::cpu) {
+  if (!x.device().capabilities().host_memory) {
     return fail("the tensor is on '" + x.device().name() + "'; copy it first: x.to(\"cpu\")");
   }
   const bool read_only = x.storage()->read_only();

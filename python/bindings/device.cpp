@@ -72,9 +72,7 @@ void bind_device(nb::module_& m) {
                      "handles are the same device, which closes with the last of them.")
       .def_prop_ro("name", &Device::name, "\"cpu:0\", \"cuda:0\", \"cpu:0/training\"")
       .def_prop_ro(
-          "kind",
-          [](const Device& self) { return self.kind() == DeviceKind::cpu ? "cpu" : "cuda"; },
-          "\"cpu\" or \"cuda\"")
+          "kind", [](const Device& self) { return self.backend().name; }, "\"cpu\" or \"cuda\"")
       .def_prop_ro("ordinal", &Device::ordinal, "N of \"cuda:N\"; 0 on the CPU.")
       .def_prop_ro("closed", &Device::closed, "True once its session was closed.")
       .def_prop_ro("budget", &Device::budget, "Its limit, and who holds what.")

@@ -136,7 +136,7 @@ nb::object to_capsule(nb::handle self, nb::handle /*stream*/, nb::handle max_ver
     // Whoever takes it may read it on any stream.
     const Unlocked unlocked;
     x.raw_data();
-    if (x.device().kind() != DeviceKind::cpu) x.device().synchronize();
+    if (!x.device().capabilities().host_memory) x.device().synchronize();
   }
   if (!max_version.is_none() && nb::cast<int>(nb::borrow(max_version)[0]) >= 1) {
     return capsule(to_dlpack(x).release(), x, kVersioned);
@@ -145,7 +145,7 @@ nb::object to_capsule(nb::handle self, nb::handle /*stream*/, nb::handle max_ver
 }
 
 nb::tuple capsule_device(const Tensor& x) {
-  const int kind = x.device().kind() == DeviceKind::cpu ? dlpack::kDLCPU : dlpack::kDLCUDA;
+  const int kind = x.device().capabilities().host_memory ? dlpack::kDLCPU : dlpack::kDLCUDA;
   return nb::make_tuple(kind, x.device().ordinal());
 }
 

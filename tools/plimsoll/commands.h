@@ -19,11 +19,19 @@ void add_train(CLI::App& app);
 void add_plan(CLI::App& app);
 /// `plimsoll ctl`: moves the limit of a running training.
 void add_ctl(CLI::App& app);
+/// `plimsoll report`: runs as a page.
+void add_report(CLI::App& app);
+/// `plimsoll watch`: a run while it goes on.
+void add_watch(CLI::App& app);
 /// `plimsoll place`: offsets for a list of buffers.
 void add_place(CLI::App& app);
 /// `plimsoll data`: input pipelines, and what is in a folder.
 void add_data(CLI::App& app);
 /// `plimsoll data inspect`, for add_data.
 void add_data_inspect(CLI::App& data);
+/// `plimsoll data pack` and `unpack`, for add_data.
+void add_data_pack(CLI::App& data);
+/// `plimsoll data cache`, for add_data.
+void add_data_cache(CLI::App& data);
 
 }  // namespace plimsoll::tools

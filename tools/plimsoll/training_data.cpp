@@ -14,6 +14,8 @@
 #include <plimsoll/data/needs.h>
 #include <plimsoll/graph/trace.h>
 
+#include "record_source.h"
+
 namespace plimsoll::tools {
 namespace {
 
@@ -232,10 +234,8 @@ void check_same(const fs::path& path, const std::vector<std::string>& names,
       extra ? "that is not in" : "missing that is in"));
 }
 
-TrainingData folder(const std::string& path, const nn::Model& model, bool validates) {
-  const fs::path inner = first_of(path, {"train"});
-  const fs::path validation =
-      inner.empty() ? fs::path() : first_of(path, {"val", "validation", "test"});
+/// How pictures become what the model reads.
+image::LoadOptions load_for(const std::string& path, const nn::Model& model) {
   const Shape shape = row(model.input_type(1));
   if (shape.rank() != 3) {
     throw InvalidArgument(fmt::format("--data {}: the model wants {}, which is no picture",
@@ -246,6 +246,60 @@ TrainingData folder(const std::string& path, const nn::Model& model, bool valida
   load.height = static_cast<int>(shape.dim(1));
   load.width = static_cast<int>(shape.dim(2));
   load.layout = image::Layout::chw;
+  return load;
+}
+
+/// A label that the model has no class for is the record's mistake.
+data::MapFunction checked(data::MapFunction decode, std::int64_t classes) {
+  decode.name += fmt::format(" classes={}", classes);
+  decode.run = [run = std::move(decode.run), classes](const data::Element& element,
+                                                      data::MapContext& context) {
+    const auto label = element.at(1).as<std::int64_t>();
+    if (label < 0 || label >= classes) {
+      throw DataError(fmt::format("its label is {}, and the model has {} classes; use --classes",
+                                  label, classes));
+    }
+    return run(element, context);
+  };
+  return decode;
+}
+
+TrainingData recorded(const std::string& path, const RecordSource& train, const nn::Model& model,
+                      bool validates) {
+  const data::MapOptions parallel{.parallel = data::kAutotune};
+  const auto decode = checked(data::decode_images(load_for(path, model)), classes_of(model));
+  TrainingData all;
+  const Dataset set = picture_records(train);
+  all.train_count = set.cardinality();
+  all.train = shuffled(set).map(decode, parallel);
+  all.summary =
+      fmt::format("{} records in {} {} files\n", set.cardinality(), train.files.size(), train.kind);
+  all.decode = kDecode;
+  const fs::path others = first_of(path, {"val", "validation", "test"});
+  if (others.empty() || !validates) return all;
+  const auto validation = find_records(others.string());
+  if (!validation) {
+    throw InvalidArgument(fmt::format("--data {}: no records in it", printable(others.string())));
+  }
+  const Dataset held_out = picture_records(*validation);
+  all.validation_count = held_out.cardinality();
+  all.validation = held_out.map(decode, parallel);
+  all.summary += fmt::format("validation: {} records in {} {} files\n", held_out.cardinality(),
+                             validation->files.size(), validation->kind);
+  return all;
+}
+
+/// The records that --data names: its own, or those of a folder `train` in it.
+std::optional<RecordSource> training_records(const std::string& path) {
+  const fs::path inner = first_of(path, {"train"});
+  return find_records(inner.empty() ? path : inner.string());
+}
+
+TrainingData folder(const std::string& path, const nn::Model& model, bool validates) {
+  const fs::path inner = first_of(path, {"train"});
+  const fs::path validation =
+      inner.empty() ? fs::path() : first_of(path, {"val", "validation", "test"});
+  const image::LoadOptions load = load_for(path, model);
   const std::vector<std::string> names = class_names(inner.empty() ? fs::path(path) : inner);
   check_classes(inner.empty() ? fs::path(path) : inner, names, classes_of(model));
   const data::MapOptions parallel{.parallel = data::kAutotune};
@@ -280,6 +334,14 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
     if (given.size == 0) given.size = model == "mlp" || model == "lenet" ? kDigitSize : 32;
   } else if (data != "synthetic") {
     const fs::path inner = first_of(data, {"train"});
+    if (const auto records = training_records(data); records && given.classes == 0) {
+      if (records->classes.empty()) {
+        throw InvalidArgument(fmt::format(
+            "--data {}: the records do not say how many classes there are; use --classes",
+            printable(data)));
+      }
+      given.classes = std::max<std::int64_t>(static_cast<std::int64_t>(records->classes.size()), 2);
+    }
     if (given.classes == 0) {
       // One alone is refused when its pictures are wanted.
       const auto names = class_names(inner.empty() ? fs::path(data) : inner);
@@ -294,6 +356,8 @@ TrainingData training_data(const std::string& name, const nn::Model& model, std:
                            std::uint64_t seed, bool validates) {
   if (name == "digits") return digits(model);
   if (name == "synthetic") return made_up(model, elements, seed);
+  if (const auto records = training_records(name))
+    return recorded(name, *records, model, validates);
   return folder(name, model, validates);
 }
 

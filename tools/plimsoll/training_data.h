@@ -27,9 +27,10 @@ struct TrainingData {
 nn::ModelOptions model_options_for(const std::string& data, const std::string& model,
                                    nn::ModelOptions given);
 
-/// "digits", "synthetic" or a folder: of a folder per class, or with `train` and `val` or
-/// `validation` in it that are. `elements` is the size of a synthetic set; without `validates`
-/// nothing for validation is looked at. Throws InvalidArgument for folders that are not that.
+/// "digits", "synthetic", records of pictures with labels (find_records), or a folder: of a folder
+/// per class, or with `train` and `val` or `validation` in it that are. `elements` is the size of a
+/// synthetic set; without `validates` nothing for validation is looked at. Throws InvalidArgument
+/// for folders that are not that.
 TrainingData training_data(const std::string& name, const nn::Model& model, std::int64_t elements,
                            std::uint64_t seed, bool validates);
 

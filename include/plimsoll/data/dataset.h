@@ -13,6 +13,7 @@
 #include <plimsoll/data/element.h>
 #include <plimsoll/data/map_function.h>
 #include <plimsoll/data/program.h>
+#include <plimsoll/data/records.h>
 #include <plimsoll/data/spec.h>
 #include <plimsoll/data/symbolic.h>
 #include <plimsoll/device/device.h>
@@ -96,6 +97,30 @@ struct InterleaveOptions {
   int parallel = 1;
 };
 
+struct CacheOptions {
+  /// Bytes that this cache may take in its folder. What exceeds it is made again in each epoch.
+  Bytes quota = kUnlimited;
+  /// Elements are written in segments of about so many bytes; what a kill loses at most.
+  Bytes segment = MiB(16);
+};
+
+struct SampleOptions {
+  std::optional<std::uint64_t> seed = std::nullopt;
+  /// True: ends with the first dataset that has ended. False: goes on with the others.
+  bool stop_on_empty = false;
+};
+
+struct BucketOptions {
+  bool drop_remainder = false;
+  /// Pad to the bucket's boundary less one, instead of the longest of the batch. Elements of the
+  /// last bucket must then be within the last boundary.
+  bool pad_to_boundary = false;
+};
+
+/// Gives, for an element and the state so far, the new state and what goes out.
+using ScanFunction =
+    std::function<std::pair<Element, Element>(const Element& state, const Element& element)>;
+
 /// A set that gives any element by its index. Called by one thread at a time; `get` must give the
 /// same element for the same index every time.
 struct Indexable {
@@ -165,6 +190,34 @@ class Dataset {
     return from_npy(std::vector<std::string>{std::string(path)});
   }
 
+  /// Records of TFRecord files, parsed as tf.train.Example into these features; without any, the
+  /// records as they are, byte strings. Compressed files (GZIP, ZLIB) are recognised; they are read
+  /// in order, so that the whole set cannot be shuffled. An index of all files is read or built
+  /// now, see RecordOptions.
+  static Dataset tfrecords(const Shards& files, Features features = {},
+                           const RecordOptions& options = {});
+  /// Samples of tar files, as WebDataset has them: adjacent members whose names agree up to the
+  /// first dot of the last part. A feature is a suffix in lower case ("jpg", "cls", "seg.png"), or
+  /// several ("jpg;jpeg;png"); "__key__" is the name. i64 and f32 scalars are read from text, `npy`
+  /// as an array, all else is bytes. Without features, those of webdataset_features().
+  static Dataset webdataset(const Shards& files, Features features = {},
+                            const RecordOptions& options = {});
+  /// Samples of a folder in the MDS format of MosaicML Streaming, which has an index.json; the
+  /// columns named, or all.
+  static Dataset mds(const std::string& folder, std::vector<std::string> columns = {},
+                     const RecordOptions& options = {});
+  /// Rows of CSV files (RFC 4180: quotes, also around line ends). With a header, columns are found
+  /// by name and may be some of those there; without one the features are all columns in order.
+  /// Without features, those of csv_columns(). i64, f32, f64, bool and bytes; an empty field is a
+  /// missing one.
+  static Dataset csv(const Shards& files, Features columns = {}, const CsvOptions& options = {});
+  /// Records of one size: the features' bytes one after the other, of any dtype but bytes. A
+  /// feature of u8 with its length reads raw bytes.
+  static Dataset fixed_records(const Shards& files, Features layout,
+                               const FixedRecordOptions& options = {});
+  /// What save() wrote there. DataError naming what is broken.
+  static Dataset load(const std::string& folder);
+
   // Stages.
 
   /// A program, which runs natively and is part of the signature. InvalidArgument unless it takes
@@ -231,6 +284,13 @@ class Dataset {
   /// Keeps the elements of the first epoch in memory and gives those in the later ones. Their
   /// tensors are read-only: write to a clone().
   Dataset cache() const;
+  /// The same in files of `folder`, which later runs use: segments with checksums under a
+  /// fingerprint of everything upstream and of the data's names, sizes and times; another pipeline
+  /// or changed data has another. A run that was killed leaves whole segments, and the next one
+  /// goes on from there; several may write at a time. A full disk or quota, told in a warning,
+  /// leaves the rest to be made again in each epoch. InvalidArgument where upstream cannot be told
+  /// apart by its description: an unordered map.
+  Dataset cache(const std::string& folder, const CacheOptions& options = {}) const;
   /// Makes up to `count` elements ahead of the consumer, as far as the budget allows.
   Dataset prefetch(int count = kAutotune) const;
   /// The same with the numbers copied to `device`, of whose budget up to `count` elements are taken
@@ -242,6 +302,43 @@ class Dataset {
   /// Leaves out elements that fail with a DataError: up to `most` in an epoch (-1: any number), and
   /// `rate` of the elements seen so far on top of that.
   Dataset ignore_errors(std::int64_t most = -1, double rate = 0) const;
+
+  /// Elements of the datasets in a random order, from each with its share of `weights` (equal ones
+  /// if empty). All have the same kind of elements.
+  static Dataset sample_from_datasets(const std::vector<Dataset>& datasets,
+                                      const std::vector<double>& weights = {},
+                                      const SampleOptions& options = {});
+  /// The next element of the dataset whose number `choice` gives, an i64 scalar; ends with it.
+  static Dataset choose_from_datasets(const std::vector<Dataset>& datasets, const Dataset& choice,
+                                      bool stop_on_empty = true);
+  /// Elements of the whole set drawn with replacement, each with its weight, `count` of them in an
+  /// epoch (-1: as many as there are); without a buffer. Needs elements with an index.
+  Dataset sample_weighted(const std::vector<double>& weights, std::int64_t count = -1,
+                          std::optional<std::uint64_t> seed = std::nullopt) const;
+  /// The same with every class of an image_folder equally likely.
+  Dataset balance_classes(std::int64_t count = -1,
+                          std::optional<std::uint64_t> seed = std::nullopt) const;
+  /// Collects elements of about the same length, and batches them as padded_batch does: bucket i
+  /// has lengths below `boundaries[i]` and batches of `sizes[i]`; one more for all longer ones.
+  Dataset bucket_by_sequence_length(std::function<std::int64_t(const Element&)> length,
+                                    const std::vector<std::int64_t>& boundaries,
+                                    const std::vector<std::int64_t>& sizes,
+                                    const BucketOptions& options = {},
+                                    const std::string& name = "length") const;
+  /// Collects elements with the same key and gives the elements of the dataset that `reduce` makes
+  /// of each `window` of them; what is left goes at the end, by key.
+  Dataset group_by_window(
+      std::function<std::int64_t(const Element&)> key,
+      std::function<Dataset(std::int64_t key, const std::vector<Element>& window)> reduce,
+      std::int64_t window, const std::string& name = "function") const;
+  /// `function` over the elements in order, handing a state on. A position holds the state, which
+  /// has inline scalars only.
+  Dataset scan(Element state, ScanFunction function, const std::string& name = "function") const;
+  /// Up to the first element for which `predicate` does not hold.
+  Dataset take_while(std::function<bool(const Element&)> predicate,
+                     const std::string& name = "predicate") const;
+  /// The elements of batches in batches of another size.
+  Dataset rebatch(std::int64_t size, const BatchOptions& options = {}) const;
 
   // What it is.
 
@@ -266,6 +363,11 @@ class Dataset {
  private:
   NodePtr node_;
 };
+
+/// Runs one epoch of `dataset` and writes its elements to `folder`, for Dataset::load(); returns
+/// how many. Published by rename, in place of what was there. Throws as Pipeline::next(), and
+/// StorageError where the disk is full.
+std::int64_t save(const Dataset& dataset, const std::string& folder, const Device& device);
 
 /// Throws InvalidArgument where the two are parts of one set that are not the same elements in each
 /// epoch: `take` and `skip` of a set that is shuffled anew, parts of two different splits.

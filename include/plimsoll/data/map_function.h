@@ -70,6 +70,9 @@ struct MapFunction {
   /// besides its result; from the file's header, quickly. DataError where that cannot be told.
   /// decode_needs() asks it before there is a pipeline. Empty: nothing is known beforehand.
   std::function<Bytes(const std::string& path)> needs = nullptr;
+  /// False: it never asks MapContext::random(), so that its results depend neither on the seed nor
+  /// on the epoch, and a cache on disk serves runs with other seeds, too.
+  bool random = true;
   /// Name and version; part of the pipeline's signature, so that a checkpoint made with another
   /// function is refused.
   std::string name = "function";
@@ -85,5 +88,7 @@ struct MapFunction {
 /// one path, or of a path and an i64 label; pictures of an image_folder that nothing has looked at
 /// yet are taken by their paths.
 MapFunction load_images(const image::LoadOptions& options, bool with_label = true);
+/// The same for pictures that are in component 0 themselves, as records have them.
+MapFunction decode_images(const image::LoadOptions& options, bool with_label = true);
 
 }  // namespace plimsoll::data

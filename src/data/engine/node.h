@@ -78,6 +78,10 @@ class Node {
   /// True if that program has not to run before stages that only choose among elements: they may
   /// as well choose among its input's.
   virtual bool is_lazy() const { return false; }
+  /// True if what it makes of its inputs depends on the pipeline's seed or on the epoch.
+  virtual bool draws() const { return false; }
+  /// A checksum of contents that are part of the description and not of the signature.
+  virtual std::uint64_t content() const { return 0; }
   /// True for stages whose elements may fail: these are wrapped when errors are skipped.
   virtual bool may_fail() const { return false; }
   /// False where the stream depends on timing, so that a position means nothing.

@@ -197,7 +197,7 @@ void Pipeline::State::report_skipped() {
 }
 
 Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineOptions& options) {
-  if (device.kind() != DeviceKind::cpu) {
+  if (!device.capabilities().host_memory) {
     throw InvalidArgument(
         fmt::format("[Pipeline] {} is not a host device; open \"cpu:0\"", device.name()));
   }

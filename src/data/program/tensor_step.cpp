@@ -78,7 +78,7 @@ class TensorStep final : public Step {
   TensorStep(const ops::OpDef& def, const Instruction& instruction,
              const std::vector<TensorSpec>& specs, const Program::Parts& parts)
       : def_(def),
-        kernel_(ops::kernels_of(DeviceKind::cpu).find(def)),
+        kernel_(ops::kernels_of("cpu").find(def)),
         attributes_(instruction.attributes),
         open_(is_open(def, instruction.attributes)) {
     if (kernel_ == nullptr && !def.view) {

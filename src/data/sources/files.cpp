@@ -109,15 +109,18 @@ bool is_picture(const fs::path& path) {
 }
 
 /// Anything but a regular file or folder, or what cannot be read (a link to itself, say), is left
-/// out: what is wanted is named by the caller where there is none of it.
+/// out: what is wanted is named by the caller where there is none of it. A link to a picture that
+/// is gone counts as one, so that reading it fails by name and it is not missed in silence.
 std::vector<std::string> sorted_entries(const std::string& folder, bool folders) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code unknown;
-    const bool wanted = folders ? at->is_directory(unknown)
-                                : is_picture(at->path()) && at->is_regular_file(unknown);
-    if (wanted && !unknown) names.push_back(at->path().string());
+    const fs::file_status status = at->status(unknown);
+    const bool gone = status.type() == fs::file_type::not_found;
+    const bool wanted = folders ? fs::is_directory(status)
+                                : is_picture(at->path()) && (fs::is_regular_file(status) || gone);
+    if (wanted && (gone || !unknown)) names.push_back(at->path().string());
   }
   if (error) {
     throw DataError(fmt::format("[image_folder] {}: {}", printable(folder), error.message()));

@@ -72,16 +72,8 @@ Tensor empty_slice(const NpyHeader& header, const Engine& engine) {
                        options_of(engine));
 }
 
-/// Makes what was read what it means: the byte order, booleans of 0 and 1.
 void settle(const NpyHeader& header, std::byte* data) {
-  const Bytes bytes = header.slice_bytes();
-  if (header.swapped) {
-    for (Bytes at = 0; at < bytes; at += header.item_bytes) {
-      std::reverse(data + at, data + at + header.item_bytes);
-    }
-  }
-  if (header.dtype != DType::boolean) return;
-  for (Bytes i = 0; i < bytes; ++i) data[i] = data[i] == std::byte{0} ? data[i] : std::byte{1};
+  settle_npy(header, data, header.slice_bytes());
 }
 
 /// Fixed byte strings without the zeros at their ends, as NumPy gives them.

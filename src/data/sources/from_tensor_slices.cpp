@@ -5,6 +5,7 @@
 #include <plimsoll/base/error.h>
 
 #include "data/engine/indexed_stage.h"
+#include "data/records/crc32c.h"
 
 namespace plimsoll::data {
 namespace {
@@ -39,6 +40,22 @@ class SlicesNode final : public IndexedNode {
     }
     return element;
   }
+  std::uint64_t content() const override {
+    std::uint64_t result = 0;
+    for (const Tensor& each : tensors_) {
+      std::uint32_t crc = 0;
+      if (each.dtype() == DType::bytes) {
+        for (std::int64_t i = 0; i < each.elements(); ++i) {
+          crc = crc32c(each.string_at(i).data(), each.string_at(i).size(), crc);
+        }
+      } else if (each.nbytes() > 0) {
+        const Tensor dense = each.contiguous();
+        crc = crc32c(dense.raw_data(), dense.nbytes());
+      }
+      result = mix_ids(result, crc);
+    }
+    return result;
+  }
 
  private:
   std::vector<Tensor> tensors_;
@@ -54,7 +71,7 @@ Dataset Dataset::from_tensor_slices(std::vector<Tensor> tensors, std::vector<std
   }
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() == 0) throw InvalidArgument("[from_tensor_slices] a scalar has no slices");
-    if (tensor.device().kind() != DeviceKind::cpu) {
+    if (!tensor.device().capabilities().host_memory) {
       throw InvalidArgument(fmt::format(
           "[from_tensor_slices] a tensor is on {}; copy it to the host", tensor.device().name()));
     }

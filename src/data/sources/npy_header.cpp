@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -192,7 +193,8 @@ Bytes little_endian(std::string_view bytes) {
 }
 
 /// The text of the header; sets where the data begins.
-std::string header_text(const InputFile& file, NpyHeader& header) {
+template <typename File>
+std::string header_text(const File& file, NpyHeader& header) {
   std::array<char, 12> start{};
   const Bytes got = file.read(start.data(), start.size(), 0);
   const std::string_view bytes(start.data(), got);
@@ -213,22 +215,30 @@ std::string header_text(const InputFile& file, NpyHeader& header) {
   return text;
 }
 
-}  // namespace
+class Memory {
+ public:
+  explicit Memory(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  Bytes size() const { return bytes_.size(); }
+  Bytes read(void* to, Bytes bytes, Bytes offset) const {
+    if (offset >= bytes_.size()) return 0;
+    const Bytes got = std::min<Bytes>(bytes, bytes_.size() - offset);
+    std::memcpy(to, bytes_.data() + offset, got);
+    return got;
+  }
 
-Bytes NpyHeader::slice_bytes() const {
-  Bytes bytes = item_bytes;
-  for (int d = 1; d < shape.rank(); ++d) bytes *= static_cast<Bytes>(shape[d]);
-  return bytes;
-}
+ private:
+  std::span<const std::byte> bytes_;
+};
 
-NpyHeader read_npy_header(const InputFile& file) {
+template <typename File>
+NpyHeader read_header(const File& file, bool scalars) {
   NpyHeader header;
   const std::string text = header_text(file, header);
   Parser parser(text);
   parser.parse();
   set_dtype(header, parser.descr_text());
   const auto& extents = parser.shape();
-  if (extents.empty()) refuse("the array is a scalar, which has no slices");
+  if (extents.empty() && !scalars) refuse("the array is a scalar, which has no slices");
   if (extents.size() > static_cast<std::size_t>(kMaxRank)) {
     refuse("an array of {} dimensions; {} at most", extents.size(), kMaxRank);
   }
@@ -252,6 +262,30 @@ NpyHeader read_npy_header(const InputFile& file) {
            bytes, there);
   }
   return header;
+}
+
+}  // namespace
+
+Bytes NpyHeader::slice_bytes() const {
+  Bytes bytes = item_bytes;
+  for (int d = 1; d < shape.rank(); ++d) bytes *= static_cast<Bytes>(shape[d]);
+  return bytes;
+}
+
+NpyHeader read_npy_header(const InputFile& file) { return read_header(file, false); }
+
+NpyHeader read_npy_header(std::span<const std::byte> bytes) {
+  return read_header(Memory(bytes), true);
+}
+
+void settle_npy(const NpyHeader& header, std::byte* data, Bytes bytes) {
+  if (header.swapped) {
+    for (Bytes at = 0; at < bytes; at += header.item_bytes) {
+      std::reverse(data + at, data + at + header.item_bytes);
+    }
+  }
+  if (header.dtype != DType::boolean) return;
+  for (Bytes i = 0; i < bytes; ++i) data[i] = data[i] == std::byte{0} ? data[i] : std::byte{1};
 }
 
 }  // namespace plimsoll::data

@@ -134,7 +134,7 @@ class TextNode final : public Node, public FileSource {
 
 Dataset Dataset::text_lines(std::vector<std::string> paths) {
   if (paths.empty()) throw InvalidArgument("[text_lines] no files");
-  return Dataset(std::make_shared<TextNode>(std::move(paths)));
+  return Dataset(std::make_shared<TextNode>(Shards(std::move(paths)).files()));
 }
 
 }  // namespace plimsoll::data

@@ -240,6 +240,8 @@ class InterleaveNode final : public Node {
                                              number);
   }
   bool may_fail() const override { return true; }
+  // The datasets that the function gives may.
+  bool draws() const override { return true; }
 
  private:
   Function function_;

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/data/image/info.h>
 #include <plimsoll/data/map_function.h>
 
 #include "data/sources/probe_file.h"
@@ -32,12 +33,12 @@ ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
 }
 
 /// Everything that decides the result.
-std::string name_of(const image::LoadOptions& options) {
-  std::string name = fmt::format(
-      "load_images 2: {}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
-      options.height, options.width, options.channels, static_cast<int>(options.layout),
-      static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
-      options.resize.antialias, options.apply_orientation, options.allow_scaled);
+std::string options_text(const image::LoadOptions& options) {
+  std::string name =
+      fmt::format("{}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
+                  options.height, options.width, options.channels, static_cast<int>(options.layout),
+                  static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
+                  options.resize.antialias, options.apply_orientation, options.allow_scaled);
   if (options.flip) name += " flip";
   if (!options.crop.whole()) {
     name += fmt::format(" crop={}x{}+{}+{}", options.crop.width, options.crop.height,
@@ -46,6 +47,17 @@ std::string name_of(const image::LoadOptions& options) {
   if (!options.normalise) return name + " 0..255";
   return name + fmt::format(" mean={} deviation={}", fmt::join(options.mean, ","),
                             fmt::join(options.deviation, ","));
+}
+
+Element loaded(std::span<const std::byte> file, const image::LoadOptions& options,
+               const Element& element, bool with_label, MapContext& context) {
+  const image::ImageInfo info = image::probe(file);
+  Tensor pixels = context.output(0);
+  image::load(file, info, options, context.scratch(), pixels.mutable_data<float>());
+  Element result;
+  result.push_back(std::move(pixels));
+  if (with_label) result.push_back(element.at(1));
+  return result;
 }
 
 }  // namespace
@@ -60,16 +72,25 @@ MapFunction load_images(const image::LoadOptions& options, bool with_label) {
            align_up(image::plan_load(file.image, options).scratch, kBlock);
   };
   function.takes_paths = true;
-  function.name = name_of(options);
+  function.random = false;
+  function.name = "load_images 2: " + options_text(options);
   function.run = [options, with_label](const Element& element, MapContext& context) {
     const FileBytes file = context.read_file(element.at(0).text());
-    const image::ImageInfo info = image::probe(file.bytes());
-    Tensor pixels = context.output(0);
-    image::load(file.bytes(), info, options, context.scratch(), pixels.mutable_data<float>());
-    Element result;
-    result.push_back(std::move(pixels));
-    if (with_label) result.push_back(element.at(1));
-    return result;
+    return loaded(file.bytes(), options, element, with_label, context);
+  };
+  return function;
+}
+
+MapFunction decode_images(const image::LoadOptions& options, bool with_label) {
+  MapFunction function;
+  function.output = image_spec(options, with_label);
+  function.scratch = kScratch;
+  function.random = false;
+  function.name = "decode_images 1: " + options_text(options);
+  function.run = [options, with_label](const Element& element, MapContext& context) {
+    const std::string_view file = element.at(0).text();
+    return loaded({reinterpret_cast<const std::byte*>(file.data()), file.size()}, options, element,
+                  with_label, context);
   };
   return function;
 }

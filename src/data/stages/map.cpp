@@ -110,6 +110,7 @@ class MapNode final : public Node {
   }
   bool may_fail() const override { return true; }
   bool keeps_ids() const override { return true; }
+  bool draws() const override { return function_.random; }
   NeedsScan* needs() const override { return needs_.get(); }
   std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
   std::string details() const override { return function_.details; }
@@ -158,6 +159,7 @@ Dataset Dataset::map(std::function<Element(const Element&)> function,
   with_context.run = [plain = std::move(function)](const Element& element, MapContext&) {
     return plain(element);
   };
+  with_context.random = false;
   return map(std::move(with_context), options);
 }
 

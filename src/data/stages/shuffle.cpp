@@ -74,6 +74,7 @@ class ShuffleNode final : public Node {
   bool order_moves() const override {
     return options_.reshuffle_each_iteration || !options_.seed.has_value();
   }
+  bool draws() const override { return order_moves(); }
   StagePtr make(Builder& builder) const override {
     Engine& engine = builder.engine();
     const std::uint64_t seed =

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "data/records/record_format.h"
+
+namespace plimsoll::data {
+
+/// One feature of a tf.train.Example as it is stored: the bytes of its list.
+struct StoredFeature {
+  enum class Kind : std::uint8_t { none, bytes, floats, ints };
+  Kind kind = Kind::none;
+  std::string_view list;  ///< the message BytesList, FloatList or Int64List
+
+  /// Values in it. Throws DataError for bytes that are no such list.
+  std::int64_t count() const;
+};
+
+/// Calls `each` with the name of every feature and what it has, in stored order; of a name that is
+/// there twice the last one counts. Throws DataError for bytes that are no Example.
+void read_example(std::string_view bytes,
+                  const std::function<void(std::string_view name, const StoredFeature&)>& each);
+
+/// Makes elements of tf.train.Examples. Immutable.
+class ExampleParser {
+ public:
+  /// InvalidArgument for features that no Example has.
+  explicit ExampleParser(Features features);
+  const ElementSpec& spec() const { return spec_; }
+  const Features& features() const { return features_; }
+  /// Throws DataError, and OutOfMemory.
+  Element parse(std::string_view bytes, const RecordMemory& memory) const;
+
+ private:
+  Features features_;
+  ElementSpec spec_;
+};
+
+/// The Example of an element whose components are called `names`, as protobuf writes it with sorted
+/// names. Integers become int64, floating-point numbers float. InvalidArgument for an element with
+/// other components.
+std::string encode_example(const Element& element, std::span<const std::string> names);
+
+}  // namespace plimsoll::data

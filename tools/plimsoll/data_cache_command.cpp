@@ -1,0 +1,88 @@
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/base/printable.h>
+#include <plimsoll/data/disk_cache.h>
+
+#include "commands.h"
+
+namespace plimsoll::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The source: the last line of a signature.
+std::string source_of(const std::string& pipeline) {
+  std::string_view text = pipeline;
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  text.remove_prefix(text.rfind('\n') == std::string_view::npos ? 0 : text.rfind('\n') + 1);
+  const auto begin = text.find_first_not_of(' ');
+  return printable(begin == std::string_view::npos ? text : text.substr(begin));
+}
+
+void list(const std::string& folder, bool verify, bool json) {
+  const auto entries = data::list_cache(folder, verify);
+  std::size_t broken = 0;
+  Json all = Json::array();
+  for (const data::CacheEntry& entry : entries) {
+    broken += entry.broken.size();
+    if (json) {
+      all.push_back({{"name", entry.name},
+                     {"elements", entry.elements},
+                     {"segments", entry.segments},
+                     {"bytes", entry.bytes},
+                     {"complete", entry.complete},
+                     {"broken", entry.broken},
+                     {"pipeline", entry.pipeline}});
+      continue;
+    }
+    fmt::print("{}  {:>9} elements  {:>10}  {}  {}\n", entry.name, entry.elements,
+               format_bytes(entry.bytes), entry.complete ? "complete" : "partial ",
+               source_of(entry.pipeline));
+    for (const std::string& bad : entry.broken) fmt::print("broken: {}\n", bad);
+  }
+  if (json) fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (entries.empty() && !json) fmt::print("no caches in {}\n", printable(folder));
+  if (broken == 0) return;
+  std::fflush(stdout);
+  fmt::print(stderr, "{} {} broken; the next run makes {} again\n", broken,
+             broken == 1 ? "segment is" : "segments are", broken == 1 ? "it" : "them");
+  throw CLI::RuntimeError(2);
+}
+
+}  // namespace
+
+void add_data_cache(CLI::App& data) {
+  CLI::App* const command =
+      data.add_subcommand("cache", "Look at, check or remove what cache(folder) has kept");
+  command->require_subcommand(1);
+  struct Options {
+    std::string folder;
+    std::string name;
+    bool json = false;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* const ls = command->add_subcommand("ls", "List the caches in a folder");
+  CLI::App* const verify =
+      command->add_subcommand("verify", "Check every checksum; exits 2 if one fails");
+  CLI::App* const clear = command->add_subcommand("clear", "Remove one cache, or all");
+  for (CLI::App* const each : {ls, verify, clear}) {
+    each->add_option("folder", options->folder, "The folder given to cache()")->required();
+  }
+  for (CLI::App* const each : {ls, verify}) {
+    each->add_flag("--json", options->json, "Print one JSON array, sizes in bytes");
+  }
+  clear->add_option("name", options->name, "As ls shows it; default: all of them");
+  ls->callback([options] { list(options->folder, false, options->json); });
+  verify->callback([options] { list(options->folder, true, options->json); });
+  clear->callback([options] {
+    fmt::print("{} removed\n", format_bytes(data::clear_cache(options->folder, options->name)));
+  });
+}
+
+}  // namespace plimsoll::tools

@@ -1,0 +1,186 @@
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/bytes.h>
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
+#include <plimsoll/data/pipeline.h>
+#include <plimsoll/data/record_writer.h>
+
+#include "commands.h"
+#include "record_source.h"
+
+namespace plimsoll::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Dataset;
+using data::RecordKind;
+
+struct PackOptions {
+  std::string source;
+  std::string out;
+  std::string format = "tfrecord";
+  std::int64_t shards = 0;
+  std::string shard_size = "256MiB";
+  std::string compression = "none";
+  std::string budget = "256MiB";
+};
+
+RecordKind kind_named(const std::string& name) {
+  if (name == "webdataset") return RecordKind::webdataset;
+  return name == "mds" ? RecordKind::mds : RecordKind::tfrecord;
+}
+
+/// The suffix that all files of a folder share: "jpg" or "png"; "img" where they differ.
+std::string suffix_of(const Dataset& files) {
+  const Device device = Device::open("cpu:0");
+  data::Pipeline paths(files, device);
+  std::string suffix;
+  while (const auto element = paths.next()) {
+    std::string here = fs::path(element->at(0).text()).extension().string();
+    for (char& c : here) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    here = here == ".png" ? "png" : "jpg";
+    if (!suffix.empty() && suffix != here) return "img";
+    suffix = here;
+  }
+  return suffix;
+}
+
+/// The contents of the files of a folder per class, and their labels.
+Dataset contents_of(const Dataset& files, const std::string& format) {
+  data::MapFunction read;
+  read.name = "read 1";
+  read.random = false;
+  const bool suffixes = format == "webdataset";
+  read.output = data::ElementSpec{
+      true,
+      {data::TensorSpec::scalar(DType::bytes), data::TensorSpec::scalar(DType::i64)},
+      {suffixes ? suffix_of(files) : "image", suffixes ? "cls" : "label"}};
+  read.run = [](const data::Element& element, data::MapContext& context) {
+    const data::FileBytes file = context.read_file(element.at(0).text());
+    const auto bytes = file.bytes();
+    return data::Element{context.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}),
+                         element.at(1)};
+  };
+  return files.map(read, {.parallel = data::kAutotune}).prefetch();
+}
+
+void pack(const PackOptions& options) {
+  std::vector<std::string> classes;
+  const Dataset dataset = [&] {
+    if (const auto records = find_records(options.source)) {
+      classes = records->classes;
+      return all_records(*records);
+    }
+    const Dataset files = Dataset::image_folder(options.source);
+    classes = files.classes();
+    return contents_of(files, options.format);
+  }();
+  data::WriteOptions write;
+  write.format = kind_named(options.format);
+  write.shards = options.shards;
+  write.shard_bytes = parse_bytes(options.shard_size, "--shard-size");
+  write.compression = options.compression == "gzip"   ? data::Compression::gzip
+                      : options.compression == "zlib" ? data::Compression::zlib
+                                                      : data::Compression::none;
+  const Device device =
+      Device::open("cpu:0", {.limit = Limit(parse_bytes(options.budget, "--budget"))});
+  const data::WrittenRecords written = write_records(dataset, options.out, device, write);
+  if (!classes.empty()) {
+    std::ofstream(fs::path(options.out) / kClassesFile)
+        << nlohmann::json{{"classes", classes}}.dump(1) << "\n";
+  }
+  fmt::print("{} records in {} {}, {}\n", written.records, written.files.size(),
+             written.files.size() == 1 ? "file" : "files", format_bytes(written.bytes));
+}
+
+/// What the first bytes of a file say it is.
+std::string extension_of(std::string_view bytes) {
+  if (bytes.starts_with("\xFF\xD8\xFF")) return "jpg";
+  if (bytes.starts_with("\x89PNG")) return "png";
+  return "bin";
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) throw DataError(fmt::format("{}: cannot be written", printable(path.string())));
+}
+
+/// A name that stays in its folder.
+std::string safe(std::string name) {
+  for (char& c : name) {
+    if (c == '/' || c == '\0') c = '_';
+  }
+  return name == "." || name == ".." || name.empty() ? "_" : name;
+}
+
+void unpack(const std::string& path, const std::string& out, const std::string& budget) {
+  const auto records = find_records(path);
+  if (!records) {
+    throw DataError(
+        fmt::format("{}: no records; give TFRecord, WebDataset or MDS files, or a folder of them",
+                    printable(path)));
+  }
+  const Device device = Device::open("cpu:0", {.limit = Limit(parse_bytes(budget, "--budget"))});
+  const Dataset dataset = picture_records(*records);
+  data::Pipeline pipeline(dataset.prefetch(), device);
+  std::int64_t count = 0;
+  while (const auto element = pipeline.next()) {
+    const auto label = element->at(1).as<std::int64_t>();
+    const bool named = label >= 0 && label < static_cast<std::int64_t>(records->classes.size());
+    const std::string folder =
+        named ? safe(records->classes[static_cast<std::size_t>(label)]) : std::to_string(label);
+    const std::string_view bytes = element->at(0).text();
+    write_file(fs::path(out) / folder / fmt::format("{:09}.{}", count, extension_of(bytes)), bytes);
+    ++count;
+  }
+  fmt::print("{} files in {}\n", count, printable(out));
+}
+
+}  // namespace
+
+void add_data_pack(CLI::App& data) {
+  CLI::App* const pack_command = data.add_subcommand(
+      "pack", "Write a folder per class, or other records, as TFRecord, WebDataset or MDS");
+  const auto options = std::make_shared<PackOptions>();
+  pack_command
+      ->add_option("source", options->source, "A folder with a folder per class, or records")
+      ->required();
+  pack_command->add_option("out", options->out, "The folder to write to")->required();
+  pack_command->add_option("--format", options->format)
+      ->check(CLI::IsMember({"tfrecord", "webdataset", "mds"}))
+      ->capture_default_str();
+  pack_command->add_option("--shards", options->shards, "How many files; default: by their size")
+      ->check(CLI::PositiveNumber);
+  pack_command->add_option("--shard-size", options->shard_size, "Bytes of a file, more or less")
+      ->capture_default_str();
+  pack_command->add_option("--compression", options->compression, "Of TFRecord files")
+      ->check(CLI::IsMember({"none", "gzip", "zlib"}))
+      ->capture_default_str();
+  pack_command->add_option("--budget", options->budget, "All memory it may take")
+      ->capture_default_str();
+  pack_command->callback([options] { pack(*options); });
+
+  CLI::App* const unpack_command =
+      data.add_subcommand("unpack", "Write the pictures of records to a folder per class");
+  unpack_command->add_option("source", options->source, "Files of records, or their folder")
+      ->required();
+  unpack_command->add_option("out", options->out, "The folder to write to")->required();
+  unpack_command->add_option("--budget", options->budget, "All memory it may take")
+      ->capture_default_str();
+  unpack_command->callback([options] { unpack(options->source, options->out, options->budget); });
+}
+
+}  // namespace plimsoll::tools
