@@ -22,10 +22,10 @@
 #include <plimsoll/base/half.h>
 #include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/product_shape.h>
 #include <plimsoll/ops/random.h>
 #include <plimsoll/plan/device_description.h>
 
-#include "ops/product_shape.h"
 #include "plan/op_seconds.h"
 
 namespace {
@@ -38,7 +38,7 @@ class Call {
  public:
   Call(const char* op, std::vector<Tensor> inputs, Attributes attributes, const Device& device)
       : device_(device), def_(*ops::find_op(op)), attributes_(std::move(attributes)) {
-    kernel_ = ops::kernels_of(device.kind()).find(def_);
+    kernel_ = ops::kernels_of(device).find(def_);
     tensors_ = std::move(inputs);
     for (const Tensor& t : tensors_) {
       in_.push_back({const_cast<void*>(t.raw_data()), t.type()});

@@ -2,16 +2,47 @@
 # Sources are found by folder, so that adding one touches no build file.
 
 set(plimsoll_folders
-    base memory device tensor ops graph plan function distributed data nn optim train report
-    backend/cpu)
+    base memory device tensor ops graph plan function distributed data nn optim train report)
+# Every folder of src/backend is a backend that the core links, but for what they share and what is
+# a library of its own. Where CUDA is not built, its stand-in is linked instead of its loader.
+file(GLOB plimsoll_backends CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src"
+     "${PROJECT_SOURCE_DIR}/src/backend/*")
+list(REMOVE_ITEM plimsoll_backends backend/common backend/shared backend/cuda)
 if(PLIMSOLL_HAS_CUDA)
-  list(APPEND plimsoll_folders backend/cuda_loader)
+  list(REMOVE_ITEM plimsoll_backends backend/no_cuda)
 else()
-  list(APPEND plimsoll_folders backend/no_cuda)
+  list(REMOVE_ITEM plimsoll_backends backend/cuda_loader)
 endif()
+list(APPEND plimsoll_folders ${plimsoll_backends})
 list(TRANSFORM plimsoll_folders PREPEND "${PROJECT_SOURCE_DIR}/src/")
 list(TRANSFORM plimsoll_folders APPEND "/*.cpp")
 file(GLOB_RECURSE plimsoll_sources CONFIGURE_DEPENDS ${plimsoll_folders})
+
+# Kernels that are written once: a source of `backend` (cpu or cuda) for each file of src/backend/shared
+# below `root`. Its path under the build folder has `prefix` in it.
+function(plimsoll_shared_kernels result root prefix backend)
+  set(header backend/cpu/shared.h)
+  set(extension cpp)
+  if(backend STREQUAL "cuda")
+    set(header backend/cuda/kernels/shared.cuh)
+    set(extension cu)
+  endif()
+  set(sources "")
+  file(GLOB shared CONFIGURE_DEPENDS "${root}/src/backend/shared/*.h")
+  foreach(file IN LISTS shared)
+    get_filename_component(name "${file}" NAME_WE)
+    set(source "${PROJECT_BINARY_DIR}/generated/${prefix}/${backend}/${name}.${extension}")
+    file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT [[
+#define PLIMSOLL_BACKEND @backend@
+#include "@header@"
+#include "backend/shared/@name@.h"
+]])
+    list(APPEND sources "${source}")
+  endforeach()
+  set(${result} "${sources}" PARENT_SCOPE)
+endfunction()
+plimsoll_shared_kernels(plimsoll_shared_cpu "${PROJECT_SOURCE_DIR}" backend cpu)
+list(APPEND plimsoll_sources ${plimsoll_shared_cpu})
 
 configure_file("${PROJECT_SOURCE_DIR}/src/base/version.cpp.in"
                "${PROJECT_BINARY_DIR}/generated/base/version.cpp" @ONLY)
@@ -34,9 +65,73 @@ std::span<const unsigned char> digits_data() { return kBytes; }
 }  // namespace plimsoll::data
 ]])
 
+# Program ops: each file of the folder has a function of its name that gives them.
+file(GLOB program_op_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/data/program/ops/*.cpp")
+set(program_op_declarations "")
+set(program_op_functions "")
+foreach(file IN LISTS program_op_files)
+  get_filename_component(stem "${file}" NAME_WE)
+  string(APPEND program_op_declarations "std::span<const ProgramOp> ${stem}();\n")
+  string(APPEND program_op_functions "    program_ops::${stem},\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp" @ONLY CONTENT [[
+#include "data/program/op_files.h"
+
+namespace plimsoll::data {
+namespace program_ops {
+@program_op_declarations@}  // namespace program_ops
+
+std::span<std::span<const ProgramOp> (*const)()> program_op_files() {
+  static constexpr std::span<const ProgramOp> (*kFiles[])() = {
+@program_op_functions@  };
+  return kFiles;
+}
+
+}  // namespace plimsoll::data
+]])
+
+# The page of reports, from its parts in src/report/page; scripts in the order in which they use one
+# another.
+set(page_folder "${PROJECT_SOURCE_DIR}/src/report/page")
+set(page_scripts base chart events memory plan pipeline curves overview main)
+foreach(part IN ITEMS html style script)
+  set(page_files "${page_folder}/page.html")
+  if(part STREQUAL style)
+    set(page_files "${page_folder}/page.css")
+  elseif(part STREQUAL script)
+    list(TRANSFORM page_scripts PREPEND "${page_folder}/" OUTPUT_VARIABLE page_files)
+    list(TRANSFORM page_files APPEND ".js")
+  endif()
+  set(page_${part} "")
+  foreach(file IN LISTS page_files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(READ "${file}" bytes HEX)
+    string(APPEND page_${part} "${bytes}")
+  endforeach()
+  string(REGEX REPLACE "(..)" "'\\\\x\\1'," page_${part} "${page_${part}}")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/report/page_parts.cpp" @ONLY CONTENT [[
+#include "report/page_parts.h"
+
+namespace plimsoll::report {
+namespace {
+constexpr char kHtml[] = {@page_html@};
+constexpr char kStyle[] = {@page_style@};
+constexpr char kScript[] = {@page_script@};
+}  // namespace
+
+std::string_view page_html() { return {kHtml, sizeof kHtml}; }
+std::string_view page_style() { return {kStyle, sizeof kStyle}; }
+std::string_view page_script() { return {kScript, sizeof kScript}; }
+
+}  // namespace plimsoll::report
+]])
+
 add_library(
   plimsoll SHARED ${plimsoll_sources} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
-                  "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp")
+                  "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp"
+                  "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp"
+                  "${PROJECT_BINARY_DIR}/generated/report/page_parts.cpp")
 add_library(plimsoll::plimsoll ALIAS plimsoll)
 plimsoll_compile_options(plimsoll)
 target_include_directories(
@@ -45,11 +140,16 @@ target_include_directories(
          "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(plimsoll PRIVATE plimsoll_dependencies)
-# Kernels read neither errno nor the floating-point flags; without that, square roots and
-# conditions can be vectors.
-file(GLOB plimsoll_cpu_kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/cpu/*.cpp")
-set_source_files_properties(${plimsoll_cpu_kernels} PROPERTIES COMPILE_OPTIONS
-                                                               "-fno-math-errno;-fno-trapping-math")
+# Nothing here reads errno or the floating-point flags after arithmetic; without that, square roots
+# and conditions can be vectors. For all sources alike, so that one precompiled header serves them.
+target_compile_options(plimsoll PRIVATE -fno-math-errno -fno-trapping-math)
+# More than half of the time that a source takes is spent on these. Headers of our own are not among
+# them: a change to one would compile everything again.
+target_precompile_headers(
+  plimsoll PRIVATE
+  <fmt/format.h> <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <functional> <map>
+  <memory> <mutex> <numeric> <optional> <span> <string> <string_view> <thread> <unordered_map> <variant>
+  <vector>)
 # Calls within the library go straight to their target: an allocation makes several.
 target_compile_options(plimsoll PRIVATE -fno-semantic-interposition)
 # Threads of its pool may be asleep in it, so it is never unloaded.
@@ -62,6 +162,8 @@ set_target_properties(
 if(PLIMSOLL_HAS_CUDA)
   file(GLOB_RECURSE plimsoll_cuda_sources CONFIGURE_DEPENDS
        "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp" "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cu")
+  plimsoll_shared_kernels(plimsoll_shared_cuda "${PROJECT_SOURCE_DIR}" backend cuda)
+  list(APPEND plimsoll_cuda_sources ${plimsoll_shared_cuda})
   if(plimsoll_cuda_sources)
     # Never linked against libcuda.so: the driver is opened at run time, so that the module's
     # absence and the driver's are both ordinary answers.

@@ -1,5 +1,4 @@
 // Trains a network on pictures, a folder per class, within 200 MiB: image_folder FOLDER [EPOCHS]
-#include <cstdlib>
 #include <iostream>
 
 #include <plimsoll/plimsoll.h>
@@ -10,8 +9,7 @@ class Net final : public pm::nn::Module {
  public:
   explicit Net(std::int64_t classes) : head(add("head", pm::nn::Dense(classes))) {}
   pm::Tensor forward(const pm::Tensor& x) const override {
-    const pm::Tensor light = pm::ops::random_uniform({x.dtype(), {x.dim(0), 1, 1, 1}}, 0.8, 1.2, x);
-    return head(pm::global_avg_pool2d(body(training() ? pm::mul(x, light) : x)));
+    return head(pm::global_avg_pool2d(body(x)));
   }
 
  private:
@@ -23,21 +21,23 @@ class Net final : public pm::nn::Module {
   pm::nn::Dense head;
 };
 
-pm::data::Dataset pictures(const pm::data::Dataset& files, bool flip) {
-  return files.map(pm::data::load_images(
-      {.height = 32, .width = 32, .layout = pm::image::Layout::chw, .flip = flip}));
+pm::Dataset batches(const pm::Dataset& folder, double flips) {
+  const auto load = [flips](pm::Symbolic picture, pm::Symbolic label) {
+    const auto small = pm::image::random_flip(pm::image::resize(picture, 32, 32), flips) / 255;
+    return pm::Symbolics{transpose(small, {2, 0, 1}), label};
+  };
+  return folder.map(load).batch(32);
 }
 
 int main(int argc, char** argv) try {
   const auto device = pm::Device::open("cpu:0", {.limit = pm::MiB(200)});
-  const auto all = pm::data::Dataset::image_folder(argc > 1 ? argv[1] : "pictures");
-  const auto [files, held_out] = all.split(0.8);
-  const auto train = pictures(files, false).concatenate(pictures(files, true)).shuffle(512);
+  const auto pictures = pm::Dataset::image_folder(argc > 1 ? argv[1] : "pictures");
+  const auto [train, held_out] = pictures.split(0.8);
   pm::TrainerOptions options{.loss = "cross_entropy", .metrics = {"accuracy"}, .device = device};
   options.optimizer = pm::optim::adamw({.lr = 3e-3});
-  pm::Trainer trainer(Net(static_cast<std::int64_t>(all.classes().size())), options);
-  const auto result = trainer.fit(train.batch(32), pictures(held_out, false).batch(32),
-                                  {.epochs = argc > 2 ? std::atoi(argv[2]) : 5});
+  pm::Trainer trainer(Net(static_cast<std::int64_t>(pictures.classes().size())), options);
+  const auto result = trainer.fit(batches(train.shuffle().repeat(2), 0.5), batches(held_out, 0),
+                                  {.epochs = argc > 2 ? std::stoi(argv[2]) : 5});
   std::cout << "accuracy " << result.history.back().at("validation_accuracy") << "\n";
 } catch (const pm::Error& error) {
   std::cerr << error.what() << "\n";

@@ -10,10 +10,14 @@
 #include <plimsoll/base/shape.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/base/version.h>
+#include <plimsoll/data/augment.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/pipeline.h>
+#include <plimsoll/data/program.h>
+#include <plimsoll/data/program_ops.h>
+#include <plimsoll/data/symbolic.h>
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/function/function.h>
@@ -41,7 +45,12 @@
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/plan/plan.h>
+#include <plimsoll/report/chart.h>
+#include <plimsoll/report/exports.h>
+#include <plimsoll/report/html.h>
+#include <plimsoll/report/live.h>
 #include <plimsoll/report/progress.h>
+#include <plimsoll/report/run.h>
 #include <plimsoll/tensor/dlpack.h>
 #include <plimsoll/tensor/tensor.h>
 #include <plimsoll/train/callbacks.h>
@@ -58,6 +67,9 @@ namespace plimsoll {
 using namespace ops;  // NOLINT: this header is for programs, and pm:: is theirs
 using data::Dataset;
 using data::Pipeline;
+using data::Program;
+using data::Symbolic;
+using data::Symbolics;
 using train::Callback;
 using train::FitOptions;
 using train::Run;

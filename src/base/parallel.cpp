@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/serial_scope.h>
 #include <plimsoll/base/system.h>
 
 #include "base/thread_pool.h"
@@ -66,5 +67,8 @@ void parallel_tasks(std::int64_t count, int threads,
 }
 
 bool in_parallel_task() { return ThreadPool::inside(); }
+
+SerialScope::SerialScope() : before_(ThreadPool::set_inside(true)) {}
+SerialScope::~SerialScope() { ThreadPool::set_inside(before_); }
 
 }  // namespace plimsoll

@@ -53,6 +53,8 @@ ThreadPool& ThreadPool::instance() {
 
 bool ThreadPool::inside() { return at_task; }
 
+bool ThreadPool::set_inside(bool inside) { return std::exchange(at_task, inside); }
+
 int ThreadPool::workers() {
   const std::scoped_lock lock(mutex_);
   return workers_;

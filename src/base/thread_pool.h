@@ -26,6 +26,8 @@ class ThreadPool {
 
   /// Whether the calling thread is at work on a task.
   static bool inside();
+  /// Sets that, and returns what it was.
+  static bool set_inside(bool inside);
 
   /// Threads of the pool now, without callers.
   int workers();

@@ -1,6 +1,9 @@
 #include <plimsoll/data/element.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
@@ -128,6 +131,29 @@ std::string Element::to_string() const {
     text += value_text(value);
   }
   return text + ")";
+}
+
+const NamedElement::Names& NamedElement::names() const {
+  static const Names none;
+  return names_ == nullptr ? none : *names_;
+}
+
+const Value& NamedElement::operator[](std::string_view name) const {
+  const auto ends = [name](const std::string& each) {
+    return each.size() > name.size() && each.ends_with(name) &&
+           each[each.size() - name.size() - 1] == '/';
+  };
+  const Names& all = names();
+  auto found = std::ranges::find(all, name);
+  if (found == all.end() && std::ranges::count_if(all, ends) == 1) {
+    found = std::ranges::find_if(all, ends);
+  }
+  const auto index = static_cast<std::size_t>(found - all.begin());
+  if (index < std::min(all.size(), size())) return Element::operator[](index);
+  throw InvalidArgument(
+      fmt::format("[Element] no component \"{}\" in {}; {}", printable(name), to_string(),
+                  all.empty() ? "its components have no names, so use their positions"
+                              : fmt::format("there are {}", fmt::join(all, ", "))));
 }
 
 }  // namespace plimsoll::data

@@ -1,63 +1,79 @@
 #include <plimsoll/device/backend.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
 
 namespace plimsoll {
 namespace {
 
-class HostTimer final : public StreamTimer {
- public:
-  HostTimer(DeviceBackend& backend, StreamId stream) : backend_(backend), stream_(stream) {}
+constexpr std::string_view kFirst = "cpu";
 
-  void mark() override {
-    backend_.synchronize(stream_);
-    marks_.push_back(Clock::now());
-  }
-
-  std::vector<double> seconds() override {
-    std::vector<double> between;
-    for (std::size_t i = 1; i < marks_.size(); ++i) {
-      between.push_back(std::chrono::duration<double>(marks_[i] - marks_[i - 1]).count());
-    }
-    return between;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  DeviceBackend& backend_;
-  const StreamId stream_;
-  std::vector<Clock::time_point> marks_;
+struct Registry {
+  std::mutex mutex;
+  std::deque<Backend> all;  ///< never shrinks, so that references last
 };
+
+/// Never destroyed: devices may close after everything static is gone.
+Registry& registry() {
+  static auto* const the = new Registry;  // NOLINT(cppcoreguidelines-owning-memory)
+  return *the;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
 
 }  // namespace
 
-MemoryUse DeviceBackend::use() const {
-  const std::optional<Bytes> used = process_used();
-  return used ? MemoryUse{*used, UsageSource::process} : MemoryUse{};
-}
-
-std::shared_ptr<Fence> DeviceBackend::fence(StreamId stream) {
-  synchronize(stream);
-  return passed_fence();
-}
-
-std::unique_ptr<StreamTimer> DeviceBackend::make_timer(StreamId stream) {
-  return std::make_unique<HostTimer>(*this, stream);
-}
-
-void DeviceBackend::fill_zero(void* to, Bytes bytes, StreamId stream) {
-  static constexpr std::array<std::byte, 4096> kZeros{};
-  auto* data = static_cast<std::byte*>(to);
-  Bytes done = std::min<Bytes>(bytes, kZeros.size());
-  if (done != 0) copy(data, kZeros.data(), done, stream);
-  while (done < bytes) {
-    const Bytes more = std::min(done, bytes - done);
-    copy(data + done, data, more, stream);
-    done += more;
+const Backend& register_backend(Backend backend) {
+  if (!is_name(backend.name)) {
+    throw InvalidArgument(fmt::format(
+        "[register_backend] the name \"{}\" is not one; use lower-case letters, digits and _",
+        backend.name));
   }
+  if (!backend.count || !backend.describe || !backend.open) {
+    throw InvalidArgument(fmt::format(
+        "[register_backend] {} lacks count, describe or open; give all three", backend.name));
+  }
+  Registry& of = registry();
+  const std::lock_guard lock(of.mutex);
+  if (std::ranges::find(of.all, backend.name, &Backend::name) != of.all.end()) {
+    throw InvalidArgument(
+        fmt::format("[register_backend] there already is a backend {}", backend.name));
+  }
+  return of.all.emplace_back(std::move(backend));
+}
+
+std::vector<const Backend*> backends() {
+  Registry& of = registry();
+  std::vector<const Backend*> all;
+  {
+    const std::lock_guard lock(of.mutex);
+    for (const Backend& backend : of.all) all.push_back(&backend);
+  }
+  std::ranges::sort(all, {}, [](const Backend* backend) {
+    return std::pair(backend->name != kFirst, std::string_view(backend->name));
+  });
+  return all;
+}
+
+const Backend* find_backend(std::string_view name) {
+  Registry& of = registry();
+  const std::lock_guard lock(of.mutex);
+  const auto found = std::ranges::find(of.all, name, &Backend::name);
+  return found == of.all.end() ? nullptr : &*found;
+}
+
+const Backend* backend_of(std::string_view device_name) {
+  return find_backend(device_name.substr(0, device_name.find(':')));
 }
 
 }  // namespace plimsoll

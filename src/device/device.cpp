@@ -70,7 +70,8 @@ Device::State& Device::state(const char* who) const {
 }
 
 const std::string& Device::name() const { return state("name").name; }
-DeviceKind Device::kind() const { return state("kind").backend->kind(); }
+const Backend& Device::backend() const { return state("backend").kind; }
+const Capabilities& Device::capabilities() const { return state("capabilities").kind.capabilities; }
 int Device::ordinal() const { return state("ordinal").ordinal; }
 bool Device::closed() const { return state("closed").closed; }
 

@@ -20,6 +20,7 @@ struct Device::State {
         std::shared_ptr<State> parent_state, Budget own_budget)
       : name(std::move(device_name)),
         backend(std::move(device_backend)),
+        kind(registered(name)),
         parent(std::move(parent_state)),
         budget(std::move(own_budget)),
         mutex(parent != nullptr ? parent->mutex : std::make_shared<std::mutex>()) {}
@@ -36,6 +37,9 @@ struct Device::State {
   static std::shared_ptr<State> make_child(const std::shared_ptr<State>& parent, std::string name,
                                            Budget budget);
 
+  /// The backend that `device` is of. Throws InternalError if it was not registered.
+  static const Backend& registered(const std::string& device);
+
   /// Throws Error naming this device and the function `who` if it was closed.
   void require_open(const char* who) const;
 
@@ -50,6 +54,7 @@ struct Device::State {
 
   const std::string name;
   const std::shared_ptr<DeviceBackend> backend;
+  const Backend& kind;                  ///< what `name` begins with
   const std::shared_ptr<State> parent;  ///< null for an opened device
   const Budget budget;
   Guarantee guarantee;  ///< of a logical device, until it is closed; guarded by `mutex`

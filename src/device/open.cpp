@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,50 +14,50 @@
 #include <plimsoll/device/backend.h>
 #include <plimsoll/device/device.h>
 
-#include "device/cpu_backend.h"
 #include "device/device_state.h"
 
 namespace plimsoll {
 namespace {
 
 [[noreturn]] void unknown_device(std::string_view name) {
-  std::string why_no_cuda;
+  std::map<std::string, std::string> missing;
   std::vector<std::string> names;
-  for (const DeviceInfo& info : list_devices(&why_no_cuda)) names.push_back(info.name);
+  for (const DeviceInfo& info : list_devices(&missing)) names.push_back(info.name);
+  std::string why;
+  for (const auto& [backend, reason] : missing) {
+    why += fmt::format(" (no {}: {})", find_backend(backend)->title, reason);
+  }
   throw InvalidArgument(fmt::format("[Device::open] unknown device \"{}\"; there is {}{}",
-                                    name.substr(0, 64), fmt::join(names, ", "),
-                                    why_no_cuda.empty() ? "" : " (no CUDA: " + why_no_cuda + ")"));
+                                    name.substr(0, 64), fmt::join(names, ", "), why));
 }
 
-/// "cuda:3" is 3, "cuda" is 0; nothing for any other name.
-std::optional<int> ordinal_of(std::string_view name, std::string_view kind) {
-  if (!name.starts_with(kind)) return std::nullopt;
-  name.remove_prefix(kind.size());
-  if (name.empty()) return 0;
-  if (!name.starts_with(':')) return std::nullopt;
-  name.remove_prefix(1);
+/// A device as it is called: "cuda:3", or "cuda" for "cuda:0".
+struct DeviceName {
+  const Backend* backend = nullptr;
   int ordinal = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), ordinal);
+
+  std::string to_string() const { return fmt::format("{}:{}", backend->name, ordinal); }
+};
+
+/// Nothing for a name that no device has.
+std::optional<DeviceName> parse_name(std::string_view name) {
+  DeviceName parsed{.backend = backend_of(name)};
+  if (parsed.backend == nullptr) return std::nullopt;
+  name.remove_prefix(parsed.backend->name.size());
+  if (name.empty()) return parsed;
+  name.remove_prefix(1);
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), parsed.ordinal);
   if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
   if (name.front() == '-' || (name.front() == '0' && name.size() > 1)) return std::nullopt;
-  return ordinal;
+  return parsed;
 }
 
-std::shared_ptr<DeviceBackend> open_backend(std::string_view name, const DeviceOptions& options) {
-  if (ordinal_of(name, "cpu") == 0) {
-    if (options.preallocate && !options.limit.resolve(GiB(1))) {
-      throw InvalidArgument(
-          "[Device::open] preallocating cpu:0 needs a limit: without one it would take all memory "
-          "that is free");
-    }
-    return make_cpu_backend({.page_size = options.page_size, .populate = options.preallocate});
-  }
-  const auto ordinal = ordinal_of(name, "cuda");
-  if (!ordinal) unknown_device(name);
+/// Throws InvalidArgument if there is no such device.
+DeviceName existing(std::string_view name) {
+  const auto parsed = parse_name(name);
   std::string why;
-  CudaModule* cuda = cuda_module(&why);
-  if (cuda == nullptr || *ordinal >= cuda->device_count()) unknown_device(name);
-  return cuda->open(*ordinal);
+  if (!parsed || parsed->ordinal >= parsed->backend->count(why)) unknown_device(name);
+  return *parsed;
 }
 
 /// The limit in bytes, checked against the device.
@@ -143,14 +144,12 @@ void require_same(const Device::State& device, const DeviceInfo& info,
 }  // namespace
 
 Device Device::open(std::string_view name, const DeviceOptions& options) {
-  const auto gpu = ordinal_of(name, "cuda");
-  if (!gpu && ordinal_of(name, "cpu") != 0) unknown_device(name);
+  const DeviceName wanted = existing(name);
   bool fresh = false;
-  const auto state =
-      OpenDevices::instance().find(gpu ? fmt::format("cuda:{}", *gpu) : "cpu:0", [&] {
-        fresh = true;
-        return State::make(open_backend(name, options), options);
-      });
+  const auto state = OpenDevices::instance().find(wanted.to_string(), [&] {
+    fresh = true;
+    return State::make(wanted.backend->open(wanted.ordinal, options), options);
+  });
   if (!fresh) {
     const DeviceInfo info = state->backend->info();
     if (options.limit.resolve(info.total)) resolve_limit(info, *state->backend, options.limit);
@@ -159,8 +158,17 @@ Device Device::open(std::string_view name, const DeviceOptions& options) {
   return Device(state);
 }
 
+const Backend& Device::State::registered(const std::string& device) {
+  const Backend* backend = backend_of(device);
+  if (backend == nullptr) {
+    throw InternalError(fmt::format("[Device::open] {} is of no registered backend", device));
+  }
+  return *backend;
+}
+
 Device Device::State::open_apart(std::string_view name, const DeviceOptions& options) {
-  return open(open_backend(name, options), options);
+  const DeviceName wanted = existing(name);
+  return open(wanted.backend->open(wanted.ordinal, options), options);
 }
 
 Device Device::State::open(const std::shared_ptr<DeviceBackend>& backend,
@@ -182,8 +190,9 @@ std::unique_ptr<Device::State> Device::State::make(const std::shared_ptr<DeviceB
   auto state = std::make_unique<State>(info.name, backend, nullptr,
                                        Budget::root(info.name, limit, info.total));
   state->options = options;
-  state->baseline = backend->kind() == DeviceKind::cpu ? backend->process_used().value_or(0) : 0;
-  state->ordinal = ordinal_of(info.name, "cuda").value_or(0);
+  const bool host = state->kind.capabilities.host_memory;
+  state->baseline = host ? backend->process_used().value_or(0) : 0;
+  if (const auto parsed = parse_name(info.name)) state->ordinal = parsed->ordinal;
   if (runtime != 0) {
     state->runtime_charge = state->budget.charge(Tag::runtime, "driver context", runtime);
   }
@@ -195,18 +204,20 @@ std::unique_ptr<Device::State> Device::State::make(const std::shared_ptr<DeviceB
   return state;
 }
 
-std::vector<DeviceInfo> list_devices(std::string* why_no_cuda) {
-  std::vector<DeviceInfo> devices = {cpu_info()};
-  std::string why;
-  try {
-    if (CudaModule* cuda = cuda_module(&why)) {
-      const int count = cuda->device_count();
-      for (int ordinal = 0; ordinal < count; ++ordinal) devices.push_back(cuda->describe(ordinal));
+std::vector<DeviceInfo> list_devices(std::map<std::string, std::string>* missing) {
+  std::vector<DeviceInfo> devices;
+  for (const Backend* backend : backends()) {
+    std::string why;
+    try {
+      const int count = backend->count(why);
+      for (int ordinal = 0; ordinal < count; ++ordinal) {
+        devices.push_back(backend->describe(ordinal));
+      }
+    } catch (const Error& error) {
+      why = error.what();
     }
-  } catch (const Error& error) {
-    why = error.what();
+    if (missing != nullptr && !why.empty()) missing->emplace(backend->name, why);
   }
-  if (why_no_cuda != nullptr) *why_no_cuda = why;
   return devices;
 }
 

@@ -163,7 +163,7 @@ class PlannedFunction::Impl {
     }
     ++traces_;
     auto graph = std::make_shared<graph::Graph>(tracer.finish());
-    if (device.kind() != DeviceKind::cpu) *graph = graph::with_fast_layouts(*graph);
+    if (device.capabilities().channels_last) *graph = graph::with_fast_layouts(*graph);
     graph->verify();
     Signature made{.key = next_key(),
                    .types = types,

@@ -9,16 +9,6 @@ namespace {
 
 using ops::Attributes;
 
-template <std::size_t N>
-bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-constexpr std::array<std::string_view, 3> kConvolutions = {"conv2d", "conv2d_transpose",
-                                                           "conv2d_weight_grad"};
-constexpr std::array<std::string_view, 7> kReductions = {"sum",  "mean", "max", "min",
-                                                         "prod", "all",  "any"};
-
 /// Whether the layout that an attribute speaks of is the one that the move starts from.
 bool starts_from(ChannelMove move, bool channels_last) {
   return channels_last == (move == ChannelMove::to_first);
@@ -44,47 +34,14 @@ std::vector<Form> forms(std::size_t count, std::uint32_t mask) {
   return all;
 }
 
-/// Pictures are which inputs and outputs of an op that has its layout as an attribute.
-struct PictureOp {
-  std::string_view name;
-  std::uint32_t inputs;
-  std::uint32_t outputs;
-  bool moves_shape = false;  ///< the attribute "shape" is a picture's
-};
-constexpr std::array kPictureOps = {
-    PictureOp{"conv2d", 1, 1},
-    PictureOp{"conv2d_transpose", 1, 1, true},
-    PictureOp{"conv2d_weight_grad", 3, 0},
-    PictureOp{"max_pool2d", 1, 3},
-    PictureOp{"max_pool2d_grad", 3, 1, true},
-    PictureOp{"avg_pool2d", 1, 1},
-    PictureOp{"avg_pool2d_grad", 1, 1, true},
-    PictureOp{"global_avg_pool2d", 1, 0},
-    PictureOp{"global_avg_pool2d_grad", 0, 1, true},
-    PictureOp{"upsample_nearest2d", 1, 1},
-    PictureOp{"upsample_nearest2d_grad", 1, 1},
-};
-constexpr std::array kBatchNorms = {
-    PictureOp{"batch_norm", 1, 1},
-    PictureOp{"batch_norm_grad", 3, 1},
-    PictureOp{"batch_norm_inference", 1, 1},
-    PictureOp{"batch_norm_inference_grad", 3, 1},
-};
-
-template <std::size_t N>
-const PictureOp* find(const std::array<PictureOp, N>& ops, std::string_view name) {
-  const auto* const it = std::ranges::find(ops, name, &PictureOp::name);
-  return it == ops.end() ? nullptr : it;
-}
-
-std::optional<MovedCall> picture_call(const Node& node, ChannelMove move, const PictureOp& op,
-                                      std::string_view layout) {
+std::optional<MovedCall> picture_call(const Node& node, ChannelMove move, std::string_view layout) {
+  const ops::Channels& channels = node.op->channels;
   const bool last = node.attributes.flag(layout);
   if (!starts_from(move, last)) return std::nullopt;
   MovedCall call{.attributes = with(node, layout, !last),
-                 .inputs = forms(node.inputs.size(), op.inputs),
-                 .outputs = forms(node.outputs.size(), op.outputs)};
-  if (op.moves_shape) move_shape(call.attributes, move);
+                 .inputs = forms(node.inputs.size(), channels.inputs),
+                 .outputs = forms(node.outputs.size(), channels.outputs)};
+  if (channels.shape) move_shape(call.attributes, move);
   return call;
 }
 
@@ -132,6 +89,32 @@ Axes moved_entries(ChannelMove move, const Axes& entries) {
   return moved;
 }
 
+std::optional<MovedCall> pointwise_call(const Graph& graph, const Node& node, ChannelMove move,
+                                        int rank) {
+  MovedCall call{.attributes = node.attributes,
+                 .inputs = broadcast_forms(graph, node, rank),
+                 .outputs = std::vector<Form>(node.outputs.size(), Form::moved)};
+  move_shape(call.attributes, move);
+  return call;
+}
+
+std::optional<MovedCall> axis_call(const Node& node, ChannelMove move, int rank) {
+  MovedCall call{
+      .attributes = with(node, "axis", moved_axis(move, node.attributes.integer("axis"), rank)),
+      .inputs = std::vector<Form>(node.inputs.size(), Form::moved),
+      .outputs = std::vector<Form>(node.outputs.size(), Form::moved)};
+  move_shape(call.attributes, move);
+  return call;
+}
+
+std::optional<MovedCall> padding_call(const Node& node, ChannelMove move) {
+  MovedCall call{.attributes = node.attributes, .inputs = {Form::moved}, .outputs = {Form::moved}};
+  for (const std::string_view side : {"before", "after"}) {
+    call.attributes.set(side, moved_entries(move, node.attributes.integers(side)));
+  }
+  return call;
+}
+
 }  // namespace
 
 Axes move_order(ChannelMove move, int rank) {
@@ -177,49 +160,31 @@ std::optional<MovedCall> moved_call(const Graph& graph, const Node& node, Channe
   if (op.writes != 0 || op.random || node.inputs.empty() || node.outputs.empty()) {
     return std::nullopt;
   }
-  if (const PictureOp* picture = find(kPictureOps, op.name)) {
-    return picture_call(node, move, *picture, "nhwc");
-  }
   const Shape& first = graph.value(node.inputs[0]).type.shape;
-  if (const PictureOp* norm = find(kBatchNorms, op.name)) {
-    if (first.rank() != 4) return std::nullopt;
-    return picture_call(node, move, *norm, "channels_last");
-  }
   const int rank = graph.value(node.outputs[0]).type.shape.rank();
-  if (is_one_of(op.name, kReductions)) {
-    return first.rank() < 3 ? std::nullopt : reduction_call(graph, node, move);
-  }
-  if (rank < 3) return std::nullopt;
-  if (op.family == "elementwise" || op.family == "compare" || op.name == "cast" ||
-      op.name == "broadcast_to") {
-    MovedCall call{.attributes = node.attributes,
-                   .inputs = broadcast_forms(graph, node, rank),
-                   .outputs = std::vector<Form>(node.outputs.size(), Form::moved)};
-    move_shape(call.attributes, move);
-    // A single element has no place to be moved from, but broadcasting needs nothing else either.
-    return call;
-  }
-  if (op.name == "concat" || op.name == "split" || op.name == "slice" || op.name == "slice_grad") {
-    MovedCall call{
-        .attributes = with(node, "axis", moved_axis(move, node.attributes.integer("axis"), rank)),
-        .inputs = std::vector<Form>(node.inputs.size(), Form::moved),
-        .outputs = std::vector<Form>(node.outputs.size(), Form::moved)};
-    move_shape(call.attributes, move);
-    return call;
-  }
-  if (op.name == "pad") {
-    MovedCall call{
-        .attributes = node.attributes, .inputs = {Form::moved}, .outputs = {Form::moved}};
-    for (const std::string_view side : {"before", "after"}) {
-      call.attributes.set(side, moved_entries(move, node.attributes.integers(side)));
-    }
-    return call;
+  switch (op.channels.rule) {
+    case ops::ChannelRule::none:
+      return std::nullopt;
+    case ops::ChannelRule::picture:
+      return picture_call(node, move, "nhwc");
+    case ops::ChannelRule::normalize:
+      if (first.rank() != 4) return std::nullopt;
+      return picture_call(node, move, "channels_last");
+    case ops::ChannelRule::reduction:
+      return first.rank() < 3 ? std::nullopt : reduction_call(graph, node, move);
+    case ops::ChannelRule::pointwise:
+      // A single element has no place to be moved from, but broadcasting needs nothing else either.
+      return rank < 3 ? std::nullopt : pointwise_call(graph, node, move, rank);
+    case ops::ChannelRule::axis:
+      return rank < 3 ? std::nullopt : axis_call(node, move, rank);
+    case ops::ChannelRule::padding:
+      return rank < 3 ? std::nullopt : padding_call(node, move);
   }
   return std::nullopt;
 }
 
 bool wants_move(const Graph& graph, const Node& node, ChannelMove move) {
-  if (!is_one_of(node.op->name, kConvolutions)) return false;
+  if (!node.op->channels.asks) return false;
   const DType dtype = graph.value(node.inputs[0]).type.dtype;
   const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
   const bool fits = move == ChannelMove::to_last ? narrow : dtype == DType::f32;

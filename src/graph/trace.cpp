@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/shape_ops.h>
 
-#include "ops/backward.h"
+#include <plimsoll/ops/backward.h>
 
 namespace plimsoll::graph {
 namespace {
@@ -143,11 +144,26 @@ std::vector<Tensor> Tracer::call(const ops::OpCall& call) {
   return results;
 }
 
+Tensor Tracer::on_view(const Tensor& tensor, const ViewOf& view) {
+  return find(tensor) == kNone ? Tensor() : ops::view_as_op(tensor, view);
+}
+
+bool Tracer::computes(const Tensor& tensor) const { return find(tensor) != kNone; }
+
+void Tracer::on_copy(const Tensor& from, const Tensor&) {
+  const ValueId id = find(from);
+  if (id == kNone || graph_.value(id).role == Role::constant) return;
+  throw InvalidArgument(fmt::format(
+      "[Tensor::clone] within a trace a copy of {} would keep today's values for good; use the "
+      "tensor itself, as ops never write into their inputs",
+      graph_.value(id).name));
+}
+
 Tensor Tracer::before_widening(const Tensor& tensor) {
   const ValueId id = find(tensor);
   if (id == kNone || graph_.value(id).producer == kNone) return tensor;
   const Node& producer = graph_.node(graph_.value(id).producer);
-  if (producer.op->name != "cast" || !is_floating(tensor.dtype())) return tensor;
+  if (!producer.op->casts || !is_floating(tensor.dtype())) return tensor;
   const ValueId from = producer.inputs.front();
   const DType dtype = graph_.value(from).type.dtype;
   const bool narrow = dtype == DType::bf16 || dtype == DType::f16;

@@ -299,6 +299,10 @@ Segment* ArenaState::make_room(Bytes size, std::uint8_t zone, StreamId stream, R
   for (const Bytes wanted : {growth_allowance(size), kUnlimited, Bytes{0}}) {
     const Window window = find_window(size, zone, stream);
     if (window.first == nullptr) {
+      // Where a limit forbids it, too, that is the reason that helps.
+      why.node = tree_->try_charge(node_, nullptr, size);
+      if (why.node != nullptr) return nullptr;
+      tree_->uncharge(node_, nullptr, size);
       why.system = "no free range of addresses is long enough";
       return nullptr;
     }

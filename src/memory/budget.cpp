@@ -89,6 +89,11 @@ Bytes Budget::available() const {
   return MemoryTree::available(handle_->node);
 }
 
+Bytes Budget::coming_limit() const {
+  MemoryTree::Lock lock(handle("coming_limit")->tree->mutex);
+  return handle_->node->coming_limit.value_or(handle_->node->limit);
+}
+
 void Budget::set_limit(Bytes limit) const {
   MemoryTree& tree = *handle("set_limit")->tree;
   BudgetNode* node = handle_->node;
@@ -129,12 +134,29 @@ void Budget::set_limit(Bytes limit) const {
 
   if (fits()) return;
   if (tree.wait_for_fences(lock, node) && fits()) return;
-  for (const auto& relief : tree.reliefs(node)) {
-    const Bytes wanted = node->held - std::min(limit, node->held);
-    lock.unlock();
-    relief->call(wanted);
-    lock.lock();
-    if (fits()) return;
+  // With the lock held, as it is whenever this scope is left.
+  struct Coming {
+    Coming(BudgetNode& of, Bytes limit) : node(of), before(node.coming_limit) {
+      node.coming_limit = limit;
+    }
+    ~Coming() { node.coming_limit = before; }
+    BudgetNode& node;
+    const std::optional<Bytes> before;
+  };
+  {
+    const Coming coming(*node, limit);
+    for (const auto& relief : tree.reliefs(node)) {
+      const Bytes wanted = node->held - std::min(limit, node->held);
+      lock.unlock();
+      try {
+        relief->call(wanted);
+      } catch (...) {
+        lock.lock();
+        throw;
+      }
+      lock.lock();
+      if (fits()) return;
+    }
   }
 
   const Bytes promised = node->held - node->used;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "memory/page_range.h"
+#include <plimsoll/memory/page_range.h>
 
 namespace plimsoll {
 namespace {

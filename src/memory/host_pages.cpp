@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "memory/page_range.h"
+#include <plimsoll/memory/page_range.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -67,6 +68,8 @@ struct BudgetNode {
   std::weak_ptr<BudgetHandle> handle;
   std::vector<std::shared_ptr<ReliefHandle::Entry>> reliefs;
   std::vector<std::shared_ptr<RemedyHandle::Entry>> remedies;
+  /// What set_limit() is about to set while it asks for relief.
+  std::optional<Bytes> coming_limit = std::nullopt;
 
   /// What the parent is charged for this node, besides what the parent holds itself.
   Bytes owed() const { return held > guaranteed ? held : guaranteed; }

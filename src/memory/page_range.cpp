@@ -1,4 +1,4 @@
-#include "memory/page_range.h"
+#include <plimsoll/memory/page_range.h>
 
 #include <array>
 #include <cinttypes>

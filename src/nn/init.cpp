@@ -140,7 +140,7 @@ void fill(Tensor& tensor, const Init& init, std::string_view name, std::uint64_t
                                       tensor.type().to_string()));
   }
   const Source source(init, name, seed);
-  if (tensor.device().kind() == DeviceKind::cpu && tensor.is_contiguous()) {
+  if (tensor.device().capabilities().host_memory && tensor.is_contiguous()) {
     draw(source, 0, {tensor.mutable_data<float>(), static_cast<std::size_t>(count)});
     return;
   }

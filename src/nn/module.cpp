@@ -275,6 +275,11 @@ void Module::add(std::string_view name, std::shared_ptr<Module> module) const {
     throw InvalidArgument(fmt::format("[Module::add] no module for \"{}\"", name));
   }
   State& child = *module->state_;
+  child.visit([&](const State& each) {
+    if (&each != state_.get()) return;
+    throw InvalidArgument(
+        fmt::format("[Module::add] '{}' is or contains the module that it is put into", name));
+  });
   if (child.parent.expired()) {
     child.parent = state_;
     child.name = name;

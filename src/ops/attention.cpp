@@ -4,11 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/ops/attention_chunks.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/softmax.h>
-
-#include "ops/attention_chunks.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -91,6 +90,10 @@ const OpDef kAttention = {
           return workspace_of_attention(with_heads_apart(attention_shape(in)), in.dtype(0), false);
         },
     .precision = Precision::compute,
+    .gpu_work =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return GpuWork{AttentionWork{attention_shape(in), false}};
+        },
 };
 
 const OpDef kAttentionGrad = {
@@ -111,6 +114,10 @@ const OpDef kAttentionGrad = {
           return workspace_of_attention(with_heads_apart(attention_shape(in)), in.dtype(0), true);
         },
     .precision = Precision::keep,
+    .gpu_work =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return GpuWork{AttentionWork{attention_shape(in), true}};
+        },
 };
 
 void attention_gradient(GradientContext& g) {
@@ -123,9 +130,9 @@ void attention_gradient(GradientContext& g) {
 
 constexpr std::array kOps = {&kAttention, &kAttentionGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family attention_ops() { return kOps; }
+}  // namespace
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {

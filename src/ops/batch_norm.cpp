@@ -8,7 +8,6 @@
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/shape_ops.h>
 
-#include "ops/families.h"
 #include "ops/normalize.h"
 
 namespace plimsoll::ops {
@@ -75,6 +74,7 @@ const OpDef kBatchNormGrad = {
     .cost = normalize_cost,
     .in_place = kEither,
     .precision = Precision::keep,
+    .channels = {.rule = ChannelRule::normalize, .inputs = 3, .outputs = 1},
 };
 
 const OpDef kBatchNorm = {
@@ -103,6 +103,8 @@ const OpDef kBatchNorm = {
     .in_place = kInPlace,
     .cheap = true,
     .precision = Precision::keep,
+    .channels = {.rule = ChannelRule::normalize, .inputs = 1, .outputs = 1},
+    .batch_statistics = true,
 };
 
 const OpDef kBatchNormInferenceGrad = {
@@ -120,6 +122,7 @@ const OpDef kBatchNormInferenceGrad = {
     .cost = normalize_cost,
     .in_place = kEither,
     .precision = Precision::keep,
+    .channels = {.rule = ChannelRule::normalize, .inputs = 3, .outputs = 1},
 };
 
 const OpDef kBatchNormInference = {
@@ -145,6 +148,7 @@ const OpDef kBatchNormInference = {
     .in_place = kInPlace,
     .cheap = true,
     .precision = Precision::keep,
+    .channels = {.rule = ChannelRule::normalize, .inputs = 1, .outputs = 1},
 };
 
 constexpr std::array kOps = {&kBatchNorm, &kBatchNormGrad, &kBatchNormInference,
@@ -154,9 +158,9 @@ Attributes attributes_of(const Tensor& x, double epsilon, Layout layout) {
   return {{"epsilon", epsilon}, {"channels_last", x.rank() == 2 || layout == Layout::nhwc}};
 }
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family batch_norm_ops() { return kOps; }
+}  // namespace
 
 BatchNormResult batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon,
                            Layout layout) {

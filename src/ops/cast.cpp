@@ -3,8 +3,6 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -22,13 +20,15 @@ const OpDef kCast = {
     .gradient = [](GradientContext& g) { g.set(0, cast(g.grad(), g.input_type(0).dtype)); },
     .cheap = true,
     .precision = Precision::keep,
+    .channels = {.rule = ChannelRule::pointwise},
+    .casts = true,
 };
 
 constexpr std::array kOps = {&kCast};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family cast_ops() { return kOps; }
+}  // namespace
 
 Tensor cast(const Tensor& x, DType dtype) {
   return x.dtype() == dtype ? x : call_one(kCast, {x}, {{"dtype", dtype}});

@@ -3,7 +3,6 @@
 #include <plimsoll/ops/elementwise.h>
 
 #include "ops/elementwise_defs.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -20,7 +19,8 @@ constexpr OpDef bool_op(std::string_view name, std::string_view summary, int inp
                 given.require_same_dtype();
                 return std::vector<TensorType>{{DType::boolean, broadcast_shape(given)}};
               },
-          .cheap = true};
+          .cheap = true,
+          .channels = {.rule = ChannelRule::pointwise}};
 }
 
 constexpr DTypeSet kBool = {DType::boolean};
@@ -36,9 +36,9 @@ constexpr OpDef kIsFinite = bool_op("is_finite", "neither NaN nor infinite", 1, 
 constexpr std::array kOps = {&kEqual, &kNotEqual, &kLess, &kLessEqual,
                              &kAnd,   &kOr,       &kNot,  &kIsFinite};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family compare_ops() { return kOps; }
+}  // namespace
 
 Tensor equal(const Tensor& a, const Tensor& b) { return call_one(kEqual, {a, b}); }
 Tensor not_equal(const Tensor& a, const Tensor& b) { return call_one(kNotEqual, {a, b}); }

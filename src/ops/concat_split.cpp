@@ -8,7 +8,6 @@
 #include <plimsoll/ops/shape_ops.h>
 
 #include "ops/axis.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -48,6 +47,7 @@ const OpDef kConcat = {
         },
     .cost = cost_of_moving_outputs,
     .cheap = true,
+    .channels = {.rule = ChannelRule::axis},
 };
 
 std::vector<TensorType> split_types(const OpInputs& inputs) {
@@ -80,13 +80,14 @@ const OpDef kSplit = {
         },
     .cost = cost_of_moving_outputs,
     .cheap = true,
+    .channels = {.rule = ChannelRule::axis},
 };
 
 constexpr std::array kOps = {&kConcat, &kSplit};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family concat_split_ops() { return kOps; }
+}  // namespace
 
 Tensor concat(const std::vector<Tensor>& tensors, int axis) {
   if (tensors.empty()) throw InvalidArgument("[concat] there are no tensors");

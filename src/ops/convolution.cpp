@@ -6,11 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/ops/convolution_route.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
-
-#include "ops/convolution_route.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -91,6 +89,7 @@ const OpDef kConv2d = {
               .workspace;
         },
     .precision = Precision::compute,
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .asks = true},
 };
 
 const OpDef kTranspose = {
@@ -112,6 +111,8 @@ const OpDef kTranspose = {
               .workspace;
         },
     .precision = Precision::compute,
+    .channels =
+        {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .shape = true, .asks = true},
 };
 
 const OpDef kWeightGrad = {
@@ -133,6 +134,7 @@ const OpDef kWeightGrad = {
               .workspace;
         },
     .precision = Precision::compute,
+    .channels = {.rule = ChannelRule::picture, .inputs = 3, .outputs = 0, .asks = true},
 };
 
 Tensor forward(const Tensor& x, const Tensor& weight, const Attributes& attributes) {
@@ -174,9 +176,9 @@ void weight_grad_gradient(GradientContext& g) {
 
 constexpr std::array kOps = {&kConv2d, &kTranspose, &kWeightGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family convolution_ops() { return kOps; }
+}  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const ConvOptions& options) {

@@ -1,4 +1,4 @@
-#include "ops/convolution_shape.h"
+#include <plimsoll/ops/convolution_shape.h>
 
 #include <fmt/format.h>
 

@@ -9,8 +9,6 @@
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -87,6 +85,7 @@ const OpDef kCrossEntropy = {
     .kept = keeps_inputs,
     .cost = cross_entropy_cost,
     .precision = Precision::keep,
+    .compares_logits = true,
 };
 
 const OpDef kCrossEntropyDenseGrad = {
@@ -133,9 +132,9 @@ const OpDef kCrossEntropyDense = {
 constexpr std::array kOps = {&kCrossEntropy, &kCrossEntropyGrad, &kCrossEntropyDense,
                              &kCrossEntropyDenseGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family cross_entropy_ops() { return kOps; }
+}  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, double smoothing) {
   return call_one(kCrossEntropy, {logits, labels}, {{"smoothing", smoothing}});

@@ -5,8 +5,6 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/normalize.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -37,9 +35,9 @@ const OpDef kDropout = {
 
 constexpr std::array kOps = {&kDropout};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family dropout_ops() { return kOps; }
+}  // namespace
 
 Tensor dropout(const Tensor& x, double rate) {
   return rate == 0 ? x : call_one(kDropout, {x}, {{"rate", rate}});

@@ -8,10 +8,10 @@
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/kernel_alignment.h>
 #include <plimsoll/ops/variable_reader.h>
 
 #include "ops/check_finite.h"
-#include "ops/kernel_alignment.h"
 #include "ops/kernel_cache.h"
 
 namespace plimsoll::ops {
@@ -78,7 +78,7 @@ class EagerDispatcher final : public Dispatcher, public VariableReader {
 
   std::vector<Tensor> call(const OpCall& call) override {
     const Device& device = device_of(call);
-    const Kernel* kernel = kernels_of(device.kind()).find(call.def);
+    const Kernel* kernel = kernels_of(device).find(call.def);
     if (kernel == nullptr) {
       throw DeviceError(fmt::format("[{}] has no kernel for {}", call.def.name, device.name()));
     }
@@ -106,7 +106,7 @@ class EagerDispatcher final : public Dispatcher, public VariableReader {
       if (written && !suits_kernels(call.inputs[i])) {
         throw InvalidArgument(fmt::format(
             "[{}] cannot write into a view that does not begin at a multiple of {} bytes; input {}",
-            call.def.name, kKernelAlignment, i));
+            call.def.name, device.capabilities().kernel_alignment, i));
       }
       dense.push_back(written ? call.inputs[i] : placed_for_kernels(call.inputs[i].contiguous()));
       in.push_back(

@@ -6,7 +6,6 @@
 #include <plimsoll/ops/elementwise.h>
 
 #include "ops/elementwise_defs.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -65,9 +64,9 @@ constexpr std::array kOps = {&kRelu,     &kReluGrad,     &kLeakyRelu, &kLeakyRel
                              &kTanh,     &kTanhGrad,     &kSilu,      &kSiluGrad,
                              &kSoftplus, &kSoftplusGrad, &kGelu,      &kGeluGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family elementwise_activation_ops() { return kOps; }
+}  // namespace
 
 Tensor relu(const Tensor& x) { return call_one(kRelu, {x}); }
 Tensor leaky_relu(const Tensor& x, double slope) {

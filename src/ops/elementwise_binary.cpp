@@ -4,7 +4,6 @@
 #include <plimsoll/ops/reduce.h>
 
 #include "ops/elementwise_defs.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 
@@ -30,7 +29,8 @@ constexpr OpDef binary_op(std::string_view name, std::string_view summary, Gradi
           .gradient = gradient,
           .kept = kept,
           .in_place = kOverEither,
-          .cheap = true};
+          .cheap = true,
+          .channels = {.rule = ChannelRule::pointwise}};
 }
 
 constexpr OpDef kAdd = binary_op(
@@ -111,9 +111,9 @@ constexpr std::array kOps = {&kAdd,         &kSub,     &kMul,     &kDiv,
                              &kDivGrad,     &kMaximum, &kMinimum, &kMaximumGrad,
                              &kMinimumGrad, &kPow,     &kPowGrad, &kPowExponentGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family elementwise_binary_ops() { return kOps; }
+}  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) { return call_one(kAdd, {a, b}); }
 Tensor sub(const Tensor& a, const Tensor& b) { return call_one(kSub, {a, b}); }

@@ -30,7 +30,8 @@ constexpr OpDef unary_op(std::string_view name, std::string_view summary, Gradie
           .kept = kept,
           .in_place = kOverFirst,
           .cheap = true,
-          .precision = precision};
+          .precision = precision,
+          .channels = {.rule = ChannelRule::pointwise}};
 }
 
 /// The gradient of a unary op from dy and what was kept, all of one type; over either of them.
@@ -42,7 +43,8 @@ constexpr OpDef unary_grad_op(std::string_view name, std::string_view summary) {
           .types = all_same_type,
           .in_place = kOverEither,
           .cheap = true,
-          .precision = Precision::keep};
+          .precision = Precision::keep,
+          .channels = {.rule = ChannelRule::pointwise}};
 }
 
 /// dy and two more, which broadcast to it.
@@ -54,7 +56,8 @@ constexpr OpDef binary_grad_op(std::string_view name, std::string_view summary) 
           .types = like_first_types,
           .in_place = kOverFirst,
           .cheap = true,
-          .precision = Precision::keep};
+          .precision = Precision::keep,
+          .channels = {.rule = ChannelRule::pointwise}};
 }
 
 /// Gives input `input` the sum of `gradient` over what was broadcast.

@@ -4,7 +4,6 @@
 #include <plimsoll/ops/elementwise.h>
 
 #include "ops/elementwise_defs.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -57,9 +56,9 @@ constexpr std::array kOps = {
     &kExp,  &kLog,      &kLog1p, &kLog1pGrad, &kSin,        &kSinGrad,
     &kCos,  &kCosGrad,  &kErf,   &kErfGrad,   &kFloor,      &kRound};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family elementwise_math_ops() { return kOps; }
+}  // namespace
 
 Tensor sqrt(const Tensor& x) { return call_one(kSqrt, {x}); }
 Tensor rsqrt(const Tensor& x) { return call_one(kRsqrt, {x}); }

@@ -7,7 +7,6 @@
 #include <plimsoll/ops/elementwise.h>
 
 #include "ops/elementwise_defs.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -96,14 +95,15 @@ constexpr OpDef kStopGradient = {
     .view = true,
     .stops_gradient = true,
     .cheap = true,
+    .channels = {.rule = ChannelRule::pointwise},
 };
 
 constexpr std::array kOps = {&kNeg,   &kAbs,   &kAbsGrad, &kSign,     &kSquare,      &kSquareGrad,
                              &kScale, &kShift, &kClip,    &kClipGrad, &kStopGradient};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family elementwise_unary_ops() { return kOps; }
+}  // namespace
 
 Tensor neg(const Tensor& x) { return call_one(kNeg, {x}); }
 Tensor abs(const Tensor& x) { return call_one(kAbs, {x}); }

@@ -5,11 +5,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/scatter_workspace.h>
 #include <plimsoll/ops/shape_ops.h>
 
 #include "ops/axis.h"
-#include "ops/families.h"
-#include "ops/scatter_workspace.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -104,9 +103,9 @@ const OpDef kOneHot = {
 
 constexpr std::array kOps = {&kGather, &kScatterAdd, &kOneHot};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family gather_ops() { return kOps; }
+}  // namespace
 
 Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
   return call_one(kGather, {x, indices}, {{"axis", axis_from_front(axis, x.rank())}});

@@ -11,10 +11,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/gpu_work.h>
+#include <plimsoll/ops/linear_cross_entropy_chunks.h>
 #include <plimsoll/ops/softmax.h>
-
-#include "ops/families.h"
-#include "ops/linear_cross_entropy_chunks.h"
+#include <plimsoll/ops/tf32.h>
 
 namespace plimsoll::ops {
 namespace {
@@ -113,13 +113,23 @@ const OpDef kLinearCrossEntropy = {
               .total();
         },
     .precision = Precision::compute,
+    .gpu_work =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return GpuWork{HeadWork{.tokens = in.shape(0)[0],
+                                  .features = in.shape(0)[1],
+                                  .classes = in.shape(1)[0],
+                                  .dtype = in.dtype(0),
+                                  .tf32 = uses_tf32(in.attributes()),
+                                  .with_dx = in.attributes().flag("with_dx"),
+                                  .with_dweight = in.attributes().flag("with_dweight")}};
+        },
 };
 
 constexpr std::array kOps = {&kLinearCrossEntropy, &kGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family linear_cross_entropy_ops() { return kOps; }
+}  // namespace
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& labels) {
   const Dispatcher& dispatcher = Dispatcher::current();

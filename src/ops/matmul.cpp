@@ -1,4 +1,5 @@
 // Matrix products.
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/matmul.h>
 
 #include <array>
@@ -6,13 +7,12 @@
 #include <fmt/format.h>
 
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/product_shape.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/tf32.h>
 
 #include "ops/broadcast.h"
-#include "ops/families.h"
-#include "ops/product_shape.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -84,6 +84,10 @@ const OpDef kMatmul = {
           return products_workspace(products_of_matmul(in, out));
         },
     .precision = Precision::compute,
+    .gpu_work =
+        [](const OpInputs& in, std::span<const TensorType> out) {
+          return GpuWork{products_of_matmul(in, out)};
+        },
 };
 
 /// Which of the weight's dimensions is the features'.
@@ -162,13 +166,15 @@ const OpDef kLinear = {
           return products_workspace(products_of_linear(in));
         },
     .precision = Precision::compute,
+    .gpu_work = [](const OpInputs& in,
+                   std::span<const TensorType>) { return GpuWork{products_of_linear(in)}; },
 };
 
 constexpr std::array kOps = {&kMatmul, &kLinear};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family matmul_ops() { return kOps; }
+}  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   Attributes attributes = {{"transpose_a", options.transpose_a},

@@ -9,8 +9,6 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/normalize.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 
 DType statistics_dtype(DType dtype) { return std::min(dtype, DType::f32); }
@@ -126,9 +124,9 @@ const OpDef kRmsNorm = {
 
 constexpr std::array kOps = {&kLayerNorm, &kLayerNormGrad, &kRmsNorm, &kRmsNormGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family normalize_ops() { return kOps; }
+}  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon) {
   return call_one(kLayerNorm, {x, scale, bias}, {{"epsilon", epsilon}});

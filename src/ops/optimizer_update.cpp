@@ -6,8 +6,6 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/update.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -62,7 +60,8 @@ constexpr OpDef update_op(std::string_view name, std::string_view summary) {
           .types = types_with<States, Scalars>,
           .cost = update_cost<States, FlopsEach>,
           .writes = (2U << States) - 1,
-          .precision = Precision::keep};
+          .precision = Precision::keep,
+          .update = true};
 }
 
 constexpr OpDef kSgd = update_op<0, 1, 4>("sgd_update", "a step of gradient descent");
@@ -79,9 +78,9 @@ void run(const OpDef& def, std::initializer_list<Tensor> inputs, const Attribute
   call(def, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
 }
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family optimizer_update_ops() { return kOps; }
+}  // namespace
 
 void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
                 const Tensor& rate, const SgdOptions& options, const Tensor& enable) {

@@ -7,7 +7,6 @@
 #include <plimsoll/ops/shape_ops.h>
 
 #include "ops/axis.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -51,6 +50,7 @@ const OpDef kPad = {
         },
     .cost = cost_of_moving_outputs,
     .cheap = true,
+    .channels = {.rule = ChannelRule::padding},
 };
 
 /// How many elements a slice takes of `extent`; fails if it is not within.
@@ -93,6 +93,7 @@ const OpDef kSlice = {
         },
     .cost = cost_of_moving_outputs,
     .cheap = true,
+    .channels = {.rule = ChannelRule::axis},
 };
 
 const OpDef kSliceGrad = {
@@ -115,13 +116,14 @@ const OpDef kSliceGrad = {
         },
     .cost = cost_of_moving_outputs,
     .cheap = true,
+    .channels = {.rule = ChannelRule::axis},
 };
 
 constexpr std::array kOps = {&kPad, &kSlice, &kSliceGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family pad_slice_ops() { return kOps; }
+}  // namespace
 
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& before,
            const std::vector<std::int64_t>& after, double value) {

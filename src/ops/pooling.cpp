@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <plimsoll/ops/convolution.h>
+#include <plimsoll/ops/convolution_shape.h>
 #include <plimsoll/ops/dispatcher.h>
-
-#include "ops/convolution_shape.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -78,6 +76,7 @@ const OpDef kMaxPoolGrad = {
         [](const OpInputs& in, std::span<const TensorType> out) {
           return moved(in, out, as_flops(out[0].elements(), 1));
         },
+    .channels = {.rule = ChannelRule::picture, .inputs = 3, .outputs = 1, .shape = true},
 };
 
 // Keeps the winners' places (a byte for each result) and not x, which is sixteen times as large for
@@ -95,6 +94,7 @@ const OpDef kMaxPool = {
         },
     .kept = [](std::uint32_t) { return Kept{.outputs = 2}; },
     .cost = pool_cost,
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 3},
 };
 
 const OpDef kAvgPoolGrad = {
@@ -109,6 +109,7 @@ const OpDef kAvgPoolGrad = {
           const auto& size = in.attributes().integers("size");
           return moved(in, out, as_flops(in[0].elements(), size.at(0) * size.at(1)));
         },
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .shape = true},
 };
 
 const OpDef kAvgPool = {
@@ -124,6 +125,7 @@ const OpDef kAvgPool = {
                             with_shape(g.attributes(), g.input_type(0).shape)));
         },
     .cost = pool_cost,
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1},
 };
 
 /// n, channels, height, width of picture `x` in the layout of the attributes.
@@ -147,6 +149,7 @@ const OpDef kGlobalAvgPoolGrad = {
       return {{inputs.dtype(0), shape}};
     },
     .cheap = true,
+    .channels = {.rule = ChannelRule::picture, .inputs = 0, .outputs = 1, .shape = true},
 };
 
 const OpDef kGlobalAvgPool = {
@@ -165,6 +168,7 @@ const OpDef kGlobalAvgPool = {
         },
     .cost = input_cost,
     .cheap = true,
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 0},
 };
 
 std::int64_t factor_of(const OpInputs& inputs) {
@@ -188,6 +192,7 @@ const OpDef kUpsampleGrad = {
     },
     .cost = input_cost,
     .cheap = true,
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1},
 };
 
 const OpDef kUpsample = {
@@ -203,14 +208,15 @@ const OpDef kUpsample = {
     .gradient =
         [](GradientContext& g) { g.set(0, call_one(kUpsampleGrad, {g.grad()}, g.attributes())); },
     .cheap = true,
+    .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1},
 };
 
 constexpr std::array kOps = {&kMaxPool,       &kMaxPoolGrad,       &kAvgPool,  &kAvgPoolGrad,
                              &kGlobalAvgPool, &kGlobalAvgPoolGrad, &kUpsample, &kUpsampleGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family pooling_ops() { return kOps; }
+}  // namespace
 
 Tensor max_pool2d(const Tensor& x, const PoolOptions& options) {
   return call_one(kMaxPool, {x}, pool_attributes(options));

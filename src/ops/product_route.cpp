@@ -4,7 +4,7 @@
 
 #include <plimsoll/ops/kernel.h>
 
-#include "ops/product_shape.h"
+#include <plimsoll/ops/product_shape.h>
 
 namespace plimsoll::ops {
 namespace {

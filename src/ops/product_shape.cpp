@@ -1,4 +1,4 @@
-#include "ops/product_shape.h"
+#include <plimsoll/ops/product_shape.h>
 
 #include <algorithm>
 

@@ -7,8 +7,6 @@
 
 #include <plimsoll/ops/dispatcher.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -107,9 +105,9 @@ Attributes normal_attributes(const TensorType& type, double mean, double deviati
   return attributes;
 }
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family random_ops() { return kOps; }
+}  // namespace
 
 Tensor full_like_type(const Tensor& like, const TensorType& type, double value) {
   return call_like(like, kFull, full_attributes(type, value)).front();

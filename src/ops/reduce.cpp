@@ -10,8 +10,6 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/shape_ops.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -67,7 +65,8 @@ constexpr OpDef reduce_op(std::string_view name, std::string_view summary, DType
           .gradient = gradient,
           .kept = kept,
           .cost = reduce_cost,
-          .cheap = true};
+          .cheap = true,
+          .channels = {.rule = ChannelRule::reduction}};
 }
 
 constexpr OpDef kSum = reduce_op(
@@ -163,9 +162,9 @@ Tensor reduced(const OpDef& def, const Tensor& x, const ReduceOptions& options) 
                   {{"axes", resolved_axes(x, options, def)}, {"keep_dims", options.keep_dims}});
 }
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family reduce_ops() { return kOps; }
+}  // namespace
 
 Tensor sum(const Tensor& x, const ReduceOptions& options) { return reduced(kSum, x, options); }
 Tensor mean(const Tensor& x, const ReduceOptions& options) { return reduced(kMean, x, options); }

@@ -6,8 +6,6 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -70,9 +68,9 @@ constexpr OpDef kTopK = {
 
 constexpr std::array kOps = {&kArgmax, &kTopK, &kTopKGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family reduce_index_ops() { return kOps; }
+}  // namespace
 
 Tensor argmax(const Tensor& x, int axis) {
   const std::int64_t from_front = axis < 0 ? axis + x.rank() : axis;

@@ -9,7 +9,7 @@
 #include <plimsoll/ops/seed.h>
 #include <plimsoll/ops/tf32.h>
 
-#include "ops/backward.h"
+#include <plimsoll/ops/backward.h>
 
 namespace plimsoll::ops {
 namespace {
@@ -37,12 +37,19 @@ Dispatcher& Dispatcher::current() {
 
 bool Dispatcher::follows(const Tensor&) const { return false; }
 
-void set_seed(std::uint64_t seed) { process_seed = seed; }
+void set_seed(std::uint64_t seed) {
+  process_seed = seed;
+  if (random_scopes == 0) next_random_id = 0;
+}
 std::uint64_t default_seed() { return process_seed; }
 
 DispatchScope::DispatchScope(Dispatcher& dispatcher)
-    : before_(std::exchange(current_dispatcher, &dispatcher)) {}
-DispatchScope::~DispatchScope() { current_dispatcher = before_; }
+    : before_(std::exchange(current_dispatcher, &dispatcher)),
+      listener_before_(ViewListener::set_current(dynamic_cast<ViewListener*>(&dispatcher))) {}
+DispatchScope::~DispatchScope() {
+  current_dispatcher = before_;
+  ViewListener::set_current(listener_before_);
+}
 
 PrecisionScope::PrecisionScope(DType compute) : before_(compute_dtype) {
   if (!is_floating(compute)) {

@@ -4,7 +4,6 @@
 #include <plimsoll/ops/random.h>
 
 #include "ops/elementwise_defs.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -34,13 +33,14 @@ constexpr OpDef kWhere = {
     .kept = keeps_input,
     .in_place = kOverValues,
     .cheap = true,
+    .channels = {.rule = ChannelRule::pointwise},
 };
 
 constexpr std::array kOps = {&kWhere};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family select_ops() { return kOps; }
+}  // namespace
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return call_one(kWhere, {condition, a, b});

@@ -5,11 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/ops/attention_chunks.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/softmax.h>
-
-#include "ops/attention_chunks.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -62,6 +61,10 @@ const OpDef kSelfAttention = {
           return workspace_of_attention(self_attention_shape(in), in.dtype(0), false);
         },
     .precision = Precision::compute,
+    .gpu_work =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return GpuWork{AttentionWork{self_attention_shape(in), false}};
+        },
 };
 
 const OpDef kSelfAttentionGrad = {
@@ -77,6 +80,10 @@ const OpDef kSelfAttentionGrad = {
           return workspace_of_attention(self_attention_shape(in), in.dtype(0), true);
         },
     .precision = Precision::keep,
+    .gpu_work =
+        [](const OpInputs& in, std::span<const TensorType>) {
+          return GpuWork{AttentionWork{self_attention_shape(in), true}};
+        },
 };
 
 void self_attention_gradient(GradientContext& g) {
@@ -87,9 +94,9 @@ void self_attention_gradient(GradientContext& g) {
 
 constexpr std::array kOps = {&kSelfAttention, &kSelfAttentionGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family self_attention_ops() { return kOps; }
+}  // namespace
 
 Tensor self_attention(const Tensor& qkv, const SelfAttentionOptions& options) {
   double scale = options.scale;

@@ -10,7 +10,6 @@
 #include <plimsoll/ops/reduce.h>
 
 #include "ops/axis.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -53,6 +52,7 @@ const OpDef kBroadcastTo = {
         },
     .gradient = [](GradientContext& g) { g.set(0, sum_to(g.grad(), g.input_type(0).shape)); },
     .cheap = true,
+    .channels = {.rule = ChannelRule::pointwise},
 };
 
 const OpDef kTranspose = {
@@ -94,9 +94,9 @@ constexpr std::array kOps = {&kReshape, &kBroadcastTo, &kTranspose};
 /// Only speaks in messages: tile is written in the ops above.
 const OpDef kTile = {.name = "tile"};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family shape_ops() { return kOps; }
+}  // namespace
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
   return x.shape() == shape ? x : call_one(kReshape, {x}, {{"shape", to_integers(shape)}});
@@ -125,6 +125,18 @@ Tensor transpose(const Tensor& x, const std::vector<std::int64_t>& order) {
   std::vector<std::int64_t> from_front;
   for (const std::int64_t axis : order) from_front.push_back(axis_from_front(axis, x.rank()));
   return call_one(kTranspose, {x}, {{"order", from_front}});
+}
+
+Tensor view_as_op(const Tensor& x, const ViewOf& view) {
+  switch (view.kind) {
+    case ViewOf::Kind::reshape:
+      return reshape(x, view.shape);
+    case ViewOf::Kind::slice:
+      return slice(x, view.dim, view.begin, view.end, view.step);
+    case ViewOf::Kind::permute:
+      break;
+  }
+  return transpose(x, std::vector<std::int64_t>(view.order.begin(), view.order.end()));
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "ops/attention_route.h"
-#include "ops/convolution_route.h"
+#include <plimsoll/ops/attention_route.h>
+#include <plimsoll/ops/convolution_route.h>
+#include <plimsoll/ops/gpu_work.h>
 
 namespace plimsoll::ops {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 constexpr double kPlainConvolution = 0.3;
 constexpr double kPlainAttention = 1.1;
 
-std::optional<SlowPath> slow_attention(const AttentionShape& s, const OpInputs& in) {
-  const bool grad = in.def().name.ends_with("_grad");
+std::optional<SlowPath> slow_attention(const AttentionWork& work, const OpInputs& in) {
+  const AttentionShape& s = work.shape;
+  const bool grad = work.gradient;
   // With a gradient by the logarithms of sums, too.
   const bool more = grad && in.count() > in.def().inputs;
   const DType dtype = in.dtype(0);
@@ -28,18 +30,17 @@ std::optional<SlowPath> slow_attention(const AttentionShape& s, const OpInputs& 
 
 }  // namespace
 
-std::optional<SlowPath> slow_path(const OpInputs& inputs, std::span<const TensorType>) {
+std::optional<SlowPath> slow_path(const OpInputs& inputs, std::span<const TensorType> outputs) {
   const OpDef& op = inputs.def();
   if (op.family == "convolution" && inputs.dtype(0) == DType::f64) {
     return SlowPath{.reason = "plain kernels: no library computes convolutions in f64",
                     .remedy = "use f32 or bf16",
                     .flops_per_byte = kPlainConvolution};
   }
-  if (op.name == "attention" || op.name == "attention_grad") {
-    return slow_attention(attention_shape(inputs), inputs);
-  }
-  if (op.name == "self_attention" || op.name == "self_attention_grad") {
-    return slow_attention(self_attention_shape(inputs), inputs);
+  if (op.gpu_work == nullptr) return std::nullopt;
+  const GpuWork work = op.gpu_work(inputs, outputs);
+  if (const auto* attention = std::get_if<AttentionWork>(&work.what)) {
+    return slow_attention(*attention, inputs);
   }
   return std::nullopt;
 }

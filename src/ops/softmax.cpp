@@ -6,7 +6,6 @@
 #include <plimsoll/ops/dispatcher.h>
 
 #include "ops/axis.h"
-#include "ops/families.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -84,9 +83,9 @@ const OpDef kLogSoftmax = {
 
 constexpr std::array kOps = {&kSoftmax, &kSoftmaxGrad, &kLogSoftmax, &kLogSoftmaxGrad};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family softmax_ops() { return kOps; }
+}  // namespace
 
 Tensor softmax(const Tensor& x, int axis) {
   return call_one(kSoftmax, {x}, {{"axis", axis_from_front(axis, x.rank())}});

@@ -12,9 +12,10 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/random.h>
+#include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/variable_reader.h>
 
-#include "ops/backward.h"
+#include <plimsoll/ops/backward.h>
 
 namespace plimsoll::ops {
 namespace {
@@ -104,11 +105,11 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
       : options_(options),
         below_(Dispatcher::current()),
         reader_below_(VariableReader::current()),
-        scope_(*this),
-        listener_before_(ViewListener::set_current(this)) {}
+        listener_before_(ViewListener::current()),
+        scope_(std::in_place, *this) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
-  ~Impl() override { ViewListener::set_current(listener_before_); }
+  ~Impl() override = default;
 
   void watch(const Tensor& tensor) {
     if (!is_floating(tensor.dtype())) {
@@ -120,7 +121,11 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     followed_.insert(tensor.id());
   }
 
-  void stop() { recording_ = false; }
+  void stop() {
+    recording_ = false;
+    // The innermost leaves at once: it may live longer than tapes that are made after it.
+    if (&Dispatcher::current() == static_cast<Dispatcher*>(this)) scope_.reset();
+  }
 
   bool follows(const Tensor& tensor) const override {
     return (recording_ && followed_.contains(tensor.id())) || below_.follows(tensor);
@@ -155,23 +160,19 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     return outputs;
   }
 
-  void on_view(std::uint64_t id, const char* function) override {
-    if (recording_ && followed_.contains(id)) {
-      throw InvalidArgument(
-          fmt::format("[Tensor::{}] a gradient tape follows this tensor, and a view would lose its "
-                      "gradient; use the op of that name, or stop_gradient first",
-                      function));
-    }
-    if (listener_before_ != nullptr) listener_before_->on_view(id, function);
+  Tensor on_view(const Tensor& tensor, const ViewOf& view) override {
+    if (recording_ && followed_.contains(tensor.id())) return view_as_op(tensor, view);
+    return listener_before_ != nullptr ? listener_before_->on_view(tensor, view) : Tensor();
+  }
+
+  bool computes(const Tensor& tensor) const override {
+    return listener_before_ != nullptr && listener_before_->computes(tensor);
   }
 
   void on_copy(const Tensor& from, const Tensor& to) override {
+    // First: a trace refuses copies of what it has bound.
+    if (listener_before_ != nullptr) listener_before_->on_copy(from, to);
     if (recording_ && followed_.contains(from.id())) {
-      if (is_traced()) {
-        throw InvalidArgument(
-            "[Tensor::clone] within a trace a copy would keep today's values for good; use the "
-            "tensor itself, as ops never write into their inputs");
-      }
       followed_.insert(to.id());
       records_.push_back({nullptr,
                           {},
@@ -181,7 +182,6 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
                           {{to.id(), to.type(), {}}},
                           from.device()});
     }
-    if (listener_before_ != nullptr) listener_before_->on_copy(from, to);
   }
 
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
@@ -229,11 +229,6 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
   }
 
  private:
-  /// Whether ops end up in a trace; a tape below speaks for itself.
-  bool is_traced() const {
-    return &below_ != &Dispatcher::eager() && dynamic_cast<const Impl*>(&below_) == nullptr;
-  }
-
   void refuse_write(const OpCall& call) const {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (call.def.overwrites(i) && kept_.contains(call.inputs[i].id())) {
@@ -300,8 +295,8 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
   TapeOptions options_;
   Dispatcher& below_;
   VariableReader* reader_below_;  ///< the same; null if it is none
-  DispatchScope scope_;
   ViewListener* listener_before_;
+  std::optional<DispatchScope> scope_;
   bool recording_ = true;
   bool used_up_ = false;
   std::unordered_set<std::uint64_t> followed_;

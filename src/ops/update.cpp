@@ -5,8 +5,6 @@
 
 #include <plimsoll/ops/dispatcher.h>
 
-#include "ops/families.h"
-
 namespace plimsoll::ops {
 namespace {
 
@@ -27,9 +25,9 @@ const OpDef kAssign = {
 
 constexpr std::array kOps = {&kAssign};
 
-}  // namespace
+const RegisterOps kRegistered(kOps);
 
-Family update_ops() { return kOps; }
+}  // namespace
 
 Tensor assign(const Tensor& target, const Tensor& value) {
   return call_one(kAssign, {target, value});

@@ -16,6 +16,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
 #include <plimsoll/base/system.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/ops/kernel.h>
 
 namespace plimsoll::plan {
@@ -46,12 +47,23 @@ constexpr std::array<Known, 9> kKnown = {{
     {"rtx3090", 23.5, 800, 22, 25, 50, 22, 82},
 }};
 
+/// Throws InvalidArgument, naming `where`, if there is no such backend.
+const Backend& known_backend(const std::string& name, const std::string& where) {
+  if (const Backend* found = find_backend(name)) return *found;
+  std::vector<std::string> names;
+  for (const Backend* each : backends()) names.push_back(each->name);
+  throw InvalidArgument(fmt::format("[device] {}: there is no backend '{}'; use {}", where, name,
+                                    fmt::join(names, ", ")));
+}
+
 DeviceDescription cpu_description() {
   DeviceDescription cpu;
+  const Backend& backend = known_backend("cpu", "cpu");
   const int threads = compute_threads();
   cpu.name = "cpu";
   cpu.usage = UsageSource::process;
-  cpu.memory = list_devices().front().total;
+  cpu.capabilities = backend.capabilities;
+  cpu.memory = backend.describe(0).total;
   cpu.bytes_per_second = 8e9 * std::min(threads, 16);
   cpu.flops_f32 = 50e9 * threads;
   cpu.flops_16 = 50e9 * threads;
@@ -64,7 +76,8 @@ DeviceDescription cpu_description() {
 DeviceDescription gpu_description(const Known& known) {
   DeviceDescription gpu;
   gpu.name = known.name;
-  gpu.kind = DeviceKind::cuda;
+  gpu.backend = "cuda";
+  gpu.capabilities = known_backend(gpu.backend, gpu.name).capabilities;
   gpu.memory = static_cast<Bytes>(known.gib * static_cast<double>(GiB(1)));
   gpu.bytes_per_second = known.bandwidth * 1e9;
   gpu.flops_f32 = known.f32 * 1e12;
@@ -90,7 +103,7 @@ DeviceDescription from_file(const std::string& path) {
   try {
     const nlohmann::json json = nlohmann::json::parse(file);
     static constexpr std::array<std::string_view, 13> kFields = {"name",
-                                                                 "kind",
+                                                                 "backend",
                                                                  "memory",
                                                                  "bytes_per_second",
                                                                  "flops_f32",
@@ -118,13 +131,14 @@ DeviceDescription from_file(const std::string& path) {
     };
     DeviceDescription d;
     d.name = json.value("name", path);
-    d.kind = json.value("kind", "cuda") == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
+    d.backend = json.value("backend", "cuda");
+    d.capabilities = known_backend(d.backend, path).capabilities;
     d.memory = size("memory");
     d.bytes_per_second = json.at("bytes_per_second").get<double>();
     d.flops_f32 = json.at("flops_f32").get<double>();
     d.flops_16 = json.at("flops_16").get<double>();
     d.flops_tf32 = json.value("flops_tf32", d.flops_f32);
-    d.processors = json.value("processors", d.kind == DeviceKind::cpu ? 1 : 80);
+    d.processors = json.value("processors", d.capabilities.gpu_kernels ? 80 : 1);
     d.launch_seconds = json.value("launch_seconds", 2e-6);
     d.host_bytes_per_second = json.value("host_bytes_per_second", 1e10);
     d.runtime = json.contains("runtime") ? size("runtime") : MiB(640);
@@ -197,8 +211,10 @@ DeviceDescription describe_device(std::string_view name) {
 }
 
 DeviceDescription describe_device(const Device& device) {
-  if (device.kind() == DeviceKind::cpu) {
+  if (device.capabilities().host_memory) {
     DeviceDescription cpu = cpu_description();
+    cpu.backend = device.backend().name;
+    cpu.capabilities = device.capabilities();
     cpu.page_size = device.arena().source()->page_size();
     cpu.usage = device.info().usage;
     return cpu;
@@ -207,6 +223,9 @@ DeviceDescription describe_device(const Device& device) {
   // The one we know by its words; else a cautious one.
   const std::string name = known_device(info.description);
   DeviceDescription gpu = name.empty() ? gpu_description(kKnown[2]) : describe_device(name);
+  gpu.backend = device.backend().name;
+  gpu.capabilities = device.capabilities();
+  if (!gpu.capabilities.gpu_kernels) gpu.workspace = 0;
   gpu.memory = info.total;
   gpu.runtime = device.runtime();
   gpu.usage = info.usage;

@@ -9,8 +9,8 @@
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/ops/kernel_alignment.h>
 
-#include "ops/kernel_alignment.h"
 #include "plan/copy_queues.h"
 #include "plan/fused_launches.h"
 #include "plan/range_check.h"
@@ -98,7 +98,7 @@ struct Executor::State {
     if (!ops::suits_kernels(tensor)) {
       throw InvalidArgument(fmt::format(
           "[Executor] {} does not begin at a multiple of {} bytes; bind a clone() of it",
-          value.name, ops::kKernelAlignment));
+          value.name, tensor.device().capabilities().kernel_alignment));
     }
     used(tensor.storage());
     return {const_cast<void*>(tensor.raw_data()), value.type};
@@ -170,7 +170,7 @@ struct Executor::State {
       if (inputs[i].data == nullptr || feeds[i].elements() == 0) continue;
       const Tensor dense = feeds[i].contiguous();
       const Storage& storage = *dense.storage();
-      const bool here = device.kind() != DeviceKind::cpu && storage.device().same_backend(device);
+      const bool here = !device.capabilities().host_memory && storage.device().same_backend(device);
       device.copy(inputs[i].data, here ? dense.raw_data_on(stream) : dense.raw_data(),
                   dense.nbytes(), stream);
       if (storage.foreign() || !(here || storage.host_accessible())) kept.push_back(dense);
@@ -182,7 +182,7 @@ struct Executor::State {
   void record(const ops::RandomKey& random) {
     try {
       recording = device.record(stream, [&] { submit(random); });
-      if (recording == nullptr && device.kind() != DeviceKind::cpu) {
+      if (recording == nullptr && device.capabilities().asynchronous) {
         log_info(
             fmt::format("[Executor] {}: steps are submitted task by task, as the limit has no "
                         "room for what the driver takes to record them",
@@ -303,7 +303,7 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
   State& s = *state_;
   const DeviceScope current(device);
   s.queue = device.queue(s.stream);
-  if (device.kind() != DeviceKind::cpu) {
+  if (device.capabilities().gpu_kernels) {
     if (s.slot->size() < ops::kWorkspaceSlot) {
       throw InvalidArgument(fmt::format("[Executor] the plan has {} of workspace; a GPU needs {}",
                                         format_bytes(s.slot->size()),
@@ -312,7 +312,7 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     s.key = reinterpret_cast<const ops::RandomKey*>(static_cast<const std::byte*>(s.slot->data()) +
                                                     s.slot->size() - ops::kWorkspaceReserve);
   }
-  const ops::KernelTable& kernels = ops::kernels_of(device.kind());
+  const ops::KernelTable& kernels = ops::kernels_of(device);
   // A node that runs again is prepared once.
   std::vector<std::shared_ptr<const ops::KernelState>> prepared(plan.graph->nodes().size());
   for (const PlannedTask& task : plan.tasks) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/slow_path.h>
 #include <plimsoll/ops/tf32.h>
 
@@ -23,7 +24,7 @@ double roofline(const ops::OpInputs& in, std::span<const TensorType> out,
                 const DeviceDescription& device) {
   const ops::Cost cost = in.def().cost_of(in, out);
   double rate = device.flops(arithmetic_dtype(in.types()), ops::uses_tf32(in.attributes()));
-  if (device.kind != DeviceKind::cpu) {
+  if (device.capabilities.gpu_kernels) {
     if (const auto slow = ops::slow_path(in, out)) {
       rate = std::min(rate, slow->flops_per_byte * device.bytes_per_second);
     }
@@ -35,38 +36,25 @@ double roofline(const ops::OpInputs& in, std::span<const TensorType> out,
 
 double op_seconds(const ops::OpInputs& in, std::span<const TensorType> out,
                   const DeviceDescription& device) {
-  if (device.kind == DeviceKind::cpu) return roofline(in, out, device);
-  const std::string_view name = in.def().name;
-  const bool tf32 = ops::uses_tf32(in.attributes());
-  if (name == "matmul") return products_seconds(ops::products_of_matmul(in, out), device);
-  if (name == "linear") return products_seconds(ops::products_of_linear(in), device);
-  if (name == "linear_cross_entropy") {
-    return head_seconds({.tokens = in.shape(0)[0],
-                         .features = in.shape(0)[1],
-                         .classes = in.shape(1)[0],
-                         .dtype = in.dtype(0),
-                         .tf32 = tf32,
-                         .with_dx = in.attributes().flag("with_dx"),
-                         .with_dweight = in.attributes().flag("with_dweight")},
-                        device);
+  if (!device.capabilities.gpu_kernels) return roofline(in, out, device);
+  if (in.def().gpu_work == nullptr) return roofline(in, out, device);
+  const ops::GpuWork work = in.def().gpu_work(in, out);
+  if (const auto* products = std::get_if<ops::Products>(&work.what)) {
+    return products_seconds(*products, device);
   }
-  if (name == "attention" || name == "attention_grad") {
-    return attention_seconds(ops::attention_shape(in), in.dtype(0), tf32, name == "attention_grad",
-                             device);
+  if (const auto* attention = std::get_if<ops::AttentionWork>(&work.what)) {
+    return attention_seconds(attention->shape, in.dtype(0), ops::uses_tf32(in.attributes()),
+                             attention->gradient, device);
   }
-  if (name == "self_attention" || name == "self_attention_grad") {
-    return attention_seconds(ops::self_attention_shape(in), in.dtype(0), tf32,
-                             name == "self_attention_grad", device);
-  }
-  return roofline(in, out, device);
+  return head_seconds(std::get<ops::HeadWork>(work.what), device);
 }
 
 double tf32_saves(const ops::OpInputs& in, std::span<const TensorType> out,
                   const DeviceDescription& device) {
   const bool products =
-      in.def().precision == ops::Precision::compute || in.def().family == "attention";
-  if (device.kind == DeviceKind::cpu || !products || in.count() == 0 || in.dtype(0) != DType::f32 ||
-      in.attributes().has("tf32")) {
+      in.def().precision == ops::Precision::compute || in.def().gpu_work != nullptr;
+  if (!device.capabilities.gpu_kernels || !products || in.count() == 0 ||
+      in.dtype(0) != DType::f32 || in.attributes().has("tf32")) {
     return 0;
   }
   ops::Attributes attributes = in.attributes();

@@ -9,6 +9,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/step_model.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -36,7 +38,7 @@ class Measurement {
 
   double seconds(const PlannedTask& task) const {
     const Node& node = graph_.node(task.node);
-    const ops::Kernel* kernel = ops::kernels_of(device_.kind()).find(*node.op);
+    const ops::Kernel* kernel = ops::kernels_of(device_).find(*node.op);
     std::vector<ops::TensorView> in;
     std::vector<ops::TensorView> out;
     std::vector<TensorType> in_types;
@@ -117,9 +119,19 @@ std::vector<double> OpTimes::of(const Graph& graph) const {
   return seconds;
 }
 
+double OpTimes::seconds(const Plan& plan) const {
+  const StepModel model =
+      make_step_model(plan.graph, plan.device, {.node_seconds = of(*plan.graph)});
+  std::vector<double> by_node(plan.graph->nodes().size(), 0);
+  for (const Work& work : model.work) by_node[static_cast<std::size_t>(work.node)] = work.seconds;
+  double sum = plan.wait_seconds;
+  for (const PlannedTask& task : plan.tasks) sum += by_node[static_cast<std::size_t>(task.node)];
+  return sum;
+}
+
 std::vector<double> measure_nodes(const Plan& plan, const Device& device,
                                   const ExecutorOptions& memory) {
-  if (device.kind() != DeviceKind::cpu) return {};
+  if (!device.capabilities().host_memory) return {};
   if (memory.range == nullptr || memory.range->size() < plan.range) {
     throw InvalidArgument(
         fmt::format("[measure_nodes] the plan's range takes {}", format_bytes(plan.range)));

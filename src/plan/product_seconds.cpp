@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "ops/attention_route.h"
-#include "ops/linear_cross_entropy_chunks.h"
+#include <plimsoll/ops/attention_route.h>
+#include <plimsoll/ops/linear_cross_entropy_chunks.h>
 
 namespace plimsoll::plan {
 namespace {
@@ -111,7 +111,7 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
   return seconds * static_cast<double>(products.calls());
 }
 
-double head_seconds(const HeadShape& s, const DeviceDescription& device) {
+double head_seconds(const ops::HeadWork& s, const DeviceDescription& device) {
   if (s.tokens == 0 || s.features == 0 || s.classes == 0) return device.launch_seconds;
   const auto chunks = ops::linear_cross_entropy_chunks(s.tokens, s.features, s.classes, s.dtype);
   const auto size = static_cast<double>(dtype_size(s.dtype));

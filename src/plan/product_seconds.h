@@ -2,10 +2,8 @@
 
 #include <cstdint>
 
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/plan/device_description.h>
-
-#include "ops/attention_shape.h"
-#include "ops/product_shape.h"
 
 namespace plimsoll::plan {
 
@@ -28,17 +26,8 @@ double call_seconds(const ProductCall& call, const DeviceDescription& device);
 /// Of matmul and linear, with copies and slices.
 double products_seconds(const ops::Products& products, const DeviceDescription& device);
 
-/// Of linear_cross_entropy: x [tokens, features], the weight [classes, features].
-struct HeadShape {
-  std::int64_t tokens = 0;
-  std::int64_t features = 0;
-  std::int64_t classes = 0;
-  DType dtype = DType::f32;
-  bool tf32 = false;
-  bool with_dx = false;
-  bool with_dweight = false;
-};
-double head_seconds(const HeadShape& shape, const DeviceDescription& device);
+/// Of linear_cross_entropy.
+double head_seconds(const ops::HeadWork& shape, const DeviceDescription& device);
 
 /// Of attention and its gradient, by whatever kernels take the shape.
 double attention_seconds(const ops::AttentionShape& shape, DType dtype, bool tf32, bool grad,

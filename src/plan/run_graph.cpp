@@ -8,7 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
-#include "ops/kernel_alignment.h"
+#include <plimsoll/ops/kernel_alignment.h>
 
 namespace plimsoll::plan {
 namespace {
@@ -36,7 +36,7 @@ std::vector<Tensor> initial_values(const Graph& graph, const std::map<std::strin
         throw InvalidArgument(
             fmt::format("[run_graph] {} does not begin at a multiple of {} bytes; give the graph a "
                         "clone() of it",
-                        value.name, ops::kKernelAlignment));
+                        value.name, value.tensor.device().capabilities().kernel_alignment));
       }
       continue;
     }
@@ -83,7 +83,7 @@ void run_node(const Graph& graph, const Node& node, std::vector<Tensor>& values,
     out_types.push_back(type);
     out.push_back({tensor.raw_mutable_data(), type});
   }
-  const ops::Kernel* kernel = ops::kernels_of(device.kind()).find(*node.op);
+  const ops::Kernel* kernel = ops::kernels_of(device).find(*node.op);
   if (kernel == nullptr) {
     throw DeviceError(fmt::format("[{}] has no kernel for {}", node.op->name, device.name()));
   }

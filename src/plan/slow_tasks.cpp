@@ -23,7 +23,7 @@ std::string SlowTasks::to_string() const {
 
 std::vector<SlowTasks> slow_tasks(const Plan& plan) {
   std::vector<SlowTasks> all;
-  if (plan.device.kind == DeviceKind::cpu || plan.graph == nullptr) return all;
+  if (!plan.device.capabilities.gpu_kernels || plan.graph == nullptr) return all;
   std::map<std::pair<std::string, std::string>, SlowTasks> found;
   for (const PlannedTask& task : plan.tasks) {
     const graph::Node& node = plan.graph->node(task.node);

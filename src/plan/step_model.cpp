@@ -41,13 +41,13 @@ Expense expense_of(const Graph& graph, const Node& node, const DeviceDescription
   const ops::OpInputs inputs(*node.op, in, node.attributes);
   Expense expense{.seconds = predicted_seconds(node, {in, out}, device)};
   expense.tf32_saves = tf32_saves(inputs, out, device);
-  if (device.kind != DeviceKind::cpu) {
+  if (device.capabilities.gpu_kernels) {
     // The slot stands apart; only what does not fit it has a place of its own.
     const Bytes wanted = node.op->workspace == nullptr ? 0 : node.op->workspace(inputs, out);
     if (wanted > ops::kWorkspaceSlot - ops::kWorkspaceReserve) expense.workspace = aligned(wanted);
     return expense;
   }
-  const ops::Kernel* kernel = ops::cpu_kernels().find(*node.op);
+  const ops::Kernel* kernel = ops::kernels_of(device.backend).find(*node.op);
   if (kernel != nullptr && kernel->prepare != nullptr) {
     const auto state = kernel->prepare(inputs, out);
     if (state != nullptr) expense.workspace = aligned(state->workspace);

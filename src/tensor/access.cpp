@@ -48,7 +48,8 @@ Mover mover(const Storage& storage) {
 /// Who has to copy from `from` to `to`, which was allocated for `stream` of its device.
 Mover mover(const Storage& to, const Storage& from, StreamId stream) {
   if (to.host_accessible()) return mover(from);
-  const bool same = !from.host_accessible() && to.device().ordinal() == from.device().ordinal();
+  const bool same = !from.host_accessible() && &to.device().backend() == &from.device().backend() &&
+                    to.device().ordinal() == from.device().ordinal();
   return {.device = &to.device(), .has_both = same, .stream = stream};
 }
 
@@ -127,21 +128,25 @@ Tensor Tensor::contiguous() const {
 }
 
 Tensor Tensor::to(const Device& device) const {
+  if (is_computed_later()) return *this;
   const Rep& r = rep("to");
   return to(device, {.tag = r.storage->tag(), .label = r.storage->label()});
 }
 
 Tensor Tensor::to(const Device& device, const TensorOptions& options) const {
+  if (is_computed_later()) return *this;
   if (rep("to").storage->device() == device) return *this;
   return clone(device, options);
 }
 
 Tensor Tensor::clone() const {
+  if (is_computed_later()) return *this;
   const Rep& r = rep("clone");
   return clone(device(), {.tag = r.storage->tag(), .label = r.storage->label()});
 }
 
 Tensor Tensor::clone(const Device& device, const TensorOptions& options) const {
+  if (is_computed_later()) return *this;
   const Rep& r = rep("clone");
   if (r.dtype == DType::bytes) return clone_strings(device, options);
   const std::byte* from = r.address();  // throws before anything is allocated

@@ -63,16 +63,22 @@ std::unique_ptr<Export<Managed>> make_export(const Tensor& tensor) {
     throw InvalidArgument(
         fmt::format("[to_dlpack] DLPack has no dtype for {}", dtype_name(tensor.dtype())));
   }
+  const int device_type = tensor.device().capabilities().dlpack_type;
+  if (device_type == 0) {
+    throw InvalidArgument(
+        fmt::format("[to_dlpack] DLPack has no devices like {}; copy the tensor to "
+                    "the host",
+                    tensor.device().name()));
+  }
   auto result = std::make_unique<Export<Managed>>();
   result->tensor = tensor;
   std::copy(tensor.shape().begin(), tensor.shape().end(), result->shape.begin());
   const auto strides = tensor.strides();
   std::copy(strides.begin(), strides.end(), result->strides.begin());
-  const bool cuda = tensor.device().kind() == DeviceKind::cuda;
   DLTensor& dl = result->managed.dl_tensor;
   // The offset is already in the address: not every reader knows byte_offset.
   dl.data = const_cast<void*>(tensor.raw_data());
-  dl.device = {cuda ? dlpack::kDLCUDA : dlpack::kDLCPU, tensor.device().ordinal()};
+  dl.device = {static_cast<dlpack::DLDeviceType>(device_type), tensor.device().ordinal()};
   dl.ndim = tensor.rank();
   dl.dtype = type->dl;
   dl.shape = result->shape.data();
@@ -93,9 +99,10 @@ DType import_dtype(const DLDataType& dl) {
 
 void check_device(const dlpack::DLDevice& dl, const Device& device) {
   const bool host = dl.device_type == dlpack::kDLCPU || dl.device_type == dlpack::kDLCUDAHost;
-  const bool matches = device.kind() == DeviceKind::cpu
-                           ? host
-                           : dl.device_type == dlpack::kDLCUDA && dl.device_id == device.ordinal();
+  const Capabilities& here = device.capabilities();
+  const bool matches = here.host_memory ? host
+                                        : static_cast<int>(dl.device_type) == here.dlpack_type &&
+                                              dl.device_id == device.ordinal();
   if (!matches) {
     throw InvalidArgument(
         fmt::format("[from_dlpack] the tensor is on DLPack device ({}, {}), not on {}",

@@ -18,7 +18,7 @@ namespace plimsoll {
 template <typename At>
 Tensor Tensor::make_strings(std::size_t count, At at, const Shape& shape, const Device& device,
                             const TensorOptions& options) {
-  if (device.kind() != DeviceKind::cpu) {
+  if (!device.capabilities().host_memory) {
     throw InvalidArgument(fmt::format(
         "[Tensor::from_strings] dtype bytes is for the host only, not for {}", device.name()));
   }

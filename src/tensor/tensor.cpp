@@ -67,10 +67,14 @@ const Tensor::Rep& Tensor::rep(const char* who) const {
   return r;
 }
 
-const Tensor::Rep& Tensor::viewable_rep(const char* who) const {
-  const Rep& r = rep(who);
-  if (ViewListener* listener = ViewListener::current()) listener->on_view(r.id, who);
-  return r;
+Tensor Tensor::recorded_view(const ViewOf& view) const {
+  ViewListener* const listener = ViewListener::current();
+  return listener != nullptr ? listener->on_view(*this, view) : Tensor();
+}
+
+bool Tensor::is_computed_later() const {
+  const ViewListener* const listener = ViewListener::current();
+  return is_symbolic() && listener != nullptr && listener->computes(*this);
 }
 
 Tensor Tensor::symbolic(const TensorType& type, std::shared_ptr<const Symbol> symbol) {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/tensor/symbol.h>
 #include <plimsoll/tensor/tensor.h>
 
 #include "tensor/tensor_rep.h"
@@ -61,12 +62,14 @@ std::optional<Strides> reshaped_strides(const Shape& from, std::span<const std::
 }  // namespace
 
 Tensor Tensor::reshape(const Shape& shape) const {
-  const Rep& r = viewable_rep("reshape");
+  const Rep& r = type_rep("reshape");
   if (shape.elements() != r.shape.elements()) {
     throw InvalidArgument(fmt::format("[Tensor::reshape] {} has {} elements, {} has {}",
                                       r.shape.to_string(), r.shape.elements(), shape.to_string(),
                                       shape.elements()));
   }
+  if (Tensor made = recorded_view({.shape = shape}); made.defined()) return made;
+  rep("reshape");
   if (shape.elements() == 0) return view(shape, shape.contiguous_strides(), r.offset);
   const auto strides = reshaped_strides(r.shape, r.stride_span(), shape);
   if (!strides) {
@@ -79,7 +82,7 @@ Tensor Tensor::reshape(const Shape& shape) const {
 }
 
 Tensor Tensor::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t step) const {
-  const Rep& r = viewable_rep("slice");
+  const Rep& r = type_rep("slice");
   const auto at = static_cast<std::size_t>(r.shape.index(dim));
   const std::int64_t extent = r.shape.dim(dim);
   const std::int64_t first = begin < 0 ? begin + extent : begin;
@@ -89,6 +92,15 @@ Tensor Tensor::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t
         "[Tensor::slice] from {} to {} by {} is not within dimension {} of {}", begin,
         end == kToEnd ? "the end" : std::to_string(end), step, dim, r.shape.to_string()));
   }
+  if (Tensor made = recorded_view({.kind = ViewOf::Kind::slice,
+                                   .dim = r.shape.index(dim),
+                                   .begin = first,
+                                   .end = last,
+                                   .step = step});
+      made.defined()) {
+    return made;
+  }
+  rep("slice");
   const std::int64_t count = (last - first) / step + ((last - first) % step != 0 ? 1 : 0);
   Strides strides = r.strides;
   // Without elements, or with one in this dimension, the stride is never used and could overflow.
@@ -100,7 +112,7 @@ Tensor Tensor::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t
 }
 
 Tensor Tensor::select(int dim, std::int64_t index) const {
-  const Rep& r = viewable_rep("select");
+  const Rep& r = type_rep("select");
   const int at = r.shape.index(dim);
   const std::int64_t extent = r.shape[at];
   const std::int64_t position = index < 0 ? index + extent : index;
@@ -112,7 +124,7 @@ Tensor Tensor::select(int dim, std::int64_t index) const {
 }
 
 Tensor Tensor::transpose(int dim0, int dim1) const {
-  const Rep& r = viewable_rep("transpose");
+  const Rep& r = type_rep("transpose");
   std::array<int, kMaxRank> order{};
   for (int i = 0; i < r.shape.rank(); ++i) order[static_cast<std::size_t>(i)] = i;
   std::swap(order[static_cast<std::size_t>(r.shape.index(dim0))],
@@ -121,14 +133,16 @@ Tensor Tensor::transpose(int dim0, int dim1) const {
 }
 
 Tensor Tensor::permute(std::span<const int> order) const {
-  const Rep& r = viewable_rep("permute");
+  const Rep& r = type_rep("permute");
   std::array<std::int64_t, kMaxRank> dims{};
+  std::array<int, kMaxRank> from_front{};
   std::array<bool, kMaxRank> seen{};
   Strides strides{};
   bool valid = order.size() == static_cast<std::size_t>(r.shape.rank());
   for (std::size_t i = 0; valid && i < order.size(); ++i) {
     const auto from = static_cast<std::size_t>(r.shape.index(order[i]));
     valid = !std::exchange(seen[from], true);
+    from_front[i] = static_cast<int>(from);
     dims[i] = r.shape[static_cast<int>(from)];
     strides[i] = r.strides[from];
   }
@@ -137,23 +151,32 @@ Tensor Tensor::permute(std::span<const int> order) const {
         fmt::format("[Tensor::permute] [{}] does not name each dimension of {} once",
                     fmt::join(order, ","), r.shape.to_string()));
   }
+  if (Tensor made = recorded_view(
+          {.kind = ViewOf::Kind::permute, .order = {from_front.data(), order.size()}});
+      made.defined()) {
+    return made;
+  }
+  rep("permute");
   return view(Shape(std::span<const std::int64_t>(dims.data(), order.size())), strides, r.offset);
 }
 
 Tensor Tensor::squeeze(int dim) const {
-  const Rep& r = viewable_rep("squeeze");
+  const Rep& r = type_rep("squeeze");
   const int at = r.shape.index(dim);
   if (r.shape[at] != 1) {
     throw InvalidArgument(fmt::format("[Tensor::squeeze] dimension {} of {} has extent {}, not 1",
                                       dim, r.shape.to_string(), r.shape[at]));
   }
+  const Shape shape = r.shape.with_removed(at);
+  if (Tensor made = recorded_view({.shape = shape}); made.defined()) return made;
+  rep("squeeze");
   Strides strides = r.strides;
   std::copy(strides.begin() + at + 1, strides.end(), strides.begin() + at);
-  return view(r.shape.with_removed(at), strides, r.offset);
+  return view(shape, strides, r.offset);
 }
 
 Tensor Tensor::squeeze() const {
-  viewable_rep("squeeze");
+  type_rep("squeeze");
   Tensor result = *this;
   for (int i = rank() - 1; i >= 0; --i) {
     if (result.shape()[i] == 1) result = result.squeeze(i);
@@ -162,9 +185,11 @@ Tensor Tensor::squeeze() const {
 }
 
 Tensor Tensor::unsqueeze(int dim) const {
-  const Rep& r = viewable_rep("unsqueeze");
+  const Rep& r = type_rep("unsqueeze");
   const int at = dim < 0 ? dim + r.shape.rank() + 1 : dim;
   const Shape shape = r.shape.with_inserted(at, 1);
+  if (Tensor made = recorded_view({.shape = shape}); made.defined()) return made;
+  rep("unsqueeze");
   Strides strides = r.strides;
   std::copy_backward(strides.begin() + at, strides.end() - 1, strides.end());
   strides[static_cast<std::size_t>(at)] =

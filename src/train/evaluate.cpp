@@ -16,7 +16,7 @@ namespace {
 /// Where pipelines run.
 Device host_of(const Device& device, const std::optional<Device>& host) {
   const Device at = host ? *host : device;
-  if (at.kind() != DeviceKind::cpu) {
+  if (!at.capabilities().host_memory) {
     throw InvalidArgument(fmt::format(
         "[evaluate] input pipelines do not run on {}; give a host device: Device::open(\"cpu:0\")",
         at.name()));
@@ -31,7 +31,8 @@ nn::Tensors predicted(Trainer::Impl& impl, const TrainingPlan& plan, const nn::T
   TrainingMemory& memory = impl.memory_for(plan, Trainer::Impl::Purpose::evaluate);
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
-  const auto traced = trace_prediction(impl.model, impl.options.precision, plan.device.kind, types);
+  const auto traced = trace_prediction(impl.model, impl.options.precision,
+                                       plan.device.capabilities.channels_last, types);
   Bytes bytes = 0;
   for (const graph::ValueId output : traced->outputs()) {
     bytes += align_up(traced->value(output).type.bytes(), kAlignment);

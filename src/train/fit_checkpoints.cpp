@@ -1,9 +1,11 @@
-// How a fit saves itself and goes on: when, where to, and where else if that fails.
+#include "train/fit_checkpoints.h"
 
 #include <unistd.h>
+#include <chrono>
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -12,7 +14,6 @@
 #include <plimsoll/base/storage_error.h>
 
 #include "train/file_digest.h"
-#include "train/fit_loop.h"
 
 namespace plimsoll::train {
 namespace {
@@ -28,7 +29,7 @@ std::string update_settings(const TrainingPlan& plan) {
   std::string first;
   std::string all;
   for (const graph::Node& node : plan.phases.front().steps.back()->graph->nodes()) {
-    if (node.op->writes == 0 || node.op->name == "assign") continue;
+    if (!node.op->update) continue;
     const std::string text = fmt::format("{} {}", node.op->name, node.attributes.to_string());
     if (first.empty()) first = text;
     all += text + "\n";
@@ -58,7 +59,18 @@ std::string fresh_folder(const fs::path& within) {
 
 }  // namespace
 
-std::map<std::string, std::string> FitLoop::identity() const {
+void FitCheckpoints::open() {
+  if (options_.checkpoints.empty()) return;
+  folder_.emplace(options_.checkpoints, options_.checkpoints_kept);
+  input_.train().save();  // refuses a pipeline that cannot be saved before anything is trained
+  if (!options_.resume && !folder_->latest().empty()) {
+    throw InvalidArgument(
+        fmt::format("[fit] {} has the checkpoints of a run; resume it, or give another folder",
+                    options_.checkpoints));
+  }
+}
+
+std::map<std::string, std::string> FitCheckpoints::identity() const {
   const TrainingPlan& plan = memory_.plan();
   return {{"seed", std::to_string(impl_.options.seed)},
           {"batch", std::to_string(plan.batch())},
@@ -72,34 +84,36 @@ std::map<std::string, std::string> FitLoop::identity() const {
           {"moving average", fmt::format("{}", impl_.options.moving_average)}};
 }
 
-void FitLoop::resume() {
-  if (!checkpoints_ || !options_.resume) return;
-  std::optional<RunState> state = checkpoints_->load(impl_, identity());
-  if (!state) return;
+bool FitCheckpoints::resume() {
+  if (!folder_ || !options_.resume) return false;
+  std::optional<RunState> state = folder_->load(impl_, identity());
+  if (!state) return false;
   state_ = std::move(*state);
-  train_.restore(state_.train_position);
-  if (validation_ && !state_.validation_position.empty()) {
-    validation_->restore(state_.validation_position);
-    validation_->pause();
-    validated_ = !state_.history.empty();
-  }
-  if (!state_.history.empty()) metrics_ = state_.history.back();
-  if (!state_.losses.empty()) loss_ = state_.losses.back();
-  stop_if_without_improvement();
+  input_.restore(state_);
+  return true;
 }
 
-void FitLoop::checkpoint(bool best) {
+bool FitCheckpoints::due(std::int64_t step) const {
+  if (!folder_) return false;
+  return step == retry_at_ ||
+         (options_.checkpoint_steps > 0 && step % options_.checkpoint_steps == 0);
+}
+
+void FitCheckpoints::save(bool best) {
   state_.identity = identity();
-  state_.train_position = train_.save();
-  if (validation_) state_.validation_position = validation_->save();
-  written_ = checkpoints_->save(impl_, state_, best);
-  log().write("checkpoint", {{"step", state_.step}, {"path", written_}, {"best", best}});
+  input_.save(state_);
+  const auto begin = std::chrono::steady_clock::now();
+  written_ = folder_->save(impl_, state_, best);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  log_.write(
+      "checkpoint",
+      {{"step", state_.step}, {"path", written_}, {"best", best}, {"seconds", took.count()}});
 }
 
-bool FitLoop::try_checkpoint(bool best) {
+bool FitCheckpoints::write(bool best) {
   std::string why;
   try {
-    checkpoint(best);
+    save(best);
     retry_at_ = -1;
     return true;
   } catch (const DataError& error) {
@@ -112,17 +126,17 @@ bool FitLoop::try_checkpoint(bool best) {
       fmt::format("{}\n[fit] training goes on without the checkpoint of step {}; the next "
                   "attempt is after step {}",
                   why, state_.step, retry_at_));
-  log().write("checkpoint_failed", {{"step", state_.step}, {"why", why}});
+  log_.write("checkpoint_failed", {{"step", state_.step}, {"why", why}});
   return false;
 }
 
-void FitLoop::last_checkpoint() {
+void FitCheckpoints::write_last() {
   std::exception_ptr first;
   std::string why;
   const auto attempt = [&](const std::function<void()>& open) {
     try {
       open();
-      checkpoint(false);
+      save(false);
       return true;
     } catch (const Error& error) {
       if (first == nullptr) {
@@ -133,30 +147,30 @@ void FitLoop::last_checkpoint() {
     }
   };
   if (attempt([&] {
-        if (!checkpoints_) {
-          checkpoints_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
+        if (!folder_) {
+          folder_.emplace(options_.stop_checkpoints, options_.checkpoints_kept);
         }
       })) {
     return;
   }
   for (const fs::path& folder : other_folders()) {
     const std::string path = fresh_folder(folder);
-    if (attempt([&] { checkpoints_.emplace(path, options_.checkpoints_kept); })) {
+    if (attempt([&] { folder_.emplace(path, options_.checkpoints_kept); })) {
       log_warning(
           fmt::format("{}\n[fit] the checkpoint of step {} is in {}", why, state_.step, written_));
       return;
     }
     std::error_code ignored;
-    checkpoints_.reset();
+    folder_.reset();
     fs::remove_all(path, ignored);
   }
   std::rethrow_exception(first);
 }
 
-void FitLoop::save_before_error() noexcept {
+void FitCheckpoints::write_before_error() noexcept {
   try {
-    if (state_.step == 0 || (!checkpoints_ && options_.stop_checkpoints.empty())) return;
-    last_checkpoint();
+    if (state_.step == 0 || (!folder_ && options_.stop_checkpoints.empty())) return;
+    write_last();
     log_warning(fmt::format("[fit] the data ended the run after step {}; its state is in {}",
                             state_.step, written_));
   } catch (const std::exception& error) {  // what ended the run is what is told

@@ -1,26 +1,17 @@
 #include "train/fit_loop.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
-#include <plimsoll/data/needs.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/plan/slow_tasks.h>
 
 namespace plimsoll::train {
 namespace {
-
-data::PipelineOptions named(data::PipelineOptions options, const char* name) {
-  options.name = name;
-  options.limit = kUnlimited;         // the session's holds
-  options.save_before_errors = true;  // a run that ends with one reads the element again
-  return options;
-}
 
 const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
                           const data::Dataset& train) {
@@ -43,10 +34,6 @@ const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
   return options;
 }
 
-/// Steps in a row without a finite loss that a loss scale may answer for: after as many it is at
-/// its smallest.
-constexpr std::int64_t kSkippedInARow = 50;
-
 }  // namespace
 
 FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan,
@@ -55,67 +42,45 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
     : trainer_(trainer),
       impl_(impl),
       options_(checked(options, plan, train)),
+      log_(options.log != nullptr ? *options.log : no_log_),
+      fit_log_(log_),
       memory_(impl.memory_for(plan)),
       runner_(impl, memory_),
-      input_(input_session(plan, options.host)),
-      train_(train, input_.device(), named(options.pipeline, "train")),
-      batches_(train.cardinality()),
-      gate_(memory_.parent().budget().ledger(), options.leak_gate) {
-  if (validation) {
-    validation_.emplace(*validation, input_.device(), named(options.pipeline, "validation"));
-    validation_->pause();
-  }
-  const bool may_overlap =
-      std::all_of(options.callbacks.begin(), options.callbacks.end(),
-                  [](const Callback& each) { return !each.on_step || each.numbers_only; });
-  if (options.overlap.value_or(device().kind() != DeviceKind::cpu)) {
-    const auto do_without = [&] {  // then each step is waited for
-      sheets_.reset();
-      feeds_.reset();
-    };
-    try {
-      sheets_.emplace(device(), input_.budget());
-      feeds_.emplace(device(), input_.device());
-      runner_.read_late(*sheets_, *feeds_);
-    } catch (const OutOfMemory&) {
-      do_without();
-    } catch (const OutOfPages&) {
-      do_without();
-    }
-  }
-  overlaps_ = sheets_ && may_overlap;
-  if (validation) data::require_disjoint(train, *validation);
-  check_decoding(train);
-  if (validation) check_decoding(*validation);
-  has_accuracy_ = plan.phases.front().outputs.size() > 1;
-  check_metrics();
-  if (!options.checkpoints.empty()) {
-    checkpoints_.emplace(options.checkpoints, options.checkpoints_kept);
-    train_.save();  // refuses a pipeline that cannot be saved before anything is trained
-    if (!options.resume && !checkpoints_->latest().empty()) {
-      throw InvalidArgument(
-          fmt::format("[fit] {} has the checkpoints of a run; resume it, or give another folder",
-                      options.checkpoints));
-    }
-  }
+      input_(plan, train, validation, options_),
+      plan_(impl, memory_, runner_, state_, fit_log_),
+      limits_(plan_, memory_, runner_, input_, state_, log_, options_.limit_requests),
+      times_(plan_, runner_, state_, log_, options_.measure_after),
+      metrics_(impl, memory_, options_, state_, input_.validates(),
+               plan.phases.front().outputs.size() > 1),
+      checkpoints_(impl, memory_, input_, state_, log_, options_),
+      loss_watch_(impl, log_, options_.allow_nonfinite_loss),
+      gate_(memory_.parent().budget().ledger(), options_.leak_gate),
+      batches_(train.cardinality()) {
+  prepare_overlap();
+  input_.check(impl, memory_);
+  metrics_.check();
+  checkpoints_.open();
 }
 
-void FitLoop::check_decoding(const data::Dataset& dataset) const {
-  const data::DecodeNeeds needs = data::decode_needs(dataset);
-  if (needs.largest == 0) return;
-  const Budget budget = input_.budget();
-  const Bytes used = budget.used();
-  const Bytes room = used + std::min(budget.available(), kUnlimited - used);
-  const Bytes needed = input_of(impl_, {.batch = batch(), .decode = needs.largest});
-  if (needed <= room) return;
-  const Budget all = input_.device().budget();
-  const Bytes limit = memory_.plan().input != 0 ? device().budget().limit() : all.limit();
-  throw BudgetTooSmall(fmt::format(
-      "[fit] {} takes {} to decode: with batches of {} the input pipelines need {}, and the budget "
-      "of {} leaves them {}; raise it to {} or leave the file out",
-      needs.largest_file, format_bytes(needs.largest), batch(), format_bytes(needed),
-      format_bytes(limit), format_bytes(room),
-      format_bytes(align_up(limit + (needed - room), MiB(1)))));
+void FitLoop::prepare_overlap() {
+  if (!options_.overlap.value_or(device().capabilities().asynchronous)) return;
+  const auto do_without = [&] {  // then each step is waited for
+    sheets_.reset();
+    feeds_.reset();
+  };
+  try {
+    sheets_.emplace(device(), input_.session().budget());
+    feeds_.emplace(device(), input_.session().device());
+    runner_.read_late(*sheets_, *feeds_);
+  } catch (const OutOfMemory&) {
+    do_without();
+  } catch (const OutOfPages&) {
+    do_without();
+  }
+  const bool may_overlap =
+      std::all_of(options_.callbacks.begin(), options_.callbacks.end(),
+                  [](const Callback& each) { return !each.on_step || each.numbers_only; });
+  overlaps_ = sheets_ && may_overlap;
 }
 
 double FitLoop::seconds() const {
@@ -130,7 +95,7 @@ std::int64_t FitLoop::total_steps() const {
 }
 
 void FitLoop::call(std::function<void(Run&)> Callback::*which) {
-  const LimitRelief::Between between(*relief_);
+  const LimitRelief::Between between(limits_.relief());
   for (const Callback& callback : options_.callbacks) {
     if (callback.*which) (callback.*which)(*this);
   }
@@ -138,35 +103,29 @@ void FitLoop::call(std::function<void(Run&)> Callback::*which) {
 
 void FitLoop::begin() {
   began_ = Clock::now();
-  resume();
-  limit_ = device().budget().limit();
-  relief_.emplace(device().budget(), [this](Bytes wanted) { return give(wanted); });
-  // The plan was made for more: the pipelines must do with what it leaves them.
-  if (limit_ < memory_.plan().budget) keep_within(limit_);
-  gate_.begin();
-  const TrainingPlan& plan = memory_.plan();
-  predicted_ = plan.phases.front().seconds();
-  log().write("begin", {{"device", device().name()},
-                        {"budget", limit_},
-                        {"planned_peak", plan.planned_peak()},
-                        {"charged", plan.charged},
-                        {"input", plan.input},
-                        {"batch", plan.batch()},
-                        {"parts", plan.parts()},
-                        {"usage", std::string(usage_name(plan.device.usage))},
-                        {"step", state_.step}});
-  if (const std::string note = runtime_note(plan.device); !note.empty()) {
-    log().write("note", {{"text", note}});
+  if (checkpoints_.resume()) {
+    metrics_.restore();
+    if (!state_.losses.empty()) loss_ = state_.losses.back();
+    stop_without_improvement();
   }
+  limits_.begin();
+  gate_.begin();
+  times_.begin();
+  log_begin();
+  log_slow();
+  call(&Callback::on_begin);
+}
+
+void FitLoop::log_slow() {
+  const TrainingPlan& plan = plan_.now();
   for (const plan::SlowTasks& slow : plan::slow_tasks(*plan.phases.front().steps.front())) {
-    log().write("slow", {{"op", slow.op},
-                         {"tasks", std::int64_t{slow.count}},
-                         {"seconds", slow.seconds},
-                         {"reason", slow.reason},
-                         {"remedy", slow.remedy}});
+    log_.write("slow", {{"op", slow.op},
+                        {"tasks", std::int64_t{slow.count}},
+                        {"seconds", slow.seconds},
+                        {"reason", slow.reason},
+                        {"remedy", slow.remedy}});
     log_warning("[fit] slow: " + slow.to_string());
   }
-  call(&Callback::on_begin);
 }
 
 bool FitLoop::done() const {
@@ -180,10 +139,9 @@ void FitLoop::train_all() {
       finish_step();
       continue;
     }
-    relief_->serve();
-    serve_limit_requests();
-    if (const std::string why = look_at_limit(); !why.empty()) log_warning(why);
-    measure();
+    limits_.serve();
+    if (const std::string why = limits_.look(); !why.empty()) log_warning(why);
+    if (times_.due(steps_here_)) times_.measure(device());
     const std::optional<data::Element> element = next_batch();
     if (element) {
       train_one(*element);
@@ -200,10 +158,13 @@ void FitLoop::train_all() {
 
 std::optional<data::Element> FitLoop::next_batch() {
   try {
-    return train_.next();
+    const Clock::time_point begin = Clock::now();
+    std::optional<data::Element> element = input_.train().next();
+    waited_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    return element;
   } catch (const Error&) {
     settle();
-    save_before_error();
+    checkpoints_.write_before_error();
     throw;
   }
 }
@@ -215,58 +176,58 @@ void FitLoop::finish_step() {
 }
 
 FitResult FitLoop::run() {
-  begin();
   try {
+    begin();
     train_all();
+  } catch (const std::exception& error) {
+    settle_quietly();
+    log_failure(error.what());
+    throw;
   } catch (...) {
     settle_quietly();
+    log_failure("something that is not a std::exception was thrown");
     throw;
   }
-  if (checkpoints_ || (interrupted_ && !options_.stop_checkpoints.empty())) last_checkpoint();
-  if (state_.in_epoch > 0 && stopped_.empty()) {
-    // It ends within an epoch: say where it stands.
-    metrics_ = validate();
-    add_training_metrics();
+  if (checkpoints_.kept() || (interrupted_ && !options_.stop_checkpoints.empty())) {
+    checkpoints_.write_last();
   }
+  // Where it ends within an epoch, it says where it stands.
+  if (state_.in_epoch > 0 && stopped_.empty()) metrics_.set(validate());
   call(&Callback::on_end);
+  return result();
+}
 
+FitResult FitLoop::result() {
   FitResult result;
   result.losses = state_.losses;
   result.history = state_.history;
-  if (state_.in_epoch > 0 && stopped_.empty()) result.history.push_back(metrics_);
+  if (state_.in_epoch > 0 && stopped_.empty()) result.history.push_back(metrics());
   result.steps = state_.step;
   result.epochs = state_.epoch;
   result.seconds = seconds();
-  result.planned_peak = std::max(planned_peak_, memory_.plan().planned_peak());
+  result.planned_peak = plan_.planned_peak();
   result.measured_peak = memory_.stats().live_peak;
-  note_peak(device().budget().limit());
-  result.charged_peak = peak_;
-  result.peak_limit = peak_limit_;
-  result.replans = replans_;
-  result.corrections = corrections_;
-  result.predicted_step_seconds = predicted_;
-  result.corrected_step_seconds = corrected_;
-  result.measured_step_seconds = measured_;
+  const FitLimits::Peak peak = limits_.peak();
+  result.charged_peak = peak.charged;
+  result.peak_limit = peak.limit;
+  result.replans = limits_.replans();
+  result.corrections = times_.corrections();
+  result.predicted_step_seconds = times_.predicted();
+  result.corrected_step_seconds = times_.corrected();
+  result.measured_step_seconds = times_.measured();
   result.stopped = stopped_;
-  result.checkpoint = written_;
-  log().write("end", {{"steps", result.steps},
-                      {"seconds", result.seconds},
-                      {"planned_peak", result.planned_peak},
-                      {"measured_peak", result.measured_peak},
-                      {"charged_peak", result.charged_peak},
-                      {"predicted_seconds_per_step", result.predicted_step_seconds},
-                      {"corrected_seconds_per_step", result.corrected_step_seconds},
-                      {"measured_seconds_per_step", result.measured_step_seconds},
-                      {"stopped", result.stopped}});
+  result.checkpoint = checkpoints_.written();
+  log_result(result);
   return result;
 }
 
 void FitLoop::train_one(const data::Element& element) {
   const std::int64_t count = element[0].shape().rank() == 0 ? 0 : element[0].shape().dim(0);
-  const bool timed = time_next_ && count == batch();
+  const bool timed = times_.times_next() && count == batch();
   runner_.ready(element);  // before anything is counted
   StepCount counted(impl_.optimizer, memory_.stream());
-  Submitted next{.count = count, .rate = impl_.optimizer.rate(), .first = steps_here_ == 0};
+  Submitted next{
+      .count = count, .rate = impl_.optimizer.rate(), .waited = waited_, .first = steps_here_ == 0};
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
     next.timer = memory_.device().make_timer(memory_.stream());
@@ -287,20 +248,15 @@ void FitLoop::train_one(const data::Element& element) {
     after_step();
   }
   if (!overlaps_ || timed) settle();
-  if (timed) {
-    time_next_ = false;
-    correct(runner_.measured());
-  }
+  if (timed) times_.timed();
 }
 
 bool FitLoop::must_settle() {
   if (!running_) return false;
   const std::int64_t step = state_.step + 1;
   return (options_.steps > 0 && step >= options_.steps) || state_.in_epoch + 1 == batches_ ||
-         (checkpoints_ && options_.checkpoint_steps > 0 && step % options_.checkpoint_steps == 0) ||
-         step == retry_at_ || (options_.stop != nullptr && options_.stop->load()) ||
-         relief_->wanted() || limit_wanted() || device().budget().limit() != limit_ ||
-         (options_.measure_after > 0 && steps_here_ == options_.measure_after && corrected_ == 0);
+         checkpoints_.due(step) || (options_.stop != nullptr && options_.stop->load()) ||
+         limits_.wanted() || limits_.moved() || times_.due(steps_here_);
 }
 
 void FitLoop::settle() {
@@ -321,52 +277,27 @@ void FitLoop::note(Submitted& done) {
   } catch (const DeviceError&) {  // a step after this one has failed; this one counts
   }
   // The first step makes its executors as well.
-  if (done.count == batch() && !done.first && done.seconds &&
-      (measured_ == 0 || *done.seconds < measured_)) {
-    measured_ = *done.seconds;
-  }
+  if (done.count == batch() && !done.first && done.seconds) times_.note(*done.seconds);
   ++state_.step;
   ++state_.in_epoch;
   elements_ += done.count;
   state_.losses.push_back(loss_);
   state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(done.count);
   state_.loss_count += done.count;
-  if (!accuracy_) {
-    log().write("step", {{"step", state_.step},
-                         {"loss", static_cast<double>(loss_)},
-                         {"used", device().budget().used()}});
-    return;
+  if (accuracy_) {
+    state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
   }
-  state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
-  log().write("step", {{"step", state_.step},
-                       {"loss", static_cast<double>(loss_)},
-                       {"accuracy", static_cast<double>(*accuracy_)},
-                       {"used", device().budget().used()}});
-}
-
-void FitLoop::look_at_loss() {
-  if (std::isfinite(loss_)) {
-    nonfinite_ = 0;
-    return;
-  }
-  // A loss scale leaves such a step out.
-  if (++nonfinite_ < kSkippedInARow && impl_.loss_scale) return;
-  const std::string loss = std::isnan(loss_) ? "nan" : fmt::format("{}", loss_);
-  log().write("nonfinite_loss", {{"step", state_.step}, {"loss", loss}});
-  const std::string what = fmt::format("the loss of step {} is {}", state_.step, loss);
-  if (options_.allow_nonfinite_loss) {
-    if (!std::exchange(warned_, true)) {
-      log_warning(fmt::format("[fit] {}; training goes on, as it was asked to", what));
-    }
-    return;
-  }
-  const bool half = impl_.options.precision.compute == DType::f16;
-  throw Diverged(fmt::format(
-      "[fit] {}: training has diverged, or the data has values that are not finite; lower the "
-      "learning rate (it is {:g}), clip gradients (clip_norm, now {:g}){}, or look at the data{}",
-      what, impl_.optimizer.schedule().at(state_.step - 1), impl_.options.clip_norm,
-      half ? ", use bf16 instead of f16" : "",
-      written_.empty() ? "" : fmt::format("; the last checkpoint is {}", written_)));
+  if (!log_.writes()) return;
+  fit_log_.step({.step = state_.step,
+                 .epoch = state_.epoch,
+                 .loss = static_cast<double>(loss_),
+                 .accuracy = accuracy_,
+                 .rate = impl_.optimizer.schedule().at(state_.step - 1),
+                 .seconds = done.seconds,
+                 .waited = done.waited,
+                 .elements = done.count,
+                 .used = device().budget().used()});
+  fit_log_.pipeline("train", input_.train(), false);
 }
 
 void FitLoop::after_step() {
@@ -374,11 +305,10 @@ void FitLoop::after_step() {
   call(&Callback::on_step);
   gate_.step(state_.step);
   in_callback_ = false;
-  look_at_loss();
+  loss_watch_.look(state_.step, loss_, checkpoints_.written());
   interrupted_ = options_.stop != nullptr && options_.stop->load();
   if (interrupted_) stopped_ = "interrupted";
-  const bool due = options_.checkpoint_steps > 0 && state_.step % options_.checkpoint_steps == 0;
-  if (checkpoints_ && (due || state_.step == retry_at_)) try_checkpoint(false);
+  if (checkpoints_.due(state_.step)) checkpoints_.write(false);
 }
 
 void FitLoop::settle_quietly() noexcept {

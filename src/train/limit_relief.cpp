@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "data/engine/pipeline_thread.h"
+#include <plimsoll/data/pipeline_thread.h>
 
 namespace plimsoll::train {
 namespace {

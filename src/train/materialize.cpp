@@ -18,7 +18,7 @@ Tensor moved(const Device& device, Tensor to, const Tensor& from, const Fill& fi
   if (from.defined() && !from.is_symbolic()) {
     const Tensor dense = from.contiguous();
     // Only a GPU reaches both sides.
-    const Device& mover = dense.device().kind() == DeviceKind::cpu ? device : dense.device();
+    const Device& mover = dense.device().capabilities().host_memory ? device : dense.device();
     if (dense.nbytes() != 0) mover.copy(to.raw_mutable_data(), dense.raw_data(), dense.nbytes());
   } else {
     fill(to);
@@ -69,7 +69,17 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
     }
     return *memory;
   }
-  auto fresh = std::make_unique<TrainingMemory>(plan, *plan.target);
+  const auto made = [&] { return std::make_unique<TrainingMemory>(plan, *plan.target); };
+  const auto fresh_memory = [&] {
+    try {
+      return made();
+    } catch (const OutOfMemory&) {
+      if (memory == nullptr) throw;
+      memory->let_range_go();  // only what persists is copied
+      return made();
+    }
+  };
+  std::unique_ptr<TrainingMemory> fresh = fresh_memory();
   const Device& device = fresh->device();
   std::vector<nn::Parameter> all = model.parameters();
   const std::vector<nn::Parameter> buffers = model.buffers();
@@ -118,12 +128,18 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
 
 void Trainer::release() {
   if (impl_->fitting) throw InvalidArgument("[release] fit() is running; stop it first");
-  impl_->model.release();
+  impl_->end_stepping();
+  impl_->prediction.reset();
   impl_->optimizer.release();
   impl_->optimizer.set_step(0);
   if (impl_->loss_scale) impl_->loss_scale.emplace(*impl_->options.precision.loss_scale);
-  impl_->stepper.reset();
   impl_->memory.reset();
+}
+
+void Trainer::reset() {
+  if (impl_->fitting) throw InvalidArgument("[reset] fit() is running; stop it first");
+  release();
+  impl_->model.release();
 }
 
 }  // namespace plimsoll::train

@@ -85,12 +85,12 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   Traced made;
   if (wanted.kind == Phase::Kind::validation) {
     EvaluationGraph evaluation =
-        trace_evaluation(trainer_.minimised(), trainer_.options.precision, target_.device.kind,
-                         trainer_.batch(wanted.batch));
+        trace_evaluation(trainer_.minimised(), trainer_.options.precision,
+                         target_.device.capabilities.channels_last, trainer_.batch(wanted.batch));
     made.graph = std::move(evaluation.graph);
     made.outputs = std::move(evaluation.outputs);
   } else {
-    made.graph = trainer_.trace(target_.device.kind, wanted.batch / wanted.parts,
+    made.graph = trainer_.trace(target_.device.capabilities, wanted.batch / wanted.parts,
                                 part_of(index, wanted.parts, steps_of(wanted)), wanted.parts);
     made.outputs = {"loss"};
     if (made.graph->outputs().size() > 1) made.outputs.emplace_back("accuracy");

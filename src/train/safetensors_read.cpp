@@ -106,7 +106,7 @@ void SafetensorsFile::read_into(std::string_view name, Tensor& tensor) const {
   const std::uint64_t bytes = found.end - found.begin;
   const std::uint64_t from = header_.data_offset + found.begin;
   auto* to = static_cast<std::uint8_t*>(tensor.raw_mutable_data());
-  if (tensor.device().kind() == DeviceKind::cpu) {
+  if (tensor.device().capabilities().host_memory) {
     read_all(file_, path_, to, bytes, from);
     return;
   }

@@ -65,7 +65,7 @@ void write_data(AtomicFile& file, const Tensor& tensor) {
   const Bytes bytes = dense.type().bytes();
   if (bytes == 0) return;
   const auto* from = static_cast<const std::uint8_t*>(dense.raw_data());
-  if (dense.device().kind() == DeviceKind::cpu) {
+  if (dense.device().capabilities().host_memory) {
     file.write(from, bytes);
     return;
   }

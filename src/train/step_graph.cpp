@@ -22,7 +22,7 @@ using graph::Tracer;
 
 /// Gives a call that was made before its results of then: a loss and the logits it is made of can
 /// be asked for one after the other.
-class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
+class CommonCalls final : public ops::Dispatcher, public ops::VariableReader, public ViewListener {
  public:
   explicit CommonCalls(Tracer& tracer) : tracer_(tracer) {}
 
@@ -44,6 +44,11 @@ class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
 
   void read(const Variable& variable) override { tracer_.read(variable); }
   bool records() const override { return true; }
+  Tensor on_view(const Tensor& tensor, const ViewOf& view) override {
+    return tracer_.on_view(tensor, view);
+  }
+  bool computes(const Tensor& tensor) const override { return tracer_.computes(tensor); }
+  void on_copy(const Tensor& from, const Tensor& to) override { tracer_.on_copy(from, to); }
 
   std::int64_t made() const { return made_; }
 
@@ -54,12 +59,12 @@ class CommonCalls final : public ops::Dispatcher, public ops::VariableReader {
 };
 
 /// Notes the logits that a loss compares with the target.
-class FindLogits final : public ops::Dispatcher, public ops::VariableReader {
+class FindLogits final : public ops::Dispatcher, public ops::VariableReader, public ViewListener {
  public:
   FindLogits(Tracer& tracer, const Tensor& target) : tracer_(tracer), target_(target) {}
 
   std::vector<Tensor> call(const ops::OpCall& call) override {
-    if (call.def.name == "cross_entropy" && call.inputs.size() == 2 &&
+    if (call.def.compares_logits && call.inputs.size() == 2 &&
         tracer_.find(call.inputs[1]) == tracer_.find(target_) &&
         call.inputs[0].rank() == target_.rank() + 1) {
       found_ = call.inputs[0];
@@ -68,6 +73,11 @@ class FindLogits final : public ops::Dispatcher, public ops::VariableReader {
   }
   void read(const Variable& variable) override { tracer_.read(variable); }
   bool records() const override { return true; }
+  Tensor on_view(const Tensor& tensor, const ViewOf& view) override {
+    return tracer_.on_view(tensor, view);
+  }
+  bool computes(const Tensor& tensor) const override { return tracer_.computes(tensor); }
+  void on_copy(const Tensor& from, const Tensor& to) override { tracer_.on_copy(from, to); }
   /// Undefined if there were none.
   const Tensor& found() const { return found_; }
 
@@ -103,9 +113,9 @@ void bind_states(Tracer& tracer, const std::vector<optim::State>* states, Tag ta
   }
 }
 
-std::shared_ptr<const graph::Graph> finished(const Tracer& tracer, DeviceKind device) {
+std::shared_ptr<const graph::Graph> finished(const Tracer& tracer, bool channels_last) {
   auto graph = std::make_shared<graph::Graph>(tracer.finish());
-  if (device != DeviceKind::cpu) *graph = graph::with_fast_layouts(*graph);
+  if (channels_last) *graph = graph::with_fast_layouts(*graph);
   graph->verify();
   return graph;
 }
@@ -183,7 +193,7 @@ std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Opt
         ops::assign(sum, both);
       }
     }
-    if (part != StepPart::last) return finished(tracer, rules.device);
+    if (part != StepPart::last) return finished(tracer, rules.channels_last);
   }
   Tensor enable;
   if (loss_scale != nullptr) {
@@ -204,7 +214,7 @@ std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Opt
                                  ops::scale(parameters[i], 1 - rules.average_decay)));
     }
   }
-  return finished(tracer, rules.device);
+  return finished(tracer, rules.channels_last);
 }
 
 nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision,
@@ -239,7 +249,7 @@ nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision
 }
 
 EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precision,
-                                 DeviceKind device, const Batch& batch) {
+                                 bool channels_last, const Batch& batch) {
   Tracer tracer;
   const nn::Tensors inputs = inputs_of(tracer, "input", batch.inputs);
   const nn::Tensors targets = inputs_of(tracer, "target", batch.targets);
@@ -253,12 +263,12 @@ EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precisi
       tracer.output(output);
     }
   }
-  result.graph = finished(tracer, device);
+  result.graph = finished(tracer, channels_last);
   return result;
 }
 
 std::shared_ptr<const graph::Graph> trace_prediction(const nn::Model& model,
-                                                     const Precision& precision, DeviceKind device,
+                                                     const Precision& precision, bool channels_last,
                                                      const std::vector<TensorType>& types) {
   const EvaluationMode mode(model);
   Tracer tracer;
@@ -270,12 +280,12 @@ std::shared_ptr<const graph::Graph> trace_prediction(const nn::Model& model,
     const PolicyScope policy(precision);
     for (const Tensor& output : model(inputs)) tracer.output(output);
   }
-  return finished(tracer, device);
+  return finished(tracer, channels_last);
 }
 
 bool has_batch_statistics(const graph::Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                     [](const graph::Node& node) { return node.op->name == "batch_norm"; });
+                     [](const graph::Node& node) { return node.op->batch_statistics; });
 }
 
 }  // namespace plimsoll::train

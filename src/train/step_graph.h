@@ -38,7 +38,7 @@ enum class StepPart : std::uint8_t {
 
 struct StepRules {
   Precision precision;
-  DeviceKind device = DeviceKind::cpu;  ///< where it runs: pictures are laid out for that
+  bool channels_last = false;  ///< how pictures are laid out where it runs
   double clip_norm = 0;
   double clip_value = 0;
   double average_decay = 0;
@@ -58,7 +58,7 @@ struct EvaluationGraph {
   std::vector<std::string> outputs;  ///< "loss", and "accuracy" where it costs no further layers
 };
 EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precision,
-                                 DeviceKind device, const Batch& batch);
+                                 bool channels_last, const Batch& batch);
 
 /// The same into the trace that is in force: the outputs, whose names are added to `names`. A sum
 /// of a metric that has several is "NAME#0".
@@ -94,7 +94,7 @@ class EvaluationMode {
 
 /// The model's output for an input of that type, in evaluation mode.
 std::shared_ptr<const graph::Graph> trace_prediction(const nn::Model& model,
-                                                     const Precision& precision, DeviceKind device,
+                                                     const Precision& precision, bool channels_last,
                                                      const std::vector<TensorType>& inputs);
 
 /// True if results depend on how a batch is split: it has statistics of the batch.

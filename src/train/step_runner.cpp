@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/backend.h>
 
-#include "plan/step_model.h"
 #include "train/plan_heap.h"
 
 namespace plimsoll::train {
@@ -161,7 +161,7 @@ void StepRunner::add_times(const plan::Executor& executor, std::span<const doubl
     if (least == 0 || seconds[t] < least) least = seconds[t];
   }
   trainer_.times.add(*plan.graph, by_node);
-  trainer_.times_of = memory_.device().kind();
+  trainer_.times_of = memory_.device().backend().name;
 }
 
 std::vector<double> StepRunner::submit_timed(const nn::Tensors& feeds, std::uint64_t step) {
@@ -277,7 +277,7 @@ StepRunner::Measured StepRunner::measure() {
   for (const auto& step : memory_.plan().phases.front().steps) {
     trainer_.times.add(*step->graph, memory_.measure(*step));
   }
-  trainer_.times_of = memory_.device().kind();
+  trainer_.times_of = memory_.device().backend().name;
   return measured();
 }
 
@@ -287,18 +287,7 @@ StepRunner::Measured StepRunner::measured() {
   Measured result{.predicted = phase.seconds()};
   if (trainer_.times.empty()) return {.predicted = result.predicted, .corrected = result.predicted};
   for (std::int64_t part = 0; part < phase.parts; ++part) {
-    const plan::Plan& step = phase.step(part);
-    const std::vector<double> seconds = trainer_.times.of(*step.graph);
-    const plan::StepModel model =
-        plan::make_step_model(step.graph, step.device, {.node_seconds = seconds});
-    std::vector<double> by_node(seconds.size(), 0);
-    for (const plan::Work& work : model.work) {
-      by_node[static_cast<std::size_t>(work.node)] = work.seconds;
-    }
-    result.corrected += step.wait_seconds;
-    for (const plan::PlannedTask& task : step.tasks) {
-      result.corrected += by_node[static_cast<std::size_t>(task.node)];
-    }
+    result.corrected += trainer_.times.seconds(phase.step(part));
   }
   const HeapScope heap;
   result.plan = search().shrink(plan, plan.range, kUnlimited);
@@ -336,7 +325,7 @@ Metrics means(const Metrics& sums, std::int64_t count, const std::vector<Metric>
 
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {
   const Device device = host ? *host : *plan.target;
-  if (device.kind() != DeviceKind::cpu) {
+  if (!device.capabilities().host_memory) {
     throw InvalidArgument(fmt::format(
         "[fit] input pipelines do not run on {}; give a host device, as FitOptions::host or to "
         "evaluate(): "

@@ -29,7 +29,7 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   PlanTarget target;
   target.device = plan::describe_device(device);
   target.opened = device;
-  target.input_on_device = device.kind() == DeviceKind::cpu;
+  target.input_on_device = device.capabilities().host_memory;
   const Budget budget = device.budget();
   const Bytes used = budget.used();
   target.others = used - std::min(used, target.device.runtime);
@@ -38,10 +38,19 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   if (wanted != 0) target.budget = std::min(target.budget, wanted);
   const Bytes page = device.arena().source()->page_size();
   const Bytes limit = target.budget;
-  const bool host = device.kind() == DeviceKind::cpu;
+  const bool host = device.capabilities().host_memory;
   target.page_size = [page, limit, host, device](Bytes for_limit) {
     return !host || for_limit == limit ? page : device.page_size(for_limit);
   };
+  return target;
+}
+
+/// What a trainer has there is its own to use again.
+PlanTarget target_of(const Trainer::Impl& trainer, const Device& device, Bytes wanted) {
+  PlanTarget target = target_of(device, wanted);
+  if (const TrainingMemory* own = trainer.memory_on(device)) {
+    target.others -= std::min(target.others, own->charged());
+  }
   return target;
 }
 
@@ -49,7 +58,7 @@ PlanTarget target_of(const plan::DeviceDescription& device, Bytes wanted) {
   PlanTarget target;
   target.device = device;
   target.budget = wanted != 0 ? wanted : device.memory;
-  target.input_on_device = device.kind == DeviceKind::cpu;
+  target.input_on_device = device.capabilities.host_memory;
   target.page_size = [page = device.page_size](Bytes) { return std::max<Bytes>(page, 4096); };
   return target;
 }
@@ -67,7 +76,7 @@ constexpr Bytes kPinnedPage = MiB(2);
 /// With no more of the host's memory than there is.
 PlanRequest with_host(PlanRequest request, const Device& device, const Trainer::Impl& trainer) {
   if (request.offload == 0) return request;
-  if (!request.host || request.host->kind() != DeviceKind::cpu) {
+  if (!request.host || !request.host->capabilities().host_memory) {
     throw InvalidArgument(
         "[plan] .offload is the host's memory; name the device it comes from: "
         ".host = Device::open(\"cpu:0\")");
@@ -106,6 +115,10 @@ Trainer::Impl::Impl(nn::Model m, optim::Optimizer o, const TrainerOptions& given
   if (!model.batch_types(1).empty()) prepare();
 }
 
+const TrainingMemory* Trainer::Impl::memory_on(const Device& device) const {
+  return memory != nullptr && memory->parent() == device ? memory.get() : nullptr;
+}
+
 PersistentState Trainer::Impl::persistent(bool split) const {
   return {.model = model,
           .optimizer = optimizer,
@@ -114,15 +127,15 @@ PersistentState Trainer::Impl::persistent(bool split) const {
           .gradients = split ? &gradients : nullptr};
 }
 
-StepRules Trainer::Impl::rules(DeviceKind device) const {
+StepRules Trainer::Impl::rules(const Capabilities& device) const {
   return {.precision = options.precision,
-          .device = device,
+          .channels_last = device.channels_last,
           .clip_norm = options.clip_norm,
           .clip_value = options.clip_value,
           .average_decay = options.moving_average};
 }
 
-std::shared_ptr<const graph::Graph> Trainer::Impl::trace(DeviceKind device, std::int64_t n,
+std::shared_ptr<const graph::Graph> Trainer::Impl::trace(const Capabilities& device, std::int64_t n,
                                                          StepPart part, std::int64_t parts) {
   return trace_step(minimised(), optimizer, loss_scale ? &*loss_scale : nullptr,
                     average.empty() ? nullptr : &average,
@@ -137,7 +150,7 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
   all.device.page_size = 1;  // pages are counted for all blocks together
   all.keep = options.keep;
   all.recompute = options.recompute;
-  if (!times.empty() && device.kind == times_of) all.node_seconds = times.of(graph);
+  if (!times.empty() && device.backend == times_of) all.node_seconds = times.of(graph);
   return all;
 }
 
@@ -156,13 +169,18 @@ const TrainerOptions& Trainer::options() const { return impl_->options; }
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
   const HeapScope heap;
   const PlanRequest with = with_host(request, device, *impl_);
-  PlanTarget target = target_of(device, request.budget);
-  if (with.offload != 0 && device.kind() != DeviceKind::cpu) {
+  PlanTarget target = target_of(*impl_, device, request.budget);
+  if (with.offload != 0 && !device.capabilities().host_memory) {
     if (impl_->copy_rate == 0) {
       impl_->copy_rate = plan::measure_copy_rate(device, *with.host).value_or(0);
     }
     target.device.measured_copy_rate = impl_->copy_rate;
   }
+  TrainingPlan plan = PlanSearch(*impl_, with, target).run();
+  const TrainingMemory* const own = impl_->memory_on(device);
+  if (own == nullptr || own->serves(plan)) return plan;
+  // The weights lie elsewhere under that one, and are there twice while they move.
+  target.others += own->persistent_bytes();
   return PlanSearch(*impl_, with, std::move(target)).run();
 }
 
@@ -190,15 +208,15 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
                                              int points) const {
   const HeapScope heap;
   PlanTarget target = target_of(device, request.budget);
-  if (device.kind == DeviceKind::cpu) target.page_size = largest_host_page;
+  if (device.capabilities.host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
 }
 
 std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request, const Device& device,
                                              int points) const {
   const HeapScope heap;
-  PlanTarget target = target_of(device, 0);
-  if (device.kind() == DeviceKind::cpu) target.page_size = largest_host_page;
+  PlanTarget target = target_of(*impl_, device, 0);
+  if (device.capabilities().host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
 }
 

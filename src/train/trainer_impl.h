@@ -32,9 +32,9 @@ class Trainer::Impl {
   Device device() const;
 
   PersistentState persistent(bool split) const;
-  StepRules rules(DeviceKind device) const;
-  std::shared_ptr<const graph::Graph> trace(DeviceKind device, std::int64_t n, StepPart part,
-                                            std::int64_t parts);
+  StepRules rules(const Capabilities& device) const;
+  std::shared_ptr<const graph::Graph> trace(const Capabilities& device, std::int64_t n,
+                                            StepPart part, std::int64_t parts);
   /// For a graph, whose times are as far as they are known.
   plan::PlanOptions plan_options(const plan::DeviceDescription& device,
                                  const graph::Graph& graph) const;
@@ -44,6 +44,8 @@ class Trainer::Impl {
   /// plan's range is not to be had any more: a limit may have been lowered since.
   enum class Purpose : std::uint8_t { train, evaluate };
   TrainingMemory& memory_for(const TrainingPlan& plan, Purpose purpose = Purpose::train);
+  /// What it holds on that device; null if nothing.
+  const TrainingMemory* memory_on(const Device& device) const;
 
   /// Ready for a step by hand.
   StepRunner& stepping(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
@@ -61,7 +63,7 @@ class Trainer::Impl {
   std::vector<optim::State> average;          ///< empty: none
   std::vector<optim::State> gradients;        ///< sums over micro-batches, used if a plan splits
   plan::OpTimes times;                        ///< measured while it ran,
-  DeviceKind times_of = DeviceKind::cpu;      ///< on that kind of device
+  std::string times_of;                       ///< on devices of that backend
   double copy_rate = 0;  ///< of copies to and from the host, as measured; 0: not yet
   std::unique_ptr<TrainingMemory> memory;
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "train/layout.h"
@@ -43,6 +44,33 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
   workspace_ = Storage::allocate(session_->device(), plan.workspace, Tag::workspace, "plan");
   if (plan.host != 0) host_ = pinned(plan.host, Tag::activations);
   take_range(plan.range);
+}
+
+TrainingMemory::~TrainingMemory() {
+  remedies_.clear();
+  tensors_.clear();
+  outputs_.reset();
+  workspace_.reset();
+  range_.reset();
+  host_.reset();
+  // Weights keep the session open: its free pages are of no use to them.
+  try {
+    session_->arena().trim();
+  } catch (const Error& error) {
+    log_warning(fmt::format("[Trainer] {}", error.what()));
+  }
+}
+
+Bytes TrainingMemory::charged() const { return session_->budget().used() + plan_.heap; }
+
+Bytes TrainingMemory::persistent_bytes() const {
+  const Bytes range = range_ == nullptr ? 0 : align_down(range_->size(), plan_.page_size);
+  return charged() - std::min(charged(), range);
+}
+
+void TrainingMemory::let_range_go() {
+  range_.reset();
+  session_->arena().trim();
 }
 
 std::shared_ptr<Storage> TrainingMemory::persistent(const PackedBlock& block) const {

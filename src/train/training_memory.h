@@ -23,6 +23,8 @@ class TrainingMemory {
   TrainingMemory(const TrainingPlan& plan, const Device& device);
   TrainingMemory(const TrainingMemory&) = delete;
   TrainingMemory& operator=(const TrainingMemory&) = delete;
+  /// Gives everything back but the blocks of tensors that somebody still has.
+  ~TrainingMemory();
 
   const TrainingPlan& plan() const { return plan_; }
   /// The session's.
@@ -39,6 +41,13 @@ class TrainingMemory {
 
   /// True if its plan has all batches that `plan` has, split as they are there.
   bool covers(const TrainingPlan& plan) const;
+
+  /// What the device's budget is charged with for it, and what of that persists when the range is
+  /// let go.
+  Bytes charged() const;
+  Bytes persistent_bytes() const;
+  /// Lets the range go until the next executor takes it again. Executors made before must be gone.
+  void let_range_go();
 
   /// What it holds of the host's memory for values of a step.
   Bytes host_bytes() const { return host_ == nullptr ? 0 : host_->size(); }

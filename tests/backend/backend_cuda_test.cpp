@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,9 +19,8 @@ class CudaBackendTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
-    module_ = cuda_module(&why);
-    if (module_ == nullptr) GTEST_SKIP() << why;
-    device_ = module_->open(0);
+    if (cuda_.count(why) == 0) GTEST_SKIP() << why;
+    device_ = cuda_.open(0, {});
   }
 
   /// A mapped range of a source that goes back with the object.
@@ -47,20 +47,19 @@ class CudaBackendTest : public ::testing::Test {
     device_->copy(memory.at(), zeros.data(), zeros.size(), kHostStream);
   }
 
-  CudaModule* module_ = nullptr;
+  const Backend& cuda_ = *find_backend("cuda");
   std::shared_ptr<DeviceBackend> device_;
 };
 
 TEST_F(CudaBackendTest, TellsWhatItIs) {
   const DeviceInfo info = device_->info();
-  const DeviceInfo described = module_->describe(0);
+  const DeviceInfo described = cuda_.describe(0);
   EXPECT_EQ(info.name, "cuda:0");
   EXPECT_FALSE(info.description.empty());
   EXPECT_EQ(info.total, described.total);
   EXPECT_GT(info.total, GiB(1));
   EXPECT_LE(info.free.value(), info.total);
   EXPECT_NE(info.usage, UsageSource::unknown);
-  EXPECT_EQ(device_->kind(), DeviceKind::cuda);
   EXPECT_FALSE(device_->pages()->host_accessible());
   EXPECT_TRUE(device_->pinned_pages()->host_accessible());
 }
@@ -77,11 +76,12 @@ TEST_F(CudaBackendTest, MeasuresTheContext) {
   EXPECT_EQ(device_->use().source, device_->info().usage);
 }
 
-TEST_F(CudaBackendTest, ADeviceThatIsOpenIsShared) { EXPECT_EQ(module_->open(0), device_); }
+TEST_F(CudaBackendTest, ADeviceThatIsOpenIsShared) { EXPECT_EQ(cuda_.open(0, {}), device_); }
 
 TEST_F(CudaBackendTest, UnknownDevicesAndStreamsAreNamed) {
-  EXPECT_THROW((void)module_->open(module_->device_count()), InvalidArgument);
-  EXPECT_THROW((void)module_->open(-1), InvalidArgument);
+  std::string why;
+  EXPECT_THROW((void)cuda_.open(cuda_.count(why), {}), InvalidArgument);
+  EXPECT_THROW((void)cuda_.open(-1, {}), InvalidArgument);
   EXPECT_THROW(device_->synchronize(4711), InvalidArgument);
   EXPECT_THROW((void)device_->fences()->record(4711), InvalidArgument);
   char byte = 0;
@@ -187,8 +187,12 @@ TEST_F(CudaBackendTest, ARecordingTakesTheStreamsThatWaitForIt) {
     // An arena that is short of memory, on another thread, must not end up in the recording.
     std::thread([&] { EXPECT_EQ(device_->fences()->record(first), nullptr); }).join();
     // Who waits for the device from another thread gets what is there before or after it.
-    other = std::thread([&] { device_->synchronize(); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::atomic<bool> begun{false};
+    other = std::thread([&] {
+      begun = true;
+      device_->synchronize();
+    });
+    while (!begun) std::this_thread::yield();
     EXPECT_THROW(device_->synchronize(), DeviceError);
     EXPECT_THROW(device_->synchronize(first), DeviceError);
   };

@@ -271,17 +271,31 @@ TEST(Runtime, StatisticsCanBeReadWhileTheConsumerWaits) {
   const Device device = host();
   for (const Dataset& dataset : busy_ones()) {
     Pipeline pipeline(dataset, device, {.threads = 3});
+    const auto given = [&] {  // by every stage in turn
+      std::vector<std::int64_t> counts;
+      for (const StageStats& stage : pipeline.stats()) counts.push_back(stage.elements);
+      return counts;
+    };
     std::atomic<bool> done = false;
+    int reads = 0;
     std::thread reader([&] {
-      while (!done) {
-        pipeline.stats();
+      std::vector<std::int64_t> before = given();
+      do {
+        const std::vector<std::int64_t> now = given();
+        ASSERT_EQ(now.size(), before.size());
+        for (std::size_t i = 0; i < now.size(); ++i) EXPECT_GE(now[i], before[i]) << "stage " << i;
+        before = now;
         pipeline.bottleneck();
+        ++reads;
         std::this_thread::yield();
-      }
+      } while (!done);
     });
-    rest_of(pipeline);
+    const std::size_t elements = rest_of(pipeline).size();
     done = true;
     reader.join();
+    EXPECT_GT(reads, 0);
+    EXPECT_GT(elements, 0U);
+    EXPECT_GT(std::ranges::max(given()), 0);
   }
 }
 

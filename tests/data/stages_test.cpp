@@ -186,7 +186,7 @@ TEST(Stages, ImageFoldersNumberTheirClasses) {
   const TemporaryFolder folder;
   write_pictures(folder, 4);
   folder.write("a/notes.txt", "not a picture");
-  const Dataset files = Dataset::image_folder(folder.path());
+  const Dataset files = Dataset::image_paths(folder.path());
   EXPECT_EQ(files.cardinality(), 4);
   const auto all = run(files);
   EXPECT_THAT(all[0], HasSubstr("a/1000.jpg' (0)"));

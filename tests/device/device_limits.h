@@ -62,7 +62,7 @@ class DeviceLimits : public ::testing::TestWithParam<const char*> {
 
   /// The system's own figure stays below `limit`; a driver's page tables are in the slack.
   static void expect_held_at_most(const Device& device, Bytes limit) {
-    if (device.kind() == DeviceKind::cpu) return;  // code and the test itself count there, too
+    if (device.capabilities().host_memory) return;  // code and the test itself count there, too
     if (const auto used = device.process_used()) {
       EXPECT_LE(*used, limit + MiB(16));
     }
@@ -154,7 +154,7 @@ TEST_P(DeviceLimits, MemoryIsTakenAsItIsUsedAndGoesBack) {
   EXPECT_EQ(device.budget().used(), runtime());
   if (before && !kShadowMemory) {
     EXPECT_LE(*device.process_used(), *before + MiB(300));
-    if (device.kind() != DeviceKind::cpu) {
+    if (!device.capabilities().host_memory) {
       EXPECT_LE(*device.process_used(), *before + MiB(16));
     }
   }

@@ -22,7 +22,6 @@ class FakeBackend : public DeviceBackend {
             .free = total_ - runtime_,
             .usage = used.source};
   }
-  DeviceKind kind() const override { return DeviceKind::cuda; }
   std::shared_ptr<PageSource> pages() override { return pages_; }
   std::shared_ptr<PageSource> pinned_pages() override { return pages_; }
   std::shared_ptr<FenceSource> fences() override { return nullptr; }

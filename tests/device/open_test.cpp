@@ -8,7 +8,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
-#include <plimsoll/device/device.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "base/fake_root.h"
@@ -24,7 +24,7 @@ TEST(OpenDevice, TheCpuGoesByTwoNames) {
   for (const char* name : {"cpu", "cpu:0"}) {
     const Device device = Device::open(name, {.limit = MiB(16)});
     EXPECT_EQ(device.name(), "cpu:0");
-    EXPECT_EQ(device.kind(), DeviceKind::cpu);
+    EXPECT_EQ(device.backend().name, "cpu");
     EXPECT_EQ(device.ordinal(), 0);
     EXPECT_EQ(device.budget().name(), "cpu:0");
     EXPECT_EQ(device.budget().limit(), MiB(16));

@@ -6,7 +6,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
-#include <plimsoll/device/device.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "device/shadow_memory.h"
@@ -29,7 +29,7 @@ TEST_F(SessionTest, IsADeviceWithABudgetOfItsOwn) {
   EXPECT_EQ(session.device().name(), "cpu:0/validation");
   EXPECT_EQ(session.budget().path(), "cpu:0/validation");
   EXPECT_EQ(session.budget().limit(), MiB(64));
-  EXPECT_EQ(session.device().kind(), DeviceKind::cpu);
+  EXPECT_EQ(session.device().backend().name, "cpu");
   EXPECT_FALSE(session.device() == device_);
   EXPECT_THROW(session.device().allocate(MiB(65), Tag::user, "x"), OutOfMemory);
   const Block block = session.device().allocate(MiB(60), Tag::user, "x");
@@ -121,9 +121,15 @@ TEST_F(SessionTest, MovesLikeAValue) {
 TEST_F(SessionTest, OutlivesTheHandlesOfItsDevice) {
   Device device = test::own_cpu({.limit = MiB(16)});
   const Session session = device.session("s");
+  const Bytes before = device_.budget().used();
   device = device_;
   const Block block = session.device().allocate(MiB(1), Tag::user, "x");
+  ASSERT_NE(block.data(), nullptr);
   std::memset(block.data(), 1, MiB(1));
+  EXPECT_GE(session.budget().used(), MiB(1));
+  EXPECT_EQ(device_.budget().used(), before) << "it is charged to the device it was made on";
+  EXPECT_THROW((void)session.device().allocate(MiB(16), Tag::user, "more than there is"),
+               OutOfMemory);
 }
 
 TEST_F(SessionTest, ImpossibleOnesAreRefused) {

@@ -1,4 +1,4 @@
-#include <chrono>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <random>
@@ -15,6 +15,8 @@
 #include <plimsoll/memory/faulty_pages.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/memory/trace.h>
+
+#include "support/blocked_thread.h"
 
 namespace plimsoll {
 namespace {
@@ -91,12 +93,21 @@ TEST_F(ClosingArena, TwoThreadsMayCloseAtOnce) {
   Arena arena(pages, root);
   const Block block = arena.allocate(MiB(8), account);
   std::thread second;
+  std::atomic<long> number{0};
+  std::atomic<bool> returned{false};
   pages->hook = [&] {
-    second = std::thread([&] { EXPECT_NO_THROW(arena.close()); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    second = std::thread([&] {
+      number = test::this_thread_number();
+      EXPECT_NO_THROW(arena.close());
+      returned = true;
+    });
+    while (number == 0) std::this_thread::yield();
+    test::wait_until_blocked(number);
+    EXPECT_FALSE(returned) << "the memory is not back yet";
   };
   EXPECT_NO_THROW(arena.close());
   second.join();
+  EXPECT_TRUE(returned);
   EXPECT_EQ(root.used(), 0U);
   EXPECT_EQ(arena.stats().mapped, 0U);
   EXPECT_EQ(arena.stats().blocks, 0U);

@@ -1,5 +1,4 @@
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <thread>
 
@@ -39,7 +38,7 @@ class FakeStreams : public FenceSource {
 
   std::map<StreamId, std::uint64_t> submitted;
   std::map<StreamId, std::uint64_t> finished;
-  int records = 0;
+  std::atomic<int> records = 0;
   int waits = 0;
   bool broken = false;
   std::atomic<bool> recorded = false;  ///< what is submitted, so that there are no fences
@@ -172,7 +171,9 @@ TEST_F(StreamArena, ClosingWaitsUntilARecordingIsOver) {
     arena.close();
     closed = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // It asks again and again, and is told each time that there is no fence yet.
+  const int asked = streams->records;
+  while (streams->records < asked + 3) std::this_thread::yield();
   EXPECT_FALSE(closed);
   streams->recorded = false;
   closing.join();

@@ -286,6 +286,19 @@ TEST(Arena, AnImpossibleRequestIsAnOrdinaryOutOfMemory) {
   EXPECT_EQ(f.root.used(), 0U);
 }
 
+TEST(Arena, ARequestBeyondAllAddressesNamesTheLimitThatForbidsIt) {
+  Fixture f(MiB(64));
+  try {
+    (void)f.get(GiB(16));
+    FAIL() << "nothing was refused";
+  } catch (const OutOfMemory& refused) {
+    EXPECT_EQ(refused.report().budget, "cpu:0");
+    EXPECT_EQ(refused.report().limit, MiB(64));
+    EXPECT_EQ(refused.report().system_error, "");
+  }
+  EXPECT_EQ(f.root.used(), 0U);
+}
+
 TEST(Arena, ASteadyLoopMapsAndMovesNothing) {
   Fixture f;
   std::vector<Block> blocks(40);

@@ -14,8 +14,8 @@ namespace plimsoll::testing {
 
 /// The first GPU; null and the reason where there is none.
 inline std::shared_ptr<DeviceBackend> open_gpu(std::string* why) {
-  CudaModule* cuda = cuda_module(why);
-  return cuda != nullptr ? cuda->open(0) : nullptr;
+  const Backend& cuda = *find_backend("cuda");
+  return cuda.count(*why) > 0 ? cuda.open(0, {}) : nullptr;
 }
 
 inline const SourceCase kCuda{

@@ -72,6 +72,15 @@ TEST_F(Handles, ExtentsAreInferredAndNamesAreThoseOfMembers) {
   EXPECT_FALSE(net.find("first.weight")->has_data());
 }
 
+TEST_F(Handles, AModuleIsNotPutIntoItself) {
+  pm::nn::Sequential outer(pm::nn::Dense(2));
+  EXPECT_THROW(outer.append(outer), pm::InvalidArgument);
+  pm::nn::Sequential around;
+  around.append(outer);
+  EXPECT_THROW(outer.append(around), pm::InvalidArgument);
+  EXPECT_EQ(outer.children().size(), 1U);
+}
+
 TEST_F(Handles, EveryLayerInfersWhatComesIn) {
   const pm::nn::Sequential net(pm::nn::Conv2D(4, 3, {.padding = 1}), pm::nn::BatchNorm2D(),
                                pm::nn::ReLU(), pm::nn::ConvTranspose2D(2, 2),

@@ -14,8 +14,8 @@ namespace {
 
 /// A row for each class and family: "| compute | matmul | linear, matmul |".
 std::string table_of_ops() {
+  // Ops that follow are not listed, so that most new ones are right without a line there.
   const std::map<ops::Precision, std::string> classes = {{ops::Precision::compute, "compute"},
-                                                         {ops::Precision::follow, "follow"},
                                                          {ops::Precision::full, "full"},
                                                          {ops::Precision::keep, "keep"}};
   std::string table = "| class | family | ops |\n|---|---|---|\n";
@@ -34,7 +34,7 @@ std::string table_of_ops() {
   return table;
 }
 
-TEST(PrecisionDoc, TheTableListsEveryOp) {
+TEST(PrecisionDoc, TheTableListsEveryOpThatDoesNotFollow) {
   std::ifstream file(std::string(PLIMSOLL_TEST_SOURCE_DIR) + "/../docs/precision.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   const std::string begin = "keeps it true -->\n";

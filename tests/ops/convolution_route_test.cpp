@@ -1,7 +1,7 @@
 // How a GPU computes a convolution, as plans know it without one.
 #include <gtest/gtest.h>
 
-#include "ops/convolution_route.h"
+#include <plimsoll/ops/convolution_route.h>
 
 namespace plimsoll {
 namespace {

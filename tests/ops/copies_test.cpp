@@ -101,17 +101,33 @@ TEST_F(Copies, AViewThatATapeFollowsCanBeAConstantOfATrace) {
   EXPECT_TRUE(tape.gradient(sum(square(column)), column).defined());
 }
 
-TEST_F(Copies, WithinATraceAreTheTensorItselfOrRefused) {
+TEST_F(Copies, WithinATraceAreTheValueItself) {
   graph::Tracer tracer;
   const Tensor input = tracer.input("x", {DType::f32, Shape{3}});
-  tracer.bind(x_, graph::Role::parameter, Tag::parameters, "w");
   const DispatchScope scope(tracer);
   EXPECT_EQ(input.contiguous().id(), input.id());
-  EXPECT_THROW((void)input.clone(), InvalidArgument);
+  EXPECT_EQ(input.clone().id(), input.id());
+  EXPECT_EQ(input.to(cpu_).id(), input.id());
+  EXPECT_EQ(square(input).clone().type(), input.type());
+}
+
+TEST_F(Copies, OfAParameterWithinATraceAreRefusedByName) {
+  graph::Tracer tracer;
+  tracer.bind(x_, graph::Role::parameter, Tag::parameters, "w");
+  const DispatchScope scope(tracer);
+  const auto refused = testing::ThrowsMessage<InvalidArgument>(
+      testing::AllOf(testing::HasSubstr("within a trace"), testing::HasSubstr("of w ")));
+  EXPECT_THAT([&] { (void)x_.clone(); }, refused);
   GradientTape tape;
   tape.watch(x_);
-  EXPECT_THAT([&] { (void)x_.clone(); },
-              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("within a trace")));
+  EXPECT_THAT([&] { (void)x_.clone(); }, refused);
+}
+
+TEST_F(Copies, OutsideItsTraceAValueHasNothingToCopy) {
+  graph::Tracer tracer;
+  const Tensor input = tracer.input("x", {DType::f32, Shape{3}});
+  EXPECT_THAT([&] { (void)input.clone(); },
+              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("has no data")));
 }
 
 }  // namespace

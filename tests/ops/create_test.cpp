@@ -70,6 +70,8 @@ TEST_F(CreateTest, TheSeedDecidesWhatIsDrawn) {
   const auto one = random_normal({4}).to_vector<float>();
   const auto next = random_normal({4}).to_vector<float>();
   EXPECT_NE(one, next);
+  ops::set_seed(1);
+  EXPECT_EQ(random_normal({4}).to_vector<float>(), one) << "a seed begins the draws anew";
   ops::set_seed(2);
   EXPECT_NE(random_normal({4}).to_vector<float>(), next);
   ops::set_seed(0);

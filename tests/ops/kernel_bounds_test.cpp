@@ -103,7 +103,7 @@ TEST(Kernels, StayWithinTheirMemoryWhereverItLies) {
     const OpDef* def = ops::find_op(c.op);
     if (def == nullptr || def->writes != 0 || def->view || def->random || c.inputs.empty())
       continue;
-    const Kernel* kernel = ops::cpu_kernels().find(*def);
+    const Kernel* kernel = ops::kernels_of("cpu").find(*def);
     if (kernel == nullptr) continue;
     const DType recorded = c.inputs.front().dtype();
     for (const DType dtype : kDTypes) {

@@ -69,7 +69,7 @@ class MatricesOnGpu : public test::OnGpu {
     const ops::OpInputs signature(def, types, attributes);
     const auto outputs = def.types(signature);
     const DeviceScope current(gpu());
-    const auto state = ops::kernels_of(DeviceKind::cuda).find(def)->prepare(signature, outputs);
+    const auto state = ops::kernels_of("cuda").find(def)->prepare(signature, outputs);
     const auto again = test::run_poisoned(def, attributes, narrow, gpu(), {.state = state.get()});
     ASSERT_EQ(actual.size(), expected.size());
     ASSERT_EQ(again.size(), actual.size());
@@ -107,7 +107,7 @@ class MatricesOnGpu : public test::OnGpu {
     const ops::OpInputs signature(def, types, attributes);
     const auto outputs = def.types(signature);
     const DeviceScope current(gpu());
-    const ops::Kernel& kernel = *ops::kernels_of(DeviceKind::cuda).find(def);
+    const ops::Kernel& kernel = *ops::kernels_of("cuda").find(def);
     const auto state = kernel.prepare(signature, outputs);
     std::vector<Bytes> sizes;
     for (const TensorType& type : outputs) sizes.push_back(type.bytes());
@@ -403,7 +403,7 @@ TEST_F(MatricesOnGpu, SlowAttentionIsSaidOnce) {
   const DeviceScope current(gpu());
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) {
-    ops::kernels_of(DeviceKind::cuda).find(def)->prepare(signature, def.types(signature));
+    ops::kernels_of("cuda").find(def)->prepare(signature, def.types(signature));
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "plimsoll: warning: [attention] bf16, 1 x 4 heads of 64, 200 queries, 2000 keys, "

@@ -31,7 +31,7 @@ using test::OpCase;
 /// Why there is no GPU to test; empty if there is one.
 std::string no_gpu() {
   std::string why;
-  return cuda_module(&why) == nullptr ? why : "";
+  return find_backend("cuda")->count(why) == 0 ? why : "";
 }
 
 const Device& gpu() {
@@ -171,7 +171,7 @@ class OpOnGpu : public testing::TestWithParam<std::string> {};
 TEST_P(OpOnGpu, IsAsOnTheCpu) {
   if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const OpDef& def = *ops::find_op(GetParam());
-  ASSERT_TRUE(def.view || ops::kernels_of(DeviceKind::cuda).find(def) != nullptr) << "no kernel";
+  ASSERT_TRUE(def.view || ops::kernels_of("cuda").find(def) != nullptr) << "no kernel";
   if (def.random) GTEST_SKIP() << "its draws are compared by RandomDraws, in random_cuda_test.cpp";
   const ops::EagerDeviceScope device(test::op_cases_device());  // for ops without inputs
   for (const OpCase& c : test::op_cases()) {

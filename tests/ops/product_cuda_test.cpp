@@ -13,8 +13,8 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/op_def.h>
+#include <plimsoll/ops/product_shape.h>
 
-#include "ops/product_shape.h"
 #include "support/on_gpu.h"
 #include "support/op_cases.h"
 #include "support/op_checks.h"
@@ -65,7 +65,7 @@ class ProductsOnGpu : public test::OnGpu {
     const ops::OpInputs signature(def, types, attributes);
     const auto outputs = def.types(signature);
     const DeviceScope current(gpu());
-    const auto state = ops::kernels_of(DeviceKind::cuda).find(def)->prepare(signature, outputs);
+    const auto state = ops::kernels_of("cuda").find(def)->prepare(signature, outputs);
     const auto again = test::run_poisoned(def, attributes, narrow, gpu(), {.state = state.get()});
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t i = 0; i < actual.size(); ++i) {

@@ -1,5 +1,5 @@
 // How a GPU computes products, as plans without one know it.
-#include "ops/product_shape.h"
+#include <plimsoll/ops/product_shape.h>
 
 #include <cmath>
 #include <random>

@@ -1,6 +1,8 @@
 // Variables: what reading one tells tapes and traces.
 #include <plimsoll/ops/variable.h>
 
+#include <memory>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +52,18 @@ TEST_F(VariableTest, ATapeFollowsWhatIsReadAndTrainable) {
   const ops::Gradients gradients = tape.gradient(loss, {w, frozen});
   EXPECT_THAT(gradients.of(w).to_vector<float>(), ElementsAre(10, 28));
   EXPECT_FALSE(gradients.of(frozen).defined());
+}
+
+TEST_F(VariableTest, AStoppedTapeMayGoAfterOneThatWasMadeLater) {
+  const Variable w(of({2, 3}), {.name = "w"});
+  auto first = std::make_unique<ops::GradientTape>();
+  const Tensor before = ops::sum(ops::mul(w, w));
+  first->stop();
+  ops::GradientTape second;
+  EXPECT_THAT(first->gradient(before, w).to_vector<float>(), ElementsAre(4, 6));
+  first.reset();
+  const Tensor after = ops::sum(ops::mul(w, w));
+  EXPECT_THAT(second.gradient(after, w).to_vector<float>(), ElementsAre(4, 6));
 }
 
 TEST_F(VariableTest, NestedTapesFollowItEach) {

@@ -136,7 +136,11 @@ TEST_F(Offload, AStepThatFailsInTheMiddleLeavesNoCopyUnderWay) {
   // Kernels are the CPU's, copies are done when somebody waits for them.
   struct Failing final : LazyBackend {
     using LazyBackend::LazyBackend;
-    DeviceKind kind() const override { return DeviceKind::cpu; }
+    DeviceInfo info() const override {
+      DeviceInfo info = LazyBackend::info();
+      info.name = "cpu:7";
+      return info;
+    }
     void wait(StreamId stream, Fence& fence) override {
       if (--left == 0) throw DeviceError("[test] it failed");
       LazyBackend::wait(stream, fence);

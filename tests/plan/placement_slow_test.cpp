@@ -11,16 +11,29 @@
 namespace plimsoll::plan {
 namespace {
 
-/// Files whose names begin with `prefix` in the folder that PLIMSOLL_TRACES names.
+/// The folder of published buffer lists: what PLIMSOLL_TRACES names, else the nearest shared/traces
+/// in or above the repository. Empty if there is none.
+std::filesystem::path traces_folder() {
+  if (const char* const named = std::getenv("PLIMSOLL_TRACES")) return named;
+  const std::filesystem::path tests = PLIMSOLL_TEST_SOURCE_DIR;
+  for (std::filesystem::path at = tests; at.has_relative_path(); at = at.parent_path()) {
+    if (std::filesystem::is_directory(at / "shared" / "traces")) return at / "shared" / "traces";
+  }
+  return {};
+}
+
+/// Files of it whose names begin with `prefix`.
 std::set<std::filesystem::path> traces(const std::string& prefix) {
   std::set<std::filesystem::path> found;
-  const char* const folder = std::getenv("PLIMSOLL_TRACES");
-  if (folder == nullptr) return found;
+  const std::filesystem::path folder = traces_folder();
+  if (folder.empty()) return found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().filename().string().starts_with(prefix)) found.insert(entry.path());
   }
   return found;
 }
+
+constexpr const char* kWhere = " in $PLIMSOLL_TRACES, or in shared/traces here or above";
 
 double ratio(const Placement& placement) {
   return static_cast<double>(placement.height) / static_cast<double>(placement.lower_bound);
@@ -58,7 +71,7 @@ TEST(PlacementSlow, RandomListsOfTwentyThousandAreWithinFivePercent) {
 
 TEST(PlacementSlow, ThePublishedHardListsFitTheirCapacity) {
   const auto files = traces("minimalloc-");
-  if (files.empty()) GTEST_SKIP() << "PLIMSOLL_TRACES names no folder with minimalloc-*.csv";
+  if (files.empty()) GTEST_SKIP() << "no minimalloc-*.csv" << kWhere;
   for (const auto& file : files) {
     const BufferList list = read_buffer_list(file.string());
     const Placement placement =
@@ -71,7 +84,7 @@ TEST(PlacementSlow, ThePublishedHardListsFitTheirCapacity) {
 
 TEST(PlacementSlow, RecordedStepsAreWithinThreeThousandths) {
   const auto files = traces("somas-");
-  if (files.empty()) GTEST_SKIP() << "PLIMSOLL_TRACES names no folder with somas-*.csv";
+  if (files.empty()) GTEST_SKIP() << "no somas-*.csv" << kWhere;
   for (const auto& file : files) {
     const BufferList list = read_buffer_list(file.string());
     const Placement placement =

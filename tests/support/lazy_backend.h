@@ -22,7 +22,6 @@ class LazyBackend : public DeviceBackend, public std::enable_shared_from_this<La
   DeviceInfo info() const override {
     return {.name = "cuda:7", .description = "Lazy", .total = total_, .free = total_};
   }
-  DeviceKind kind() const override { return DeviceKind::cuda; }
   std::shared_ptr<PageSource> pages() override { return pages_; }
   std::shared_ptr<PageSource> pinned_pages() override { return pinned_; }
   std::shared_ptr<FenceSource> fences() override {

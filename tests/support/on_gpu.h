@@ -15,7 +15,7 @@ class OnGpu : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
-    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
+    if (find_backend("cuda")->count(why) == 0) GTEST_SKIP() << why;
   }
 
   static const Device& gpu() {

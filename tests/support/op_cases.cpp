@@ -115,12 +115,19 @@ void narrow(const std::vector<double>& values, Tensor& tensor) {
   }
 }
 
+std::vector<std::vector<OpCase> (*)()>& registered() {
+  static std::vector<std::vector<OpCase> (*)()> all;
+  return all;
+}
+
 }  // namespace
 
 const Device& op_cases_device() {
   static const Device device = test::own_cpu({.limit = GiB(2)});
   return device;
 }
+
+RegisterOpCases::RegisterOpCases(std::vector<OpCase> (*make)()) { registered().push_back(make); }
 
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> cases = [] {
@@ -133,6 +140,13 @@ const std::vector<OpCase>& op_cases() {
     std::sort(files.begin(), files.end());
     std::vector<OpCase> all;
     for (const auto& file : files) read_family(file, all);
+    for (const auto make : registered()) {
+      int number = 0;
+      for (OpCase& c : make()) {
+        c.description = fmt::format("{} case {}", c.op, number++);
+        all.push_back(std::move(c));
+      }
+    }
     return all;
   }();
   return cases;
@@ -180,7 +194,7 @@ NarrowInputs in_dtype(const OpCase& c, DType dtype) {
 void run_kernel(const ops::OpDef& def, const ops::Attributes& attributes,
                 std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, const Device& device,
                 const KernelRun& how) {
-  const ops::Kernel& kernel = *ops::kernels_of(device.kind()).find(def);
+  const ops::Kernel& kernel = *ops::kernels_of(device).find(def);
   std::vector<TensorType> in_types;
   std::vector<TensorType> out_types;
   std::vector<ops::TensorView> in;

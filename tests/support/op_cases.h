@@ -11,21 +11,28 @@
 
 namespace plimsoll::test {
 
-/// An op with given inputs and the outputs that NumPy or TensorFlow gave.
+/// An op with given inputs and the outputs that NumPy, TensorFlow or PyTorch gave.
 struct OpCase {
   std::string op;
   std::string description;
   ops::Attributes attributes;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
-  bool gradient = true;
+  bool gradient = true;                       ///< it is differentiated; false where it has a kink
   std::vector<std::size_t> gradient_outputs;  ///< those that are differentiated; empty: all
   bool dtypes = true;
   double tolerance = 1;
   std::vector<std::size_t> wide;  ///< inputs that are f32 where input 0 is a 16-bit float
 };
 
-/// All cases of tests/ops/recorded, on a host device that lives as long as they do.
+/// Cases that stand in a source, tests/ops/cases/<op>.cpp: those of an op that needs few numbers.
+/// They are in f64, on op_cases_device().
+struct RegisterOpCases {
+  explicit RegisterOpCases(std::vector<OpCase> (*make)());
+};
+
+/// All cases of tests/ops/recorded and tests/ops/cases, on a host device that lives as long as they
+/// do.
 const std::vector<OpCase>& op_cases();
 const Device& op_cases_device();
 

@@ -26,4 +26,4 @@ for _ in 1 2 3 4 5; do
   two=$(least "$two" $(($(now) - at)))
 done
 echo "one training: $((one / 1000)) ms; two at once: $((two / 1000)) ms"
-((two <= 3 * one)) || fail "two trainings at once took $two us, one alone $one us"
+((2 * two <= 5 * one)) || fail "two trainings at once took $two us, one alone $one us"

@@ -97,3 +97,21 @@ mkdir -p .deps/cudnn-frontend/include
 touch .deps/cudnn-frontend/include/cudnn_frontend.h
 dev build || fail "$(cat said)"
 (($(times) == before + 1)) || fail "headers that came are not noticed: $(cat said)"
+
+# CUDA is left out where there is no GPU, stays where it was built, and is compiled when asked for.
+# The list of devices is what decides, so this needs a machine without one.
+if [[ ! -e /dev/nvidiactl && ! -e /dev/dxg ]]; then
+  cat >CMakeLists.txt <<'TEXT'
+cmake_minimum_required(VERSION 3.25)
+project(little LANGUAGES NONE)
+set(PLIMSOLL_CUDA AUTO CACHE STRING "")
+add_custom_target(built ALL COMMAND "${CMAKE_COMMAND}" -E echo "CUDA is ${PLIMSOLL_CUDA}")
+TEXT
+  rm -rf build
+  dev build || fail "$(cat said)"
+  grep -q "CUDA is OFF" said || fail "CUDA is built without a GPU: $(cat said)"
+  PLIMSOLL_CUDA=AUTO dev build || fail "$(cat said)"
+  grep -q "CUDA is AUTO" said || fail "CUDA is not built when asked for: $(cat said)"
+  dev build || fail "$(cat said)"
+  grep -q "CUDA is AUTO" said || fail "CUDA is taken out again: $(cat said)"
+fi

@@ -5,6 +5,7 @@
 #                exit 0, or with N where the line ends in "# exits N"
 #   ```cpp       with an #include: a file of its own; without: a function's body, for which there
 #                are `pm` and a pm::Device `device`
+#   ```python    run by python/tests/test_docs.py, page by page
 #
 # `<!-- not run -->` on the line before a block leaves it out.
 set -euo pipefail

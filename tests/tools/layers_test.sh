@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # The check of layers finds what it is for: an include that points up, one of another folder's
-# private headers, a folder that is not in the table of docs/design.md.
+# private headers, a folder that is not in the table of docs/design.md. The repository itself is clean.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 command -v python3 >/dev/null || { echo "there is no python3"; exit 77; }
 check=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/check_layers.py
+
+said=$(python3 "$check") || fail "the repository breaks its own layers: $said"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -63,17 +63,15 @@ grep -qi "loss" err || fail "a loss of NaN is not named: $(cat err)"
 # Nobody's training ends because what it says cannot be written.
 "$PLIMSOLL" train --epochs 1 --json --checkpoints said 2>/dev/full >out || fail "exits $? with a full stderr"
 grep -q '"steps":45' out || fail "no result: $(cat out)"
-"$PLIMSOLL" train --epochs 1 --log log.jsonl >&- || true
+"$PLIMSOLL" train --epochs 1 --log log.jsonl >&- || fail "exits $? with stdout closed"
+stepped log.jsonl 45 || fail "with stdout closed it did not train to the end"
 ! grep -vq '^{' log.jsonl || fail "the run log has other lines: $(grep -v '^{' log.jsonl | head -n 2)"
 
 # Those who stop processes get a checkpoint, as Ctrl-C does.
 for signal in TERM:143 HUP:129; do
   "$PLIMSOLL" train --epochs 1000 --quiet --checkpoints "run-$signal" --log "$signal.log" >/dev/null 2>err &
   running=$!
-  for _ in {1..200}; do
-    ! grep -q '"event":"step"' "$signal.log" 2>/dev/null || break
-    sleep 0.05
-  done
+  wait_for 60 stepped "$signal.log"
   kill -s "${signal%:*}" "$running"
   status=0
   wait "$running" || status=$?

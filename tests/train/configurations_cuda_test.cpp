@@ -41,7 +41,7 @@ class RandomConfigurationsOnGpu : public testing::TestWithParam<std::uint64_t> {
 
 TEST_P(RandomConfigurationsOnGpu, RunWithinTheirBudgetOrAreRefused) {
   std::string why;
-  if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
+  if (find_backend("cuda")->count(why) == 0) GTEST_SKIP() << why;
   const Device kept = test::own_device("cuda:0");
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 20; ++seed) {
     const test::RandomTraining config(seed);

@@ -220,7 +220,7 @@ TEST_F(Fit, AnExceptionOfACallbackLeavesATrainerThatGoesOn) {
   }};
   EXPECT_THROW(t.fit(plan, data, {.epochs = 1, .callbacks = {bad}}), DataError);
   EXPECT_EQ(t.fit(plan, data, {.epochs = 1}).steps, 8);
-  t.release();
+  t.reset();
   EXPECT_EQ(device_.budget().used(), 0U);
 }
 

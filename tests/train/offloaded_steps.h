@@ -75,7 +75,7 @@ class OffloadedSteps : public ::testing::TestWithParam<OffloadCase> {
 
   /// The least that a refusal names.
   Bytes least(bool offload) const {
-    const Bytes little = kept_->kind() == DeviceKind::cpu ? KiB(256) : MiB(2);
+    const Bytes little = kept_->capabilities().host_memory ? KiB(256) : MiB(2);
     try {
       (void)trainer().plan(request(offload), open(kept_->runtime() + little));
     } catch (const BudgetTooSmall& error) {
@@ -120,7 +120,7 @@ class OffloadedSteps : public ::testing::TestWithParam<OffloadCase> {
     train::FitOptions options{.steps = kSteps};
     options.host = *input_;
     options.callbacks = {{.on_step = [&](train::Run&) {
-      if (device.kind() != DeviceKind::cpu) {
+      if (!device.capabilities().host_memory) {
         driver = std::max(driver, device.process_used().value_or(0));
       }
       pinned = std::max(pinned, pinned_->budget().used() - before);

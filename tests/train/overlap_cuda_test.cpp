@@ -20,7 +20,7 @@ class OverlapOnGpu : public testing::Test {
  protected:
   void SetUp() override {
     std::string why;
-    if (cuda_module(&why) == nullptr) GTEST_SKIP() << why;
+    if (find_backend("cuda")->count(why) == 0) GTEST_SKIP() << why;
     gpu_.emplace(test::own_device("cuda:0"));
   }
 

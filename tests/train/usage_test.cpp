@@ -35,7 +35,11 @@ class Computing final : public FakeBackend {
   explicit Computing(UsageSource source) : FakeBackend(MiB(64), kRuntime) {
     used = {MiB(5), source};
   }
-  DeviceKind kind() const override { return DeviceKind::cpu; }
+  DeviceInfo info() const override {
+    DeviceInfo info = FakeBackend::info();
+    info.name = "cpu:3";
+    return info;
+  }
 };
 
 Device open(UsageSource source) {

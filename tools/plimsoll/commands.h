@@ -19,6 +19,10 @@ void add_train(CLI::App& app);
 void add_plan(CLI::App& app);
 /// `plimsoll ctl`: moves the limit of a running training.
 void add_ctl(CLI::App& app);
+/// `plimsoll report`: runs as a page.
+void add_report(CLI::App& app);
+/// `plimsoll watch`: a run while it goes on.
+void add_watch(CLI::App& app);
 /// `plimsoll place`: offsets for a list of buffers.
 void add_place(CLI::App& app);
 /// `plimsoll data`: input pipelines, and what is in a folder.

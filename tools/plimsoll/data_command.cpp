@@ -17,11 +17,13 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/base/system.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/nn/models.h>
 
 #include "commands.h"
 #include "content_hash.h"
+#include "mistakes.h"
 #include "record_source.h"
 #include "training_data.h"
 
@@ -120,14 +122,16 @@ class Progress {
   Clock::time_point last_;
 };
 
+/// 0: as many as there are CPUs.
 int parse_threads(const std::string& text) {
   if (text == "auto") return 0;
-  int threads = 0;
+  std::int64_t threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
   if (error != std::errc() || end != text.data() + text.size() || threads < 1) {
     throw InvalidArgument(fmt::format("--threads: \"{}\" is neither auto nor 1 or more", text));
   }
-  return threads;
+  check_threads(threads);
+  return static_cast<int>(threads);
 }
 
 image::LoadOptions load_options(const BenchOptions& bench) {
@@ -208,9 +212,7 @@ void print_table(const std::vector<data::StageStats>& stages, double seconds) {
 }
 
 void bench(const BenchOptions& options) {
-  if (options.size < 0 || options.epochs < 1 || options.batch < 1 || options.elements < 0) {
-    throw InvalidArgument("--size, --epochs, --batch and --elements must be 1 or more");
-  }
+  const int threads = parse_threads(options.threads);
   const bool hashed = is_pictures(options);
   Bytes held = 0;
   const data::Dataset dataset = [&] {
@@ -224,7 +226,7 @@ void bench(const BenchOptions& options) {
       Device::open("cpu:0", {.limit = Limit(parse_bytes(options.budget, "--budget"))});
   const Charge charged = device.budget().charge(Tag::input, options.data, held);
   data::PipelineOptions running;
-  running.threads = parse_threads(options.threads);
+  running.threads = threads;
   running.seed = options.seed;
   running.skip_errors = options.skip_errors;
   data::Pipeline pipeline(dataset, device, running);
@@ -248,9 +250,10 @@ void bench(const BenchOptions& options) {
   const Bytes peak = device.budget().peak();
   if (!options.json) {
     print_table(stages, seconds);
-    fmt::print("{} {} in {:.2f} s: {:.0f} {}/s; budget peak {} of {}, RSS peak {}\n", images, unit,
-               seconds, static_cast<double>(images) / seconds, unit, format_bytes(peak),
-               format_bytes(device.budget().limit()), format_bytes(peak_resident_bytes()));
+    fmt::print("{} {} in {}: {}; budget peak {} of {}, RSS peak {}\n", format_count(images), unit,
+               format_duration(seconds), format_rate(static_cast<double>(images) / seconds, unit),
+               format_bytes(peak), format_bytes(device.budget().limit()),
+               format_bytes(peak_resident_bytes()));
     if (worst) {
       fmt::print("bottleneck: {}; {}\n", worst->stage.substr(0, 40), worst->remedy);
     }
@@ -273,29 +276,59 @@ void bench(const BenchOptions& options) {
 }
 
 void add_bench(CLI::App& data) {
-  CLI::App* const command =
-      data.add_subcommand("bench", "Read, decode and batch data as training would");
+  CLI::App* const command = data.add_subcommand(
+      "bench", "Measure how fast data is read, decoded and batched, as for training");
   const auto options = std::make_shared<BenchOptions>();
   command
-      ->add_option("data,--data", options->data,
-                   "A folder of pictures, or with a folder per class; records; digits; synthetic")
-      ->required();
+      ->add_option(
+          "data,--data", options->data,
+          "A folder of pictures, or one with a folder per class; records; digits; synthetic")
+      ->required()
+      ->type_name("DATA");
   command->add_option("--model", options->model,
-                      "Elements as this model reads them; default: pictures alone, else lenet");
-  command->add_option("--size", options->size,
-                      "Height and width of pictures; tokens. Default: the model's, or 224");
-  command->add_option("--batch", options->batch, "Elements per batch")->capture_default_str();
-  command->add_option("--elements", options->elements, "Of synthetic data; default: eight batches");
-  command->add_option("--budget", options->budget, "All memory the pipeline may take")
+                      "Prepare elements for this model; default: pictures as they are, else lenet");
+  command
+      ->add_option(
+          "--size", options->size,
+          "Height and width of pictures, or number of tokens; default: the model's, or 224")
+      ->check(is_count)
+      ->type_name("N");
+  command->add_option("--batch", options->batch, "Elements per batch")
+      ->check(is_count)
+      ->type_name("N")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "A number, or auto")->capture_default_str();
-  command->add_option("--dct", options->dct)
-      ->check(CLI::IsMember({"fast", "accurate"}))
+  command
+      ->add_option("--elements", options->elements,
+                   "Elements of synthetic data; default: eight batches")
+      ->check(is_count)
+      ->type_name("N");
+  command->add_option("--budget", options->budget, "Memory that the pipeline may use")
+      ->type_name("SIZE")
       ->capture_default_str();
-  command->add_flag("--scaled", options->scaled, "Decode at 1/2, 1/4, 1/8 where that is faster");
-  command->add_option("--epochs", options->epochs)->capture_default_str();
-  command->add_option("--seed", options->seed)->capture_default_str();
-  command->add_option("--skip-errors", options->skip_errors, "Broken files to leave out; -1: any")
+  command->add_option("--threads", options->threads, "Threads of the pipeline; auto: one per CPU")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--dct", options->dct,
+                   "How JPEG blocks are transformed: fast, or accurate to the last bit")
+      ->check(OneOf{{"fast", "accurate"}})
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_flag("--scaled", options->scaled,
+                    "Decode JPEG at 1/2, 1/4 or 1/8 of its size where that is enough");
+  command->add_option("--epochs", options->epochs, "Read the data N times")
+      ->check(is_count)
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Seed of the shuffled order")
+      ->check(is_count_or_zero)
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--skip-errors", options->skip_errors,
+                   "Skip up to N files per epoch that cannot be read; -1: any number")
+      ->check(is_skip_count)
+      ->type_name("N")
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { bench(*options); });
@@ -305,7 +338,7 @@ void add_bench(CLI::App& data) {
 
 void add_data(CLI::App& app) {
   CLI::App* const command =
-      app.add_subcommand("data", "Measure input pipelines, look at data, pack it");
+      app.add_subcommand("data", "Measure input pipelines; inspect, pack and unpack data");
   command->footer(kFooter);
   command->require_subcommand(1);
   add_bench(*command);

@@ -17,6 +17,7 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 
 #include "commands.h"
@@ -185,16 +186,18 @@ void run(const std::string& path, bool quick, bool json) {
                       {"bad", found.bad}};
     fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{} {}, {}{}\n", found.files, found.files == 1 ? "picture" : "pictures",
-               format_bytes(found.bytes),
-               found.others > 0 ? fmt::format("; {} other files", found.others) : "");
+    fmt::print("{}, {}{}\n", counted(found.files, "picture"), format_bytes(found.bytes),
+               found.others > 0 ? "; " + counted(found.others, "other file") : "");
     for (const auto& [kind, count] : found.kinds) fmt::print("  {:>8}  {}\n", count, kind);
     if (!found.kinds.empty()) {
       fmt::print("width {} to {}, height {} to {}; decoding one takes up to {}\n",
                  found.least_width, found.most_width, found.least_height, found.most_height,
                  format_bytes(found.most_scratch));
     }
-    if (!found.classes.empty()) fmt::print("{} classes:\n", found.classes.size());
+    if (!found.classes.empty()) {
+      fmt::print("{}:\n",
+                 counted(static_cast<std::int64_t>(found.classes.size()), "class", "classes"));
+    }
     for (const auto& [name, count] : found.classes) {
       fmt::print("  {:>8}  {}\n", count, printable(name));
     }
@@ -203,8 +206,8 @@ void run(const std::string& path, bool quick, bool json) {
   }
   if (found.bad.empty()) return;
   std::fflush(stdout);
-  fmt::print(stderr, "{} of {} files {} bad\n", found.bad.size(), found.files,
-             found.bad.size() == 1 ? "is" : "are");
+  fmt::print(stderr, "{} of {} {} bad\n", format_count(static_cast<std::int64_t>(found.bad.size())),
+             counted(found.files, "file"), found.bad.size() == 1 ? "is" : "are");
   throw CLI::RuntimeError(2);
 }
 
@@ -212,12 +215,12 @@ void run(const std::string& path, bool quick, bool json) {
 
 void add_data_inspect(CLI::App& data) {
   CLI::App* const command = data.add_subcommand(
-      "inspect", "Read the records of files or the pictures of a folder; name bad ones and exit 2");
+      "inspect", "Check pictures of a folder or records of files; exits 2 and names bad ones");
   const auto path = std::make_shared<std::string>();
   const auto quick = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
   command->add_option("path", *path, "A file, a pattern or a folder")->required();
-  command->add_flag("--quick", *quick, "Read headers, and decode nothing");
+  command->add_flag("--quick", *quick, "Read the headers only");
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
   command->callback([path, quick, json] { run(*path, *quick, *json); });
 }

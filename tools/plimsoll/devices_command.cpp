@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/text.h>
-#include <plimsoll/device/device.h>
+#include <plimsoll/device/backend.h>
 
 #include "commands.h"
 
@@ -64,7 +65,7 @@ Bytes look_inside(DeviceRow& row) {
   row.info = device.info();
   row.limit = device.budget().limit();
   row.holders = device.budget().ledger().holders();
-  if (device.kind() != DeviceKind::cpu) return device.runtime();
+  if (!device.capabilities().host_memory) return device.runtime();
   const Bytes own = std::min(taken(row.info), device.baseline());
   if (own > 0) row.holders.push_back(outside("this command", own));
   return own;
@@ -135,19 +136,25 @@ void print(const DeviceRow& row) {
 }
 
 void run(bool json, bool open) {
-  std::string why_no_cuda;
+  std::map<std::string, std::string> missing;
   std::vector<DeviceRow> rows;
-  for (const DeviceInfo& info : list_devices(&why_no_cuda)) rows.push_back(look_at(info, open));
+  for (const DeviceInfo& info : list_devices(&missing)) rows.push_back(look_at(info, open));
   if (json) {
     Json devices = Json::array();
     for (const DeviceRow& row : rows) devices.push_back(to_json(row));
     Json all = {{"devices", devices}};
-    all["why_no_cuda"] = why_no_cuda.empty() ? Json(nullptr) : Json(why_no_cuda);
+    for (const Backend* backend : backends()) {
+      if (backend->capabilities.host_memory) continue;
+      const auto why = missing.find(backend->name);
+      all["why_no_" + backend->name] = why == missing.end() ? Json(nullptr) : Json(why->second);
+    }
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
   for (const DeviceRow& row : rows) print(row);
-  if (!why_no_cuda.empty()) print_wrapped("No CUDA: " + why_no_cuda, 8);
+  for (const auto& [backend, why] : missing) {
+    print_wrapped(fmt::format("No {}: {}", find_backend(backend)->title, why), 8);
+  }
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ void add_commands(CLI::App& app) {
   plimsoll::tools::add_train(app);
   plimsoll::tools::add_plan(app);
   plimsoll::tools::add_ctl(app);
+  plimsoll::tools::add_report(app);
+  plimsoll::tools::add_watch(app);
   plimsoll::tools::add_devices(app);
   plimsoll::tools::add_replay(app);
   plimsoll::tools::add_place(app);
@@ -59,6 +61,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
                        "Print the version and exit");
   add_commands(app);
+  plimsoll::tools::refuse_empty_values(app);
   app.require_subcommand(0, 1);
   try {
     app.parse(argc, argv);

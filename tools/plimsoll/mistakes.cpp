@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/system.h>
+#include <plimsoll/base/text.h>
 
 namespace plimsoll::tools {
 namespace {
@@ -186,6 +188,41 @@ std::string is_decay(const std::string& text) {
 
 std::string is_count(const std::string& text) { return read_count(text, 1); }
 std::string is_count_or_zero(const std::string& text) { return read_count(text, 0); }
+
+std::string is_skip_count(const std::string& text) {
+  return text == "-1" ? std::string() : is_count_or_zero(text);
+}
+
+void check_threads(std::int64_t threads) {
+  // More only wait, and each takes memory.
+  constexpr int kPerCpu = 4;
+  constexpr int kAlways = 16;
+  const int cpus = default_threads();
+  const int most = std::max(kAlways, kPerCpu * cpus);
+  if (threads <= most) return;
+  throw InvalidArgument(
+      fmt::format("--threads {}: this machine has {}; give at most {}, or leave it out", threads,
+                  counted(cpus, "CPU"), most));
+}
+
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (option->get_expected_max() == 0) continue;
+    option->check([](const std::string& text) {
+      return text.empty() ? std::string("the value is empty; is a variable of the shell not set?")
+                          : std::string();
+    });
+  }
+  for (CLI::App* const command : app.get_subcommands({})) refuse_empty_values(*command);
+}
+
+std::string is_port(const std::string& text) {
+  constexpr double kLast = 65535;
+  double value = 0;
+  const std::string wrong = is_count_or_zero(text);
+  if (!wrong.empty() || !read_number(text, value).empty()) return wrong;
+  return value <= kLast ? "" : fmt::format("{} is not a port: they end at 65535", text);
+}
 
 std::chrono::milliseconds read_time(const std::string& text, const char* option) {
   constexpr double kMaxSeconds = 1e6;

@@ -38,6 +38,16 @@ std::string is_not_negative(const std::string& text);
 std::string is_decay(const std::string& text);          ///< from 0 to below 1
 std::string is_count(const std::string& text);          ///< a whole number from 1 on
 std::string is_count_or_zero(const std::string& text);  ///< from 0 on
+std::string is_skip_count(const std::string& text);     ///< from 0 on, or -1 for any number
+
+/// Refuses a number of pipeline threads that only cost memory here. InvalidArgument.
+void check_threads(std::int64_t threads);
+
+/// Lets every option and argument of `app` and its commands refuse an empty value: it comes from a
+/// variable of a shell that is not set, and would be taken for an option that was not given.
+void refuse_empty_values(CLI::App& app);
+
+std::string is_port(const std::string& text);  ///< from 0 to 65535
 
 /// "10s", "500ms", "2m"; a bare number is seconds. InvalidArgument, naming `option`.
 std::chrono::milliseconds read_time(const std::string& text, const char* option);

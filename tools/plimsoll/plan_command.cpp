@@ -8,9 +8,14 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/text.h>
+#include <plimsoll/base/version.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/plan/device_description.h>
+#include <plimsoll/plan/timeline.h>
+#include <plimsoll/report/html.h>
 
 #include "commands.h"
+#include "run_file.h"
 #include "train_options.h"
 
 namespace plimsoll::tools {
@@ -29,14 +34,48 @@ constexpr const char* kFooter =
 
 struct PlanCommand : TrainOptions {
   bool curve = false;
+  std::string html;
 };
+
+/// A plan is drawn as a run that has not begun.
+report::Run as_run(const TrainOptions& o, const train::TrainingPlan& plan,
+                   const std::vector<plan::CurvePoint>& curve) {
+  Json points = Json::array();
+  for (const plan::CurvePoint& point : curve) {
+    points.push_back({{"budget", point.budget}, {"seconds", point.seconds}});
+  }
+  report::Run run;
+  run.name = fmt::format("{}, batch {}", o.model, plan.batch());
+  run.state = report::RunState::planned;
+  run.about = Json{{"event", "run"},   {"plimsoll", version()}, {"command", command_line()},
+                   {"model", o.model}, {"data", o.data},        {"curve", points}}
+                  .dump(-1, ' ', false, Json::error_handler_t::replace);
+  run.begin =
+      Json{{"device", plan.device.name}, {"batch", plan.batch()}, {"parts", plan.parts()}}.dump(
+          -1, ' ', false, Json::error_handler_t::replace);
+  run.end = "null";
+  run.ending = plan.explain();
+  run.options["seed"] = std::to_string(o.seed);
+  run.plans.push_back(
+      {.json = plan.to_json(),
+       .timeline = plan::to_json(plan::timeline_of(*plan.phases.front().steps.front()))});
+  return run;
+}
+
+void draw(const PlanCommand& o, const Prepared& prepared, const std::optional<Opened>& opened,
+          const plan::DeviceDescription& description, const train::TrainingPlan& plan) {
+  const auto curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
+                            : prepared.trainer->curve(prepared.request, description);
+  report::write_html(as_run(o, plan, curve), o.html);
+  fmt::print("report: {}\n", o.html);
+}
 
 void plan_now(PlanCommand& o) {
   complete(o);
   Prepared prepared = prepare(o);
   prepared.request.budget = budget_of(o);
   std::optional<Opened> opened;
-  if (o.device.starts_with("cpu") || o.device.starts_with("cuda")) {
+  if (backend_of(o.device) != nullptr) {
     prepared.request.host = host_of(o);
     opened.emplace(open_device(o, prepared));
   }
@@ -51,6 +90,7 @@ void plan_now(PlanCommand& o) {
     } else {
       fmt::print("{}{}", prepared.data.summary, plan.explain());
     }
+    if (!o.html.empty()) draw(o, prepared, opened, description, plan);
     return;
   }
   const auto curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
@@ -83,6 +123,8 @@ void add_plan(CLI::App& app) {
   const auto options = std::make_shared<PlanCommand>();
   add_options(*plan, *options);
   plan->add_flag("--curve", options->curve, "Print how the step time grows as the budget shrinks");
+  plan->add_option("--html", options->html, "Draw the plan and its curve as a page")
+      ->type_name("FILE");
   plan->callback([options] { plan_now(*options); });
 }
 

@@ -27,7 +27,8 @@ constexpr const char* kRunFile = "run.json";
 /// Options of this call alone; all others say what the run is, and with --resume those not given
 /// are taken from it.
 bool of_the_run(const CLI::Option& option) {
-  for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--quiet"}) {
+  for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--chart",
+                           "--quiet", "--metrics-port"}) {
     if (option.check_name(name)) return false;
   }
   return true;
@@ -56,10 +57,7 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-void save_run(const CLI::App& command, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail(folder, error);
+Json given_options(const CLI::App& command) {
   Json json = Json::object();
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() > 0 && of_the_run(*option)) {
@@ -69,6 +67,21 @@ void save_run(const CLI::App& command, const std::string& folder) {
         json["data"] = Json::array({absolute_data(option->results().back())});
     }
   }
+  return json;
+}
+
+std::vector<std::string> command_line() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  return words;
+}
+
+void save_run(const CLI::App& command, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(folder, error);
+  const Json json = given_options(command);
   const fs::path path = fs::path(folder) / kRunFile;
   const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
   std::ofstream file(temporary);
@@ -84,6 +97,12 @@ void save_run(const CLI::App& command, const std::string& folder) {
   std::error_code ignored;
   fs::remove(temporary, ignored);
   fail(path, error);
+}
+
+void save_log_path(const std::string& folder, const std::string& log) {
+  std::error_code error;
+  const fs::path path = fs::absolute(log, error);
+  if (!error) std::ofstream(fs::path(folder) / "log") << path.string() << "\n";
 }
 
 bool restore_run(CLI::App& command, const std::string& folder) {

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace CLI {
 class App;
@@ -11,9 +14,19 @@ namespace plimsoll::tools {
 // The options of a run, kept beside its checkpoints in run.json, so that `--resume FOLDER` is
 // enough to go on.
 
+/// The options that were given and say what the run is, by name, each as a list of its values.
+nlohmann::ordered_json given_options(const CLI::App& command);
+
+/// The words of this process's command line.
+std::vector<std::string> command_line();
+
 /// Writes the options that were given to `command`. Throws DataError, or StorageError where the
 /// disk is full or fails.
 void save_run(const CLI::App& command, const std::string& folder);
+
+/// Leaves the log's path in the folder, for `plimsoll report FOLDER`. Where that cannot be, the
+/// report does without.
+void save_log_path(const std::string& folder, const std::string& log);
 
 /// Gives `command` the options of the run in `folder` that were not given now. Does nothing if it
 /// has none, and returns false; DataError if the file is damaged.

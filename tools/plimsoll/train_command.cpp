@@ -14,8 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/base/system.h>
 #include <plimsoll/base/text.h>
+#include <plimsoll/report/chart.h>
+#include <plimsoll/report/live.h>
 #include <plimsoll/report/progress.h>
 #include <plimsoll/train/control.h>
 
@@ -41,11 +42,6 @@ constexpr const char* kFooter =
     "130; SIGTERM and SIGHUP do the same and exit 143 and 129. A second Ctrl-C stops\n"
     "at once. `plimsoll ctl PID --budget 2GiB` moves the limit while it runs.";
 
-/// Threads of the input pipeline for each CPU, and in all on small machines: more only wait, and
-/// each takes memory.
-constexpr int kThreadsPerCpu = 4;
-constexpr int kThreadsAlways = 16;
-
 /// What a run measures, by name.
 const std::vector<std::string> kMetrics = {"loss", "accuracy", "validation_loss",
                                            "validation_accuracy"};
@@ -61,14 +57,19 @@ struct RunOptions : TrainOptions {
   int threads = 0;
   std::int64_t skip_errors = 0;
   bool allow_nan = false;
+  bool chart = false;
   bool quiet = false;
+  int metrics_port = 0;
+  bool serves_metrics = false;
 };
+
+constexpr Json::error_handler_t kReplace = Json::error_handler_t::replace;
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 /// What the system counts on a GPU at the end; on the CPU the RSS has more in it than the budget.
 void print_use(const Device& device) {
-  if (device.kind() == DeviceKind::cpu) return;
+  if (device.capabilities().host_memory) return;
   const MemoryUse use = device.use();
   if (use.source == UsageSource::process) {
     fmt::print("the driver counts {} for this process\n", format_bytes(use.bytes));
@@ -109,13 +110,7 @@ Json result_json(const train::FitResult& result, const Device& device) {
 
 /// Mistakes that would otherwise cost an epoch before they are found.
 void check(const RunOptions& o, const TrainingData& data) {
-  const int cpus = default_threads();
-  const int most = std::max(kThreadsAlways, kThreadsPerCpu * cpus);
-  if (o.threads > most) {
-    throw InvalidArgument(
-        fmt::format("--threads {}: this machine has {}; give at most {}, or leave it out",
-                    o.threads, counted(cpus, "CPU"), most));
-  }
+  check_threads(o.threads);
   if (o.patience > 0 && !data.validation) {
     throw InvalidArgument(
         "--patience: it watches validation_loss, and there is no validation data; use a --data "
@@ -166,24 +161,13 @@ void print_result(const train::FitResult& result, const Device& device) {
   print_use(device);
 }
 
-void train_now(CLI::App& command, RunOptions& o) {
-  // A run does not end because the reader of its output does.
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  if (!o.resume.empty()) {
-    if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
-      throw InvalidArgument(
-          "--resume and --checkpoints name different folders; --resume FOLDER is enough");
-    }
-    if (!restore_run(command, o.resume) && !o.quiet) {
-      fmt::print(stderr,
-                 "--resume {}: there is no run to resume; this one starts from the beginning\n",
-                 o.resume);
-    }
-    o.checkpoints = o.resume;
-  }
-  complete(o);
+/// Sets `begun` when the training has.
+void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
+  log.write("data", {{"summary", prepared.data.summary},
+                     {"training", prepared.data.train_count},
+                     {"validation", prepared.data.validation_count}});
   const std::optional<Device> host = host_of(o);
   prepared.request.host = host;
   const Opened opened = open_device(o, prepared);
@@ -192,7 +176,6 @@ void train_now(CLI::App& command, RunOptions& o) {
   if (!o.json && !o.quiet) fmt::print("{}{}", prepared.data.summary, plan.explain());
   std::fflush(stdout);
 
-  RunLog log = o.log.empty() ? RunLog() : RunLog(o.log);
   const bool saves = !o.checkpoints.empty();
   train::FitOptions options;
   options.epochs = o.epochs;
@@ -213,14 +196,27 @@ void train_now(CLI::App& command, RunOptions& o) {
   options.limit_requests = &limits;
   options.stop = &Interrupt::asked();
   options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());
+  options.callbacks.push_back({.on_begin = [&](train::Run&) { begun = true; }});
   if (saves) {
     // Only once the folder was found to be free, or this run's own.
     train::Callback remember;
-    remember.on_begin = [&](train::Run&) { save_run(command, o.checkpoints); };
+    remember.on_begin = [&](train::Run&) {
+      save_run(command, o.checkpoints);
+      if (log.writes()) save_log_path(o.checkpoints, log.path());
+    };
     options.callbacks.push_back(remember);
   }
   if (!o.quiet) {
     options.callbacks.push_back(report::progress({.out = o.json ? stderr : stdout}));
+  }
+  if (o.chart) options.callbacks.push_back(report::chart(o.json ? stderr : stdout));
+  std::optional<report::MetricsServer> metrics;
+  if (o.serves_metrics) {
+    metrics.emplace(o.metrics_port);
+    options.callbacks.push_back(metrics->callback());
+    if (!o.quiet) {
+      fmt::print(stderr, "metrics: http://127.0.0.1:{}/metrics\n", metrics->port());
+    }
   }
   const Interrupt interrupt;
   const train::ControlServer control(device, &limits);
@@ -261,6 +257,40 @@ void train_now(CLI::App& command, RunOptions& o) {
     fmt::print(stderr, "interrupted after step {}; resume with: plimsoll train --resume {}\n",
                format_count(result.steps), folder);
     throw CLI::RuntimeError(128 + Interrupt::signal());
+  }
+}
+
+void train_now(CLI::App& command, RunOptions& o) {
+  // A run does not end because the reader of its output does.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  if (!o.resume.empty()) {
+    if (!o.checkpoints.empty() && o.checkpoints != o.resume) {
+      throw InvalidArgument(
+          "--resume and --checkpoints name different folders; --resume FOLDER is enough");
+    }
+    if (!restore_run(command, o.resume) && !o.quiet) {
+      fmt::print(stderr,
+                 "--resume {}: there is no run to resume; this one starts from the beginning\n",
+                 o.resume);
+    }
+    o.checkpoints = o.resume;
+  }
+  complete(o);
+  RunLog log = o.log.empty() ? RunLog() : RunLog(o.log);
+  log.begin({{"command", RunLog::Json{Json(command_line()).dump(-1, ' ', false, kReplace)}},
+             {"options", RunLog::Json{given_options(command).dump(-1, ' ', false, kReplace)}},
+             {"model", o.model},
+             {"data", o.data}});
+  bool begun = false;
+  try {
+    train_logged(command, o, log, begun);
+  } catch (const Error& error) {
+    // What went wrong later is in the log already.
+    if (!begun) {
+      log.write("refused", {{"message", std::string(error.what())},
+                            {"exit_code", std::int64_t{error.exit_code()}}});
+    }
+    throw;
   }
 }
 
@@ -307,14 +337,24 @@ void add_train(CLI::App& app) {
   train
       ->add_option("--skip-errors", options->skip_errors,
                    "Skip up to N files per epoch that cannot be read; -1: any number")
-      ->check([](const std::string& text) {
-        return text == "-1" ? std::string() : is_count_or_zero(text);
-      })
+      ->check(is_skip_count)
       ->type_name("N");
   train->add_flag("--allow-nan", options->allow_nan,
                   "Go on, with a warning, when the loss is NaN or infinite");
+  train->add_flag("--chart", options->chart,
+                  "Draw the loss and the memory in use when the run ends");
   train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
-  train->callback([train, options] { train_now(*train, *options); });
+  CLI::Option* const port =
+      train
+          ->add_option("--metrics-port", options->metrics_port,
+                       "Serve figures for Prometheus on this port of the loopback address; 0: any "
+                       "that is free")
+          ->check(is_port)
+          ->type_name("PORT");
+  train->callback([train, options, port] {
+    options->serves_metrics = port->count() > 0;
+    train_now(*train, *options);
+  });
 }
 
 }  // namespace plimsoll::tools

@@ -10,6 +10,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/unreadable.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/plan/device_description.h>
@@ -158,7 +159,7 @@ Bytes budget_of(const TrainOptions& o) {
     // A share is one of the device that is named, or of this machine.
     const std::vector<DeviceInfo> all = list_devices();
     Bytes total = all.front().total;
-    if (!host && !o.device.starts_with("cuda")) total = plan::describe_device(o.device).memory;
+    if (backend_of(o.device) == nullptr) total = plan::describe_device(o.device).memory;
     for (const DeviceInfo& device : all) {
       if (device.name == o.device || device.name == o.device + ":0") total = device.total;
     }
@@ -257,7 +258,7 @@ Opened open_device(const TrainOptions& o, Prepared& prepared) {
   const Bytes budget = budget_of(o);
   const auto open = [&](const Limit& limit) {
     Device device = Device::open(o.device, {.limit = limit});
-    Charge held = device.kind() == DeviceKind::cpu
+    Charge held = device.capabilities().host_memory
                       ? device.budget().charge(Tag::input, o.data, prepared.data.held)
                       : Charge();
     return Opened{std::move(device), std::move(held)};

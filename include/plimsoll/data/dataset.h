@@ -12,8 +12,10 @@
 
 #include <plimsoll/data/element.h>
 #include <plimsoll/data/map_function.h>
+#include <plimsoll/data/program.h>
 #include <plimsoll/data/records.h>
 #include <plimsoll/data/spec.h>
+#include <plimsoll/data/symbolic.h>
 #include <plimsoll/device/device.h>
 
 namespace plimsoll::data {
@@ -164,9 +166,16 @@ class Dataset {
   static Dataset from_generator(Generator generator);
   /// Paths that match a glob pattern ("train/*.jpg"). Listed now; DataError if there is none.
   static Dataset list_files(const std::string& pattern, const ListFilesOptions& options = {});
-  /// (path, label): the files of a folder per class, classes numbered in the order of their names,
-  /// files sorted. JPEG and PNG by name. Listed now; DataError if there is none.
-  static Dataset image_folder(const std::string& folder);
+  /// (image, label): the pictures of a folder per class as u8 [?,?,channels], classes numbered in
+  /// the order of their names, files sorted. JPEG and PNG by name. Listed now; DataError if there
+  /// is none.
+  ///
+  /// Pictures are decoded as late as can be: shuffle, split, take, skip and shard that follow
+  /// choose among files, and maps by programs that follow are one with decoding, so that resizing
+  /// and cropping read no more of a picture than they need. classes() tells the classes' names.
+  static Dataset image_folder(const std::string& folder, const image::DecodeOptions& options = {});
+  /// (path, label): the same files without decoding them.
+  static Dataset image_paths(const std::string& folder);
   /// The lines of the files, one after the other, without their ends (\n or \r\n).
   static Dataset text_lines(std::vector<std::string> paths);
   /// Slices along the first dimension of arrays in NumPy's format, one file after the other, which
@@ -211,6 +220,17 @@ class Dataset {
 
   // Stages.
 
+  /// A program, which runs natively and is part of the signature. InvalidArgument unless it takes
+  /// elements such as these. Maps by programs one after the other become one program.
+  Dataset map(const Program& program, const MapOptions& options = {.parallel = kAutotune}) const;
+  /// The program that `function` describes, see symbolic.h: it is called now, once, with symbolic
+  /// components, `map([](Symbolic image, Symbolic label) { ... })`.
+  template <TracedFunction F>
+  Dataset map(F&& function, const MapOptions& options = {.parallel = kAutotune}) const {
+    return map(trace_program(element_spec(), std::forward<F>(function)), options);
+  }
+  /// A function of one's own, called for each element: the escape where a program will not do. It
+  /// is told apart by its name alone.
   Dataset map(MapFunction function, const MapOptions& options = {}) const;
   /// A plain function of the element: `map([](const Element& e) { ... })`.
   Dataset map(std::function<Element(const Element&)> function,
@@ -322,8 +342,8 @@ class Dataset {
 
   // What it is.
 
-  /// Names of the classes of an image_folder, in the order of their labels; empty where this is
-  /// not made of one.
+  /// Names of the classes of an image_folder (or image_paths), in the order of their labels; empty
+  /// where this is not made of one.
   std::vector<std::string> classes() const;
   /// How many files each of classes() has. Parts (take, skip, shard, split) of the folder count
   /// theirs; filters, repetitions and skipped errors change nothing.

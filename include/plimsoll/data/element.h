@@ -141,6 +141,26 @@ class Element {
   std::uint32_t capacity_ = kInline;
 };
 
+/// An element as a pipeline hands it out: its components have the names of the ElementSpec.
+class NamedElement : public Element {
+ public:
+  using Names = std::vector<std::string>;
+
+  /// `names` has one for each component, or is null: there are none.
+  NamedElement(Element element, std::shared_ptr<const Names> names)
+      : Element(std::move(element)), names_(std::move(names)) {}
+
+  using Element::operator[];
+  /// The component called `name`. Of nested names ("0/image") the end will do where it is the only
+  /// one. InvalidArgument naming what there is.
+  const Value& operator[](std::string_view name) const;
+  /// One for each component, or empty.
+  const Names& names() const;
+
+ private:
+  std::shared_ptr<const Names> names_;
+};
+
 /// Elements on their way from one stage to the next.
 using ElementBlock = std::vector<Element>;
 

@@ -45,6 +45,8 @@ class MapContext {
   virtual Tensor empty(const Shape& shape, DType dtype) = 0;
   /// A byte string as a component.
   virtual Value text(std::string_view value) = 0;
+  /// Byte strings as a component of that shape.
+  virtual Tensor texts(std::span<const std::string_view> values, const Shape& shape) = 0;
   /// Temporary memory for decoding and resizing.
   virtual image::Scratch& scratch() = 0;
   /// The file's contents, read with pread. DataError naming it if that fails.
@@ -74,11 +76,17 @@ struct MapFunction {
   /// Name and version; part of the pipeline's signature, so that a checkpoint made with another
   /// function is refused.
   std::string name = "function";
+  /// More of that, in lines: the instructions of a program.
+  std::string details = {};
+  /// Component 0 is the path of a picture. Where the pictures of a dataset have not been decoded
+  /// yet (image_folder), the function gets their paths instead.
+  bool takes_paths = false;
 };
 
 /// Reads the picture at the path in component 0 and makes floats of it, as image::load does; the
-/// other components stay. Written straight into the batch where a `batch` follows. An `input`
-/// of one path, or of a path and an i64 label (image_folder).
+/// other components stay. Written straight into the batch where a `batch` follows. For elements of
+/// one path, or of a path and an i64 label; pictures of an image_folder that nothing has looked at
+/// yet are taken by their paths.
 MapFunction load_images(const image::LoadOptions& options, bool with_label = true);
 /// The same for pictures that are in component 0 themselves, as records have them.
 MapFunction decode_images(const image::LoadOptions& options, bool with_label = true);

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
@@ -88,7 +92,75 @@ class Pipeline {
   /// holders, where what the consumer still holds leaves too little, and BudgetTooSmall where a
   /// shuffle's window has no room on disk either; nothing is lost, and after memory is freed the
   /// same call succeeds.
-  std::optional<Element> next();
+  std::optional<NamedElement> next();
+
+  /// The elements that are left, one by one: `for (const auto& batch : pipeline)`, and then
+  /// `batch["image"]`. After the end, a loop begins the next epoch, as rewind() does.
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = NamedElement;
+    explicit Iterator(Pipeline& pipeline) : pipeline_(&pipeline), element_(pipeline.next()) {}
+    const NamedElement& operator*() const { return *element_; }
+    const NamedElement* operator->() const { return &*element_; }
+    Iterator& operator++() {
+      element_.reset();  // its memory may be what the next one needs
+      element_ = pipeline_->next();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const Iterator& at, std::default_sentinel_t) {
+      return !at.element_.has_value();
+    }
+
+   private:
+    Pipeline* pipeline_;
+    std::optional<NamedElement> element_;
+  };
+  Iterator begin();
+  std::default_sentinel_t end() const { return std::default_sentinel; }
+
+  /// The same with the components as tensors:
+  /// `for (auto [image, label] : pipeline.tuples<2>())`. Scalars become tensors without dimensions.
+  /// InvalidArgument for elements that do not have `Count` components.
+  template <std::size_t Count>
+  class Tuples {
+   public:
+    class Iterator {
+     public:
+      using difference_type = std::ptrdiff_t;
+      using value_type = std::array<Tensor, Count>;
+      Iterator(Pipeline& pipeline, Pipeline::Iterator at)
+          : pipeline_(&pipeline), at_(std::move(at)) {}
+      value_type operator*() const {
+        value_type tensors;
+        pipeline_->write_tensors(*at_, tensors.data(), Count);
+        return tensors;
+      }
+      Iterator& operator++() {
+        ++at_;
+        return *this;
+      }
+      void operator++(int) { ++at_; }
+      friend bool operator==(const Iterator& at, std::default_sentinel_t end) {
+        return at.at_ == end;
+      }
+
+     private:
+      Pipeline* pipeline_;
+      Pipeline::Iterator at_;
+    };
+    explicit Tuples(Pipeline& pipeline) : pipeline_(&pipeline) {}
+    Iterator begin() { return {*pipeline_, pipeline_->begin()}; }
+    std::default_sentinel_t end() const { return std::default_sentinel; }
+
+   private:
+    Pipeline* pipeline_;
+  };
+  template <std::size_t Count>
+  Tuples<Count> tuples() {
+    return Tuples<Count>(*this);
+  }
 
   /// Begins the stream again; as a later epoch, so that shuffles differ.
   void rewind();
@@ -129,6 +201,7 @@ class Pipeline {
  private:
   struct State;
   State& state(const char* function) const;
+  void write_tensors(const Element& element, Tensor* tensors, std::size_t count) const;
   std::unique_ptr<State> state_;
 };
 

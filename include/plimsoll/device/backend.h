@@ -2,118 +2,59 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include <plimsoll/device/device.h>
-#include <plimsoll/memory/fence.h>
-#include <plimsoll/memory/page_source.h>
+#include <plimsoll/device/capabilities.h>
+#include <plimsoll/device/device_backend.h>
 
 namespace plimsoll {
 
-namespace ops {
-class KernelTable;
-}
-
-/// What a kind of device must bring: pages, streams, copies and its own figures. One object is one
-/// opened device. The CPU's is in src/device, CUDA's in src/backend/cuda. Thread-safe.
-class DeviceBackend {
- public:
-  virtual ~DeviceBackend() = default;
-
-  virtual DeviceInfo info() const = 0;
-  virtual DeviceKind kind() const = 0;
-
-  /// Pages of the device itself.
-  virtual std::shared_ptr<PageSource> pages() = 0;
-  /// Pages that suit a scope of at most `limit` bytes, so that rounding does not eat a small one.
-  virtual std::shared_ptr<PageSource> pages_for(Bytes limit) {
-    (void)limit;
-    return pages();
-  }
-  /// Host pages that the device's copy engines reach directly.
-  virtual std::shared_ptr<PageSource> pinned_pages() = 0;
-  /// Fences of this device's streams; null where every stream is the host's.
-  virtual std::shared_ptr<FenceSource> fences() = 0;
-
-  /// What opening the device took (context, modules, handles), and room for what comes later.
-  virtual Bytes runtime() const = 0;
-  virtual std::optional<Bytes> process_used() const = 0;
-  /// What a limit that nobody stated must leave to the process itself.
-  virtual Bytes process_reserve() const { return 0; }
-  /// See Device::use. Unless it is overridden, unknown where process_used() is nullopt.
-  virtual MemoryUse use() const;
-
-  virtual StreamId make_stream() = 0;
-  virtual void release_stream(StreamId stream) noexcept { (void)stream; }
-  virtual void synchronize(StreamId stream) = 0;
-  virtual void synchronize() = 0;
-  virtual void copy(void* to, const void* from, Bytes bytes, StreamId stream) = 0;
-  /// See Device::copy_strided.
-  virtual bool copy_strided(void* to, const void* from, Bytes item,
-                            std::span<const StridedDim> dims, StreamId stream) {
-    (void)to;
-    (void)from;
-    (void)item;
-    (void)dims;
-    (void)stream;
-    return false;
-  }
-  /// See Device::fill_zero. Unless it is overridden, a first piece comes from the host and copies
-  /// double it.
-  virtual void fill_zero(void* to, Bytes bytes, StreamId stream);
-
-  /// See Device::fence, Device::wait and Device::make_timer. Unless they are overridden the host
-  /// waits for the stream: right for streams that are the host's.
-  virtual std::shared_ptr<Fence> fence(StreamId stream);
-  virtual void wait(StreamId stream, Fence& fence) {
-    (void)stream;
-    fence.wait();
-  }
-  virtual std::unique_ptr<StreamTimer> make_timer(StreamId stream);
-  /// See ProfilerRange.
-  virtual void push_range(std::string_view name) { (void)name; }
-  virtual void pop_range() noexcept {}
-
-  /// See Device::queue, DeviceScope and Device::record.
-  virtual void* queue(StreamId stream) {
-    (void)stream;
-    return nullptr;
-  }
-  virtual void enter() {}
-  virtual void leave() noexcept {}
-  /// `take` is asked where the driver will take more for recordings than runtime() has: it charges
-  /// so many bytes, for as long as the device is open, or says false. Then nothing is recorded.
-  virtual std::unique_ptr<Recording> record(StreamId stream, const std::function<void()>& work,
-                                            const std::function<bool(Bytes)>& take) {
-    (void)stream;
-    (void)work;
-    (void)take;
-    return nullptr;
-  }
+/// A kind of device, as a value: what it is called, what it can do, which devices there are, and
+/// how one is opened. How ops run on it is registered by its name (ops::RegisterKernels). Each
+/// folder of src/backend registers one; docs/write-a-backend.md has an example.
+///
+/// The functions are called by any thread. They load a driver when they are first asked, if there
+/// is one to load, and not before.
+struct Backend {
+  /// "cuda" of "cuda:0": lower-case letters, digits and underscores.
+  std::string name;
+  /// How messages call it: "CUDA".
+  std::string title;
+  Capabilities capabilities = {};
+  /// How many devices there are. 0 where there are none, and then `why` says why: built without,
+  /// no driver, no device. Throws DeviceError if the driver fails.
+  std::function<int(std::string& why)> count;
+  /// Device `ordinal`, which is below count(), without opening it. Throws DeviceError.
+  std::function<DeviceInfo(int ordinal)> describe;
+  /// Opens it. Throws DeviceError, and InvalidArgument for options that cannot be.
+  std::function<std::shared_ptr<DeviceBackend>(int ordinal, const DeviceOptions& options)> open;
 };
 
-/// The CUDA side of the product: a shared library of its own that is loaded when first needed.
-class CudaModule {
- public:
-  virtual ~CudaModule() = default;
-  virtual int device_count() = 0;
-  /// Reads a device's description without making a context.
-  virtual DeviceInfo describe(int ordinal) = 0;
-  virtual std::shared_ptr<DeviceBackend> open(int ordinal) = 0;
-  /// How ops run on its devices; null where it brings none. Lives as long as the module.
-  virtual const ops::KernelTable* kernels() { return nullptr; }
+/// Adds a backend for as long as the program runs. Throws InvalidArgument if there is one of that
+/// name, or the name is none. Thread-safe.
+const Backend& register_backend(Backend backend);
+
+/// Registers a backend when the program or the library it stands in is loaded:
+///
+///     const RegisterBackend kRegistered({.name = "cpu", ...});
+struct RegisterBackend {
+  explicit RegisterBackend(Backend backend) { register_backend(std::move(backend)); }
 };
 
-/// The module, loaded at the first call; null where there is none, and `why` says why: built
-/// without CUDA, no driver, no device. Thread-safe.
-CudaModule* cuda_module(std::string* why);
+/// All backends: the CPU's first, the others by name.
+std::vector<const Backend*> backends();
+/// Null if there is none of that name.
+const Backend* find_backend(std::string_view name);
+/// That of a device by its name, "cuda:0" or "cuda"; null if there is none. Whether there is such a
+/// device is another question.
+const Backend* backend_of(std::string_view device_name);
 
-/// The name of the function that the CUDA library exports. It returns the module, or null and a
-/// reason in `why`.
-inline constexpr const char* kCudaModuleSymbol = "plimsoll_cuda_module";
-using CudaModuleFunction = CudaModule* (*)(std::string* why);
+/// A backend in a shared library of its own exports a function of this name. It returns what
+/// register_backend would be given, which lives as long as the program, or null and a reason in
+/// `why`. The library's kernels register themselves when it is loaded.
+inline constexpr const char* kBackendSymbol = "plimsoll_backend";
+using BackendFunction = const Backend* (*)(std::string& why);
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <plimsoll/base/bytes.h>
+#include <plimsoll/device/capabilities.h>
 #include <plimsoll/device/usage.h>
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/budget.h>
@@ -17,10 +19,9 @@
 
 namespace plimsoll {
 
+struct Backend;
 class DeviceBackend;
 class Session;
-
-enum class DeviceKind : std::uint8_t { cpu, cuda };
 
 /// A limit on a device's memory: bytes, a share of the device, or nothing said.
 class Limit {
@@ -69,9 +70,9 @@ struct DeviceInfo {
   std::string libraries = {};
 };
 
-/// All devices of this machine; the CPU is first. A driver that does not answer is left out, and
-/// `why_no_cuda`, if given, says why.
-std::vector<DeviceInfo> list_devices(std::string* why_no_cuda = nullptr);
+/// All devices of this machine; the CPU is first. A driver that does not answer is left out.
+/// `missing`, if given, gets the name of each backend that has no device here, and why.
+std::vector<DeviceInfo> list_devices(std::map<std::string, std::string>* missing = nullptr);
 
 /// One dimension of a strided copy, outermost first: how many items, and how far apart they are on
 /// either side, in bytes.
@@ -108,7 +109,8 @@ class StreamTimer {
 /// that was moved from throws InvalidArgument. Thread-safe.
 class Device {
  public:
-  /// A handle on "cpu:0" (or "cpu") or "cuda:N" (or "cuda"). A process has one budget for each
+  /// A handle on "cpu:0" (or "cpu"), "cuda:N" (or "cuda"), or a device of another backend by its
+  /// name. A process has one budget for each
   /// physical device: the first call opens it, later ones give another handle on it until the last
   /// handle is gone. What later options leave out is as it is; a limit, page size or trace that
   /// differs, or preallocation that was not asked for at first, is an InvalidArgument: move the
@@ -119,7 +121,9 @@ class Device {
 
   /// "cpu:0"; "cpu:0/1" for a logical device, "cpu:0/validation" for a session.
   const std::string& name() const;
-  DeviceKind kind() const;
+  /// The kind of device it is; its name is the first part of this device's.
+  const Backend& backend() const;
+  const Capabilities& capabilities() const;
   /// N of "cuda:N"; 0 on the CPU.
   int ordinal() const;
   /// True once the session this device is (or lies in) was closed.

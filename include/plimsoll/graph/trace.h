@@ -17,7 +17,8 @@ namespace plimsoll::graph {
 ///
 /// Variables that are read become persistent values under their names: parameters if they are
 /// trained, state otherwise. Any other tensor with data that an op takes is a constant of the
-/// graph, under the label of its memory.
+/// graph, under the label of its memory. Views of what the trace knows (Tensor::reshape, slice and
+/// the others) are ops of the graph, and copies of its values are the values themselves.
 ///
 ///   Tracer tracer;
 ///   Tensor x = tracer.input("images", {DType::f32, {128, 1, 28, 28}});
@@ -26,7 +27,7 @@ namespace plimsoll::graph {
 ///     tracer.output(model(x));
 ///   }
 ///   Graph graph = tracer.finish();
-class Tracer final : public ops::Dispatcher, public ops::VariableReader {
+class Tracer final : public ops::Dispatcher, public ops::VariableReader, public ViewListener {
  public:
   Tracer();
   Tracer(const Tracer&) = delete;
@@ -47,6 +48,12 @@ class Tracer final : public ops::Dispatcher, public ops::VariableReader {
   void before_run(std::function<void(StreamId)> hook) override {
     hooks_.push_back(std::move(hook));
   }
+
+  Tensor on_view(const Tensor& tensor, const ViewOf& view) override;
+  bool computes(const Tensor& tensor) const override;
+  /// Throws InvalidArgument for a copy of a parameter or state with data, which would be a
+  /// constant.
+  void on_copy(const Tensor& from, const Tensor& to) override;
 
   /// The variables that were read, with the values they were bound as.
   const std::vector<std::pair<ValueId, Variable>>& variables() const { return variables_; }

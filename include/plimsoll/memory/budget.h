@@ -86,6 +86,9 @@ class Budget {
   /// limit stays as it was and InvalidArgument says who holds what. The limit of a budget with a
   /// Guarantee is raised only as far as those above it have room for.
   void set_limit(Bytes limit) const;
+  /// The limit that a set_limit() under way is to set: what relief functions, which are told how
+  /// many bytes it lacked when it asked, have to come down to. Else the limit.
+  Bytes coming_limit() const;
 
   /// Sets the whole limit aside in the budgets above, so that nothing else there, neither
   /// siblings nor the parent itself, can take what is not used here yet. The guarantee moves with

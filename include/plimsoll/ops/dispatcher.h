@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <plimsoll/ops/op_def.h>
+#include <plimsoll/tensor/symbol.h>
 
 namespace plimsoll::ops {
 
@@ -36,7 +37,8 @@ class Dispatcher {
   static Dispatcher& eager();
 };
 
-/// Puts a dispatcher in force in this thread until it goes out of scope. Scopes nest.
+/// Puts a dispatcher in force in this thread until it goes out of scope, and with it the
+/// ViewListener that it may be. Scopes nest.
 class DispatchScope {
  public:
   explicit DispatchScope(Dispatcher& dispatcher);
@@ -46,6 +48,7 @@ class DispatchScope {
 
  private:
   Dispatcher* before_;
+  ViewListener* listener_before_;
 };
 
 /// Every op goes through here: casts by the precision policy, checks dtypes and shapes, and hands

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -76,7 +77,7 @@ struct FusedKernel {
               bool between) = nullptr;
 };
 
-/// The kernels of a backend. Filled once by an explicit list, then read by any thread.
+/// The kernels of a backend. Filled once, then read by any thread.
 class KernelTable {
  public:
   /// Throws InternalError if there is no such op or it has one already.
@@ -93,10 +94,21 @@ class KernelTable {
   std::vector<FusedKernel> fused_;
 };
 
-/// Those of a kind of device. DeviceError if its backend is not there.
-const KernelTable& kernels_of(DeviceKind kind);
+/// Registers kernels of the backend of that name when the program or the library it stands in is
+/// loaded. `add` is called when the backend's first kernel is looked up, which must be later:
+///
+///     const RegisterKernels kRegistered("cpu", [](KernelTable& table) { table.add("relu", ...);
+///     });
+///
+/// Throws InternalError where it is too late.
+struct RegisterKernels {
+  using Add = void (*)(KernelTable& table);
+  RegisterKernels(std::string_view backend, Add add);
+};
 
-/// Defined by backend/cpu: every op of the registry has a kernel there.
-const KernelTable& cpu_kernels();
+/// The kernels for a device, or of the backend of that name, in a table that lasts. DeviceError if
+/// there are none, with the reason. Every op has one of the CPU's.
+const KernelTable& kernels_of(const Device& device);
+const KernelTable& kernels_of(std::string_view backend);
 
 }  // namespace plimsoll::ops

@@ -13,6 +13,7 @@
 namespace plimsoll::ops {
 
 struct OpDef;
+struct GpuWork;
 
 /// A set of dtypes.
 class DTypeSet {
@@ -116,6 +117,27 @@ enum class Precision : std::uint8_t {
   keep,     ///< inputs stay as they are
 };
 
+/// What moving the channels of pictures does to an op: which of its attributes move with them.
+enum class ChannelRule : std::uint8_t {
+  none,       ///< it must see the channels where it was written for them
+  pointwise,  ///< element by element, with broadcasting; "shape", if there is one, is the result's
+  reduction,  ///< over the dimensions "axes"
+  axis,       ///< along the dimension "axis"; "shape", if there is one, is the result's
+  padding,    ///< "before" and "after" have an entry for each dimension
+  picture,    ///< "nhwc" says where the channels are
+  normalize,  ///< "channels_last" says so, for pictures
+};
+
+/// How an op meets pictures, so that a graph can keep their channels where kernels want them.
+struct Channels {
+  ChannelRule rule = ChannelRule::none;
+  // For the rules picture and normalize:
+  std::uint32_t inputs = 0;   ///< those that are pictures (bit i)
+  std::uint32_t outputs = 0;  ///< and outputs
+  bool shape = false;         ///< the attribute "shape" is a picture's
+  bool asks = false;          ///< it is worth moving channels for, as convolutions are
+};
+
 /// One op, defined once. Eager calls, tapes, traces, the planner, the documentation's table and
 /// the tests read the same definition. Definitions are constants that live as long as the program.
 struct OpDef {
@@ -155,13 +177,36 @@ struct OpDef {
   /// same memory afterwards. It runs once and is never recomputed.
   std::uint32_t writes = 0;
   Precision precision = Precision::follow;
+  Channels channels = {};
+  /// What it asks of a GPU's libraries; null where its time is that of its cost. gpu_work.h has the
+  /// type.
+  GpuWork (*gpu_work)(const OpInputs& inputs, std::span<const TensorType> outputs) = nullptr;
+  /// Only changes the dtype.
+  bool casts = false;
+  /// Compares input 0, logits, with input 1, the labels that were meant.
+  bool compares_logits = false;
+  /// What it gives for an example depends on the others of its batch.
+  bool batch_statistics = false;
+  /// An optimizer's step: its attributes are the optimizer's settings.
+  bool update = false;
 
   /// Whether it overwrites input `i`.
   bool overwrites(std::size_t i) const { return i < 32 && (writes >> i & 1U) != 0; }
   Cost cost_of(const OpInputs& in, std::span<const TensorType> outputs) const;
 };
 
-/// All ops there are, family by family.
+/// Registers ops when the program or the library it stands in is loaded, which must be before the
+/// first op is looked up:
+///
+///     constexpr std::array kOps = {&kRelu, &kReluGrad};
+///     const RegisterOps kRegistered(kOps);
+///
+/// Throws InternalError where it is too late. `ops` lives as long as the program.
+struct RegisterOps {
+  explicit RegisterOps(std::span<const OpDef* const> ops);
+};
+
+/// All ops there are, family by family, in the order of their names.
 std::span<const OpDef* const> all_ops();
 /// Null if there is none of that name.
 const OpDef* find_op(std::string_view name);

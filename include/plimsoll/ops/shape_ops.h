@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <plimsoll/tensor/symbol.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::ops {
@@ -12,6 +13,8 @@ Tensor reshape(const Tensor& x, const std::vector<std::int64_t>& shape);
 Tensor reshape(const Tensor& x, const Shape& shape);
 /// Dimension i of the result is dimension order[i] of x. A copy.
 Tensor transpose(const Tensor& x, const std::vector<std::int64_t>& order);
+/// The elements that `view` shows, by the op that stands for it: for listeners of views.
+Tensor view_as_op(const Tensor& x, const ViewOf& view);
 /// Repeats dimensions of extent 1, and puts new ones in front, until the shape is `shape`.
 Tensor broadcast_to(const Tensor& x, const Shape& shape);
 /// Along `axis`, in which alone they may differ.

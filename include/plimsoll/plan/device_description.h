@@ -15,11 +15,12 @@ namespace plimsoll::plan {
 /// kernels reach in practice, not the data sheet's peaks.
 struct DeviceDescription {
   std::string name = "cpu";
-  DeviceKind kind = DeviceKind::cpu;
-  Bytes memory = 0;                  ///< in all
-  double bytes_per_second = 0;       ///< of its own memory, read and written
-  double flops_f32 = 0;              ///< floating-point operations per second
-  double flops_16 = 0;               ///< in f16 and bf16
+  std::string backend = "cpu";                        ///< which of backends() it is of
+  Capabilities capabilities = {.host_memory = true};  ///< that backend's
+  Bytes memory = 0;                                   ///< in all
+  double bytes_per_second = 0;                        ///< of its own memory, read and written
+  double flops_f32 = 0;                               ///< floating-point operations per second
+  double flops_16 = 0;                                ///< in f16 and bf16
   double flops_tf32 = 0;             ///< of f32 products in TF32; as f32 where there is none
   int processors = 1;                ///< a GPU's multiprocessors
   double launch_seconds = 0;         ///< what any op takes at least

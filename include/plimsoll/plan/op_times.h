@@ -18,6 +18,9 @@ class OpTimes {
   void add(const graph::Graph& graph, std::span<const double> seconds);
   /// For PlanOptions::node_seconds: 0 for nodes that nothing is known of.
   std::vector<double> of(const graph::Graph& graph) const;
+  /// Of a step of `plan`, copies that it waits for included; predicted for nodes that nothing is
+  /// known of.
+  double seconds(const Plan& plan) const;
   bool empty() const { return seconds_.empty(); }
 
  private:

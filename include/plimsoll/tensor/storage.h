@@ -62,7 +62,7 @@ class Storage {
   /// False once the session that held the memory was closed.
   bool alive() const;
   /// True if the host can read and write data() directly.
-  bool host_accessible() const { return device_.kind() == DeviceKind::cpu; }
+  bool host_accessible() const { return device_.capabilities().host_memory; }
   bool read_only() const { return read_only_; }
   bool foreign() const { return foreign_; }
   /// The arena's block, for record_use() and recharge(); empty for foreign memory.

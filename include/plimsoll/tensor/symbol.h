@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+
+#include <plimsoll/base/shape.h>
 
 namespace plimsoll {
 
@@ -16,13 +19,28 @@ class Symbol {
 
 class Tensor;
 
-/// Told of every view and copy made by this thread, while it is set. A gradient tape uses it to
-/// refuse views of tensors it follows, whose gradient would silently be lost, and to record copies.
+/// A view that is about to be made, as one of three that stand for all of them.
+struct ViewOf {
+  enum class Kind : std::uint8_t { reshape, slice, permute };
+  Kind kind = Kind::reshape;
+  Shape shape = {};        ///< of the result: of a reshape
+  int dim = 0;             ///< from the front: of a slice,
+  std::int64_t begin = 0;  ///< with bounds from the front
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+  std::span<const int> order = {};  ///< from the front: of a permutation
+};
+
+/// Told of every view and copy made by this thread, while it is set. Whoever records ops (a
+/// gradient tape, a trace) uses it so that neither is lost: views of what is recorded become ops.
 class ViewListener {
  public:
   virtual ~ViewListener() = default;
-  /// Before a view of the tensor `id` is made by Tensor::`function`. May throw.
-  virtual void on_view(std::uint64_t id, const char* function) = 0;
+  /// Before a view of `tensor`, which may have no data, is made. A defined result takes its place.
+  virtual Tensor on_view(const Tensor& tensor, const ViewOf& view) = 0;
+  /// Whether `tensor`, which has no data, is a value that is computed later. As nobody writes to
+  /// such a value, a copy of it is the value itself.
+  virtual bool computes(const Tensor& tensor) const = 0;
   /// After `to` was made with the elements of `from`, on any device.
   virtual void on_copy(const Tensor& from, const Tensor& to) = 0;
 

@@ -215,8 +215,10 @@ class Tensor {
   const Rep& rep(const char* who) const;
   /// The same for what needs no data.
   const Rep& type_rep(const char* who) const;
-  /// The same for making a view.
-  const Rep& viewable_rep(const char* who) const;
+  /// What takes the place of a view, by the ViewListener of this thread; undefined if nothing does.
+  Tensor recorded_view(const ViewOf& view) const;
+  /// True for a value that is computed later, by that listener.
+  bool is_computed_later() const;
   Tensor view(const Shape& shape, std::span<const std::int64_t> strides, Bytes offset) const;
   template <typename At>
   static Tensor make_strings(std::size_t count, At at, const Shape& shape, const Device& device,

@@ -208,7 +208,8 @@ class Trainer {
   /// SIZE" and "largest batch for this budget: N" in its message. Both work. SIZE is the least that
   /// the planner finds for any way to split the batch that is allowed, rounded up to a multiple of
   /// 4 KiB, 64 KiB or 1 MiB; N + 1 does not fit, though a still larger batch that splits better
-  /// may. N is 0 if no batch fits.
+  /// may. N is 0 if no batch fits. What the trainer holds there from an earlier plan counts as its
+  /// own.
   TrainingPlan plan(const PlanRequest& request, const Device& device) const;
   /// For batches as `spec` has them, with validation of the same. InvalidArgument where check()
   /// refuses it, or it does not tell the size of a batch.
@@ -281,8 +282,11 @@ class Trainer {
 
   /// Takes the plan's memory and initialises what has no values, as fit() does first.
   void materialize(const TrainingPlan& plan);
-  /// Lets go of everything on the device; weights are lost.
+  /// Gives all memory back but that of the weights, which stay with the model, as they do when the
+  /// trainer goes. The optimizer's state, a loss scale and a moving average start anew.
   void release();
+  /// The same, and the weights go too: the next fit() begins with initial values.
+  void reset();
 
   class Impl;
 

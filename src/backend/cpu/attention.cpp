@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include <plimsoll/base/parallel.h>
+#include <plimsoll/ops/attention_shape.h>
 
 #include "backend/cpu/attention_rows.h"
 #include "backend/cpu/blas.h"
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
-#include "ops/attention_shape.h"
 
 namespace plimsoll::cpu {
 namespace {
@@ -383,9 +383,7 @@ std::shared_ptr<const KernelState> prepare_backward(const AttentionShape& s, DTy
   return prepared(s, dtype, s.units(), backward_elements(s, dtype));
 }
 
-}  // namespace
-
-void add_attention_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("attention", {run_attention, [](const OpInputs& in, std::span<const TensorType>) {
                             return prepare_forward(ops::attention_shape(in), in.dtype(0));
                           }});
@@ -403,4 +401,7 @@ void add_attention_kernels(KernelTable& table) {
              }});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

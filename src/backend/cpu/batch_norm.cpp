@@ -367,9 +367,7 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   return state;
 }
 
-}  // namespace
-
-void add_batch_norm_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("batch_norm", {run_batch_norm, prepare});
   table.add("batch_norm_inference", {run_batch_norm, prepare});
   table.add("batch_norm_grad",
@@ -378,4 +376,7 @@ void add_batch_norm_kernels(KernelTable& table) {
             {[](const KernelContext& k) { run_batch_norm_grad(k, true); }, prepare});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -1,5 +1,4 @@
-#include <limits>
-
+#include <plimsoll/backend/common/convert.h>
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/chunks.h"
@@ -9,34 +8,10 @@ namespace plimsoll::cpu {
 namespace {
 
 template <typename To, typename From>
-PLIMSOLL_INLINE To converted(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From{};
-  } else if constexpr (std::is_floating_point_v<To>) {
-    return static_cast<To>(x);
-  } else if constexpr (std::is_floating_point_v<From>) {
-    // One above the largest: a power of two, which floats have exactly.
-    constexpr auto above = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);
-    constexpr auto below = static_cast<From>(std::numeric_limits<To>::min());
-    if (x != x) return To{0};
-    if (x >= above) return std::numeric_limits<To>::max();
-    if (x <= below) return std::numeric_limits<To>::min();
-    return static_cast<To>(x);
-  } else {
-    // NOLINTBEGIN(bugprone-signed-char-misuse): i8 is a number, not a character.
-    constexpr auto low = static_cast<std::int64_t>(std::numeric_limits<To>::min());
-    constexpr auto high = static_cast<std::int64_t>(std::numeric_limits<To>::max());
-    const auto wide = static_cast<std::int64_t>(x);
-    // NOLINTEND(bugprone-signed-char-misuse)
-    return static_cast<To>(wide < low ? low : (wide > high ? high : wide));
-  }
-}
-
-template <typename To, typename From>
 void cast_row(void* out, const void* const* in, std::int64_t count, const Numbers&) {
   auto* to = static_cast<To*>(out);
   const auto* from = static_cast<const From*>(in[0]);
-  for (std::int64_t i = 0; i < count; ++i) to[i] = converted<To>(from[i]);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = backend::converted<To>(from[i]);
 }
 
 /// f64 as f32 such that rounding that to 16 bits is as if f64 had been: the last bit says that
@@ -97,8 +72,9 @@ void run_cast(const KernelContext& k) {
   });
 }
 
+void add_kernels(KernelTable& table) { table.add("cast", {run_cast}); }
+
+const RegisterKernels kRegistered("cpu", add_kernels);
+
 }  // namespace
-
-void add_cast_kernels(KernelTable& table) { table.add("cast", {run_cast}); }
-
 }  // namespace plimsoll::cpu

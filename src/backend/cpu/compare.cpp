@@ -71,9 +71,7 @@ Kernel logic() {
   }};
 }
 
-}  // namespace
-
-void add_compare_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("equal", comparison<Equal>());
   table.add("not_equal", comparison<NotEqual>());
   table.add("less", comparison<Less>());
@@ -84,4 +82,7 @@ void add_compare_kernels(KernelTable& table) {
   table.add("logical_not", logic<Not, 1>());
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

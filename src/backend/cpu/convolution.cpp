@@ -53,9 +53,7 @@ void run(const KernelContext& k) {
   plain_conv(state.spec, arguments);
 }
 
-}  // namespace
-
-void add_convolution_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("conv2d", {run, [](const OpInputs& in, std::span<const TensorType>) {
                          return prepare({ops::conv_shape(in, in.shape(0), in.shape(1)),
                                          ConvPass::forward, in.dtype(0), in.count() > 2});
@@ -70,4 +68,7 @@ void add_convolution_kernels(KernelTable& table) {
                                    }});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -2,8 +2,9 @@
 
 #include <memory>
 
+#include <plimsoll/ops/convolution_shape.h>
+
 #include "backend/cpu/kernels.h"
-#include "ops/convolution_shape.h"
 
 // The three passes of a convolution, each an op: out of the picture x, the weight w and the result
 // y, two are given and the third is computed.

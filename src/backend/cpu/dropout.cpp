@@ -42,8 +42,9 @@ void run_dropout(const KernelContext& k) {
   });
 }
 
+void add_kernels(KernelTable& table) { table.add("dropout", {run_dropout}); }
+
+const RegisterKernels kRegistered("cpu", add_kernels);
+
 }  // namespace
-
-void add_dropout_kernels(KernelTable& table) { table.add("dropout", {run_dropout}); }
-
 }  // namespace plimsoll::cpu

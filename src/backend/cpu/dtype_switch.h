@@ -2,12 +2,10 @@
 
 #include <type_traits>
 
-#include <fmt/format.h>
-
+#include <plimsoll/backend/common/dtype_switch.h>
 #include <plimsoll/base/dtype.h>
-#include <plimsoll/base/error.h>
-
-#include "ops/element.h"
+#include <plimsoll/base/half.h>
+#include <plimsoll/ops/element.h>
 
 namespace plimsoll::cpu {
 
@@ -27,56 +25,23 @@ T as_element(double value) {
   }
 }
 
-/// Calls `body.template operator()<T>()` for the C++ type of a floating dtype.
+// The switches of backend/common: `body.template operator()<T>()` for the C++ type of a dtype.
+
 template <typename Body>
 void with_float(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::f64:
-      return body.template operator()<double>();
-    case DType::f32:
-      return body.template operator()<float>();
-    case DType::f16:
-      return body.template operator()<Float16>();
-    case DType::bf16:
-      return body.template operator()<BFloat16>();
-    default:
-      throw InternalError(fmt::format("[cpu] no kernel for {}", dtype_name(dtype)));
-  }
+  backend::with_float<Float16, BFloat16>("cpu", dtype, static_cast<Body&&>(body));
 }
-
-/// The same for integers.
 template <typename Body>
 void with_integer(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::i64:
-      return body.template operator()<std::int64_t>();
-    case DType::i32:
-      return body.template operator()<std::int32_t>();
-    case DType::i16:
-      return body.template operator()<std::int16_t>();
-    case DType::i8:
-      return body.template operator()<std::int8_t>();
-    case DType::u16:
-      return body.template operator()<std::uint16_t>();
-    case DType::u8:
-      return body.template operator()<std::uint8_t>();
-    default:
-      throw InternalError(fmt::format("[cpu] no kernel for {}", dtype_name(dtype)));
-  }
+  backend::with_integer("cpu", dtype, static_cast<Body&&>(body));
 }
-
-/// The same for all dtypes that are numbers.
 template <typename Body>
 void with_number(DType dtype, Body&& body) {
-  if (is_floating(dtype)) return with_float(dtype, static_cast<Body&&>(body));
-  return with_integer(dtype, static_cast<Body&&>(body));
+  backend::with_number<Float16, BFloat16>("cpu", dtype, static_cast<Body&&>(body));
 }
-
-/// The same for all dtypes but bytes.
 template <typename Body>
 void with_any(DType dtype, Body&& body) {
-  if (dtype == DType::boolean) return body.template operator()<bool>();
-  return with_number(dtype, static_cast<Body&&>(body));
+  backend::with_any<Float16, BFloat16>("cpu", dtype, static_cast<Body&&>(body));
 }
 
 }  // namespace plimsoll::cpu

@@ -194,9 +194,7 @@ Kernel floating() {
   return {[](const KernelContext& k) { run_float<F, Count>(k); }};
 }
 
-}  // namespace
-
-void add_elementwise_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("add", number<Add, 2>());
   table.add("sub", number<Sub, 2>());
   table.add("mul", number<Mul, 2>());
@@ -223,4 +221,7 @@ void add_elementwise_kernels(KernelTable& table) {
   table.add("stop_gradient", {[](const KernelContext&) {}});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -16,18 +16,6 @@ struct ReluGrad {
     return y > T{0} ? dy : T{0};
   }
 };
-struct LeakyRelu {
-  template <typename T>
-  PLIMSOLL_INLINE static T apply(T x, T slope, T) {
-    return x > T{0} ? x : x * slope;
-  }
-};
-struct LeakyReluGrad {
-  template <typename T>
-  PLIMSOLL_INLINE static T apply(T dy, T y, T slope, T) {
-    return y > T{0} ? dy : dy * slope;
-  }
-};
 struct Elu {
   template <typename T>
   PLIMSOLL_INLINE static T apply(T x, T alpha, T) {
@@ -136,15 +124,9 @@ Kernel floating() {
   return {[](const KernelContext& k) { run_float<F, Count>(k); }};
 }
 
-}  // namespace
-
-void add_elementwise_activation_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("relu", floating<Relu, 1>());
   table.add("relu_grad", floating<ReluGrad, 2>());
-  table.add("leaky_relu",
-            {[](const KernelContext& k) { run_float<LeakyRelu, 1>(k, number(k, "slope")); }});
-  table.add("leaky_relu_grad",
-            {[](const KernelContext& k) { run_float<LeakyReluGrad, 2>(k, number(k, "slope")); }});
   table.add("elu", {[](const KernelContext& k) { run_float<Elu, 1>(k, number(k, "alpha")); }});
   table.add("elu_grad",
             {[](const KernelContext& k) { run_float<EluGrad, 2>(k, number(k, "alpha")); }});
@@ -164,4 +146,7 @@ void add_elementwise_activation_kernels(KernelTable& table) {
             }});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

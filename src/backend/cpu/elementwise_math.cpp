@@ -139,9 +139,7 @@ Kernel floating() {
   return {[](const KernelContext& k) { run_float<F, Count>(k); }};
 }
 
-}  // namespace
-
-void add_elementwise_math_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("sqrt", floating<Sqrt, 1>());
   table.add("sqrt_grad", floating<SqrtGrad, 2>());
   table.add("rsqrt", floating<Rsqrt, 1>());
@@ -165,4 +163,7 @@ void add_elementwise_math_kernels(KernelTable& table) {
   table.add("pow_exponent_grad", floating<PowExponentGrad, 3>());
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/dtype_switch.h"
@@ -187,12 +189,13 @@ void run_one_hot(const KernelContext& k) {
   });
 }
 
-}  // namespace
-
-void add_gather_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("gather", {run_gather});
   table.add("scatter_add", {run_scatter_add, prepare_scatter_add});
   table.add("one_hot", {run_one_hot});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

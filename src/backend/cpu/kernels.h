@@ -2,37 +2,14 @@
 
 #include <plimsoll/ops/kernel.h>
 
-// Each file of kernels adds its own; kernels.cpp calls them all.
+// What every file of kernels uses. Each registers its own: no list names them.
 
 namespace plimsoll::cpu {
 
 using ops::Kernel;
 using ops::KernelContext;
 using ops::KernelTable;
+using ops::RegisterKernels;
 using ops::TensorView;
-
-void add_elementwise_kernels(KernelTable& table);
-void add_elementwise_math_kernels(KernelTable& table);
-void add_elementwise_activation_kernels(KernelTable& table);
-void add_cast_kernels(KernelTable& table);
-void add_reduce_kernels(KernelTable& table);
-void add_matmul_kernels(KernelTable& table);
-void add_shape_kernels(KernelTable& table);
-void add_random_kernels(KernelTable& table);
-void add_update_kernels(KernelTable& table);
-void add_compare_kernels(KernelTable& table);
-void add_select_kernels(KernelTable& table);
-void add_reduce_index_kernels(KernelTable& table);
-void add_convolution_kernels(KernelTable& table);
-void add_pooling_kernels(KernelTable& table);
-void add_normalize_kernels(KernelTable& table);
-void add_batch_norm_kernels(KernelTable& table);
-void add_dropout_kernels(KernelTable& table);
-void add_softmax_kernels(KernelTable& table);
-void add_cross_entropy_kernels(KernelTable& table);
-void add_linear_cross_entropy_kernels(KernelTable& table);
-void add_attention_kernels(KernelTable& table);
-void add_gather_kernels(KernelTable& table);
-void add_optimizer_update_kernels(KernelTable& table);
 
 }  // namespace plimsoll::cpu

@@ -172,11 +172,12 @@ void run_grad(const KernelContext& k) {
   });
 }
 
-}  // namespace
-
-void add_linear_cross_entropy_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("linear_cross_entropy", {run, prepare});
   table.add("linear_cross_entropy_grad", {run_grad});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <plimsoll/backend/common/polynomials.h>
 #include <plimsoll/base/half.h>
 
 #include "backend/cpu/clones.h"
@@ -22,9 +23,9 @@
 // must not depend on where an element lies, a loop has a constant length and tails are padded: see
 // chunks.h.
 
-/// For what is called in the inner loop of such a function: it must become part of it, or it would
-/// be compiled for the default instruction set.
-#define PLIMSOLL_INLINE inline __attribute__((always_inline))
+// What is called in the inner loop of such a function is PLIMSOLL_INLINE: it must become part of
+// it, or it would be compiled for the default instruction set.
+
 #define PLIMSOLL_RESTRICT __restrict
 
 namespace plimsoll::cpu::math {
@@ -86,18 +87,7 @@ PLIMSOLL_INLINE float log(float x) {
   const float n =
       static_cast<float>(static_cast<std::int32_t>(above) >> 23) - (tiny ? 23.0F : 0.0F);
   const float f = std::bit_cast<float>((above & 0x007fffffU) + 0x3f3504f3U) - 1.0F;
-  float p = 6.746601234e-02F;
-  p = p * f - 1.167564127e-01F;
-  p = p * f + 1.188817462e-01F;
-  p = p * f - 1.240559143e-01F;
-  p = p * f + 1.421955091e-01F;
-  p = p * f - 1.666799567e-01F;
-  p = p * f + 2.000211873e-01F;
-  p = p * f - 2.500000960e-01F;
-  p = p * f + 3.333331260e-01F;
-  const float square = f * f;
-  const float small = p * f * square - n * 2.12194440e-4F - 0.5F * square;
-  float result = (f + small) + n * 0.693359375F;
+  float result = backend::log_of_parts(f, n);
   result = x == kInfinity ? x : result;
   result = x == 0.0F ? -kInfinity : result;
   return x >= 0.0F ? result : std::numeric_limits<float>::quiet_NaN();
@@ -160,18 +150,8 @@ PLIMSOLL_INLINE void sincos_turn(float x, float& sine, float& cosine) {
   const float shifted = quarters + kRounder;
   const std::uint32_t quadrant = std::bit_cast<std::uint32_t>(shifted);
   const float r = quarters - (shifted - kRounder);
-  const float s = r * r;
-  float a = 1.582067495e-04F;
-  a = a * s - 4.681266479e-03F;
-  a = a * s + 7.969258276e-02F;
-  a = a * s - 6.459640961e-01F;
-  a = (a * s + 1.570796327e+00F) * r;
-  float b = -2.485706040e-05F;
-  b = b * s + 9.191658954e-04F;
-  b = b * s - 2.086346903e-02F;
-  b = b * s + 2.536695073e-01F;
-  b = b * s - 1.233700550e+00F;
-  b = b * s + 1.0F;
+  const float a = backend::sine_of_quarters(r);
+  const float b = backend::cosine_of_quarters(r);
   const bool swapped = (quadrant & 1U) != 0;
   const float sin_part = swapped ? b : a;
   const float cos_part = swapped ? a : b;

@@ -347,9 +347,7 @@ void run_linear(const KernelContext& k) {
   run_gemm(p, k.in(0).data, k.in(1).data, k.out(0).data, k.workspace);
 }
 
-}  // namespace
-
-void add_matmul_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("matmul", {run_matmul, [](const OpInputs& in, std::span<const TensorType> out) {
                          return prepare(matmul_product(in, out[0].shape));
                        }});
@@ -358,4 +356,7 @@ void add_matmul_kernels(KernelTable& table) {
                        }});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

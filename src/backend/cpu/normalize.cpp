@@ -176,9 +176,7 @@ std::shared_ptr<const ops::KernelState> prepare_norm_grad(const ops::OpInputs& i
   return scratch((1 + 2 * RowChunks::of(rows, features).count) * features, inputs.dtype(0));
 }
 
-}  // namespace
-
-void add_normalize_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("layer_norm", {[](const KernelContext& k) { run_norm(k, true); }, prepare_norm});
   table.add("layer_norm_grad",
             {[](const KernelContext& k) { run_norm_grad(k, true); }, prepare_norm_grad});
@@ -187,4 +185,7 @@ void add_normalize_kernels(KernelTable& table) {
             {[](const KernelContext& k) { run_norm_grad(k, false); }, prepare_norm_grad});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

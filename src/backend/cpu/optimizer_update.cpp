@@ -156,9 +156,7 @@ void run_update(const KernelContext& k) {
   k.in(0).dtype() == DType::f64 ? update<Rule, double>(k) : update<Rule, float>(k);
 }
 
-}  // namespace
-
-void add_optimizer_update_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("sgd_update", {run_update<Sgd>});
   table.add("sgd_momentum_update", {run_update<SgdMomentum>});
   table.add("adam_update", {run_update<Adam>});
@@ -166,4 +164,7 @@ void add_optimizer_update_kernels(KernelTable& table) {
   table.add("rmsprop_momentum_update", {run_update<RmspropMomentum>});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <plimsoll/ops/convolution_shape.h>
+
 #include "backend/cpu/kernels.h"
-#include "ops/convolution_shape.h"
 
 namespace plimsoll::cpu {
 
@@ -13,9 +14,5 @@ struct PoolState final : ops::KernelState {
 inline const ops::ConvShape& pool_of(const KernelContext& k) {
   return static_cast<const PoolState&>(*k.state).shape;
 }
-
-void add_pooling_grad_kernels(KernelTable& table);
-/// Those over whole pictures: global pools, upsampling.
-void add_pooling_whole_kernels(KernelTable& table);
 
 }  // namespace plimsoll::cpu

@@ -156,13 +156,14 @@ void run_upsample_grad(const KernelContext& k) {
   });
 }
 
-}  // namespace
-
-void add_pooling_whole_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("global_avg_pool2d", {run_global});
   table.add("global_avg_pool2d_grad", {run_global_grad});
   table.add("upsample_nearest2d", {run_upsample});
   table.add("upsample_nearest2d_grad", {run_upsample_grad});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

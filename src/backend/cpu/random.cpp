@@ -52,9 +52,7 @@ PLIMSOLL_CLONES void draw_lanes(std::uint64_t block, const Philox::Key& key0,
   }
 }
 
-PLIMSOLL_INLINE float unit(std::uint32_t word) {
-  return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * (1.0F / 16777216.0F);
-}
+using backend::unit;
 
 PLIMSOLL_CLONES void uniform_row(const std::uint32_t* words, float* to, float low, float width) {
 #pragma omp simd
@@ -129,7 +127,9 @@ void random_words(const RandomStream& stream, std::uint64_t first, std::uint32_t
   }
 }
 
-void add_random_kernels(KernelTable& table) {
+namespace {
+
+void add_kernels(KernelTable& table) {
   table.add("full", {run_full});
   table.add("arange", {run_arange});
   table.add("random_uniform", {[](const KernelContext& k) {
@@ -148,4 +148,7 @@ void add_random_kernels(KernelTable& table) {
             }});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -305,9 +305,7 @@ void run_bools(const KernelContext& k) {
   Reduction<R, bool>(k, 1).run();
 }
 
-}  // namespace
-
-void add_reduce_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("sum", {run_numbers<Sum>, prepare_reduce});
   table.add("mean", {run_mean, prepare_reduce});
   table.add("max", {run_numbers<Max>, prepare_reduce});
@@ -317,4 +315,7 @@ void add_reduce_kernels(KernelTable& table) {
   table.add("any", {run_bools<Sum>, prepare_reduce});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <plimsoll/backend/common/reduce_runs.h>
+
 #include "backend/cpu/kernels.h"
 
 namespace plimsoll::cpu {
@@ -46,21 +48,7 @@ struct ReduceLayout {
   bool inner_reduced = true;
 
   ReduceLayout(const Shape& shape, const std::vector<std::int64_t>& axes) {
-    std::array<bool, kMaxRank> over{};
-    for (const std::int64_t axis : axes) over[static_cast<std::size_t>(axis)] = true;
-    std::int64_t stride = 1;
-    std::vector<Run> runs;  // innermost first
-    for (int i = shape.rank() - 1; i >= 0; --i) {
-      if (shape[i] != 1) {
-        const bool reduce = over[static_cast<std::size_t>(i)];
-        if (!runs.empty() && runs.back().reduce == reduce) {
-          runs.back().extent *= shape[i];
-        } else {
-          runs.push_back({shape[i], stride, reduce});
-        }
-      }
-      stride *= shape[i];
-    }
+    const std::vector<backend::ReduceRun> runs = backend::reduce_runs(shape, axes);
     if (runs.empty()) return;
     inner = runs.front().extent;
     inner_reduced = runs.front().reduce;
@@ -68,13 +56,6 @@ struct ReduceLayout {
       (run->reduce ? reduced : kept).add(run->extent, run->stride);
     }
   }
-
- private:
-  struct Run {
-    std::int64_t extent;
-    std::int64_t stride;
-    bool reduce;
-  };
 };
 
 }  // namespace plimsoll::cpu

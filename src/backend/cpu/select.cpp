@@ -31,8 +31,9 @@ void run_where(const KernelContext& k) {
   }
 }
 
+void add_kernels(KernelTable& table) { table.add("where", {run_where}); }
+
+const RegisterKernels kRegistered("cpu", add_kernels);
+
 }  // namespace
-
-void add_select_kernels(KernelTable& table) { table.add("where", {run_where}); }
-
 }  // namespace plimsoll::cpu

@@ -173,9 +173,7 @@ void run_slice(const KernelContext& k, bool gradient) {
   copy.run(k.out(0).data, gradient ? offset : 0, k.in(0).data, gradient ? 0 : offset, part.dtype());
 }
 
-}  // namespace
-
-void add_shape_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("reshape", {[](const KernelContext&) {}});
   table.add("broadcast_to", {run_broadcast_to});
   table.add("transpose", {run_transpose});
@@ -186,4 +184,7 @@ void add_shape_kernels(KernelTable& table) {
   table.add("slice_grad", {[](const KernelContext& k) { run_slice(k, true); }});
 }
 
+const RegisterKernels kRegistered("cpu", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cpu

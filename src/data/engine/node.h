@@ -51,6 +51,8 @@ class Node {
   /// Settings change how the stage runs but not what it gives, so they are no part of the signature
   /// and a position may be restored under others.
   virtual std::string settings() const { return {}; }
+  /// More of the signature: lines below the stage's own.
+  virtual std::string details() const { return {}; }
 
   virtual StagePtr make(Builder& builder) const = 0;
   /// Bytes the stage holds at least, as the specs say, so that `threads` need not wait for one
@@ -71,6 +73,11 @@ class Node {
   virtual bool order_moves() const { return false; }
   /// What is known of the memory that its elements will take; null if nothing can be.
   virtual NeedsScan* needs() const { return nullptr; }
+  /// The program that it maps its input by; null if it does not.
+  virtual const Program* program() const { return nullptr; }
+  /// True if that program has not to run before stages that only choose among elements: they may
+  /// as well choose among its input's.
+  virtual bool is_lazy() const { return false; }
   /// True if what it makes of its inputs depends on the pipeline's seed or on the epoch.
   virtual bool draws() const { return false; }
   /// A checksum of contents that are part of the description and not of the signature.

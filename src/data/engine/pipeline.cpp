@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -98,6 +99,8 @@ struct Pipeline::State {
     stages = builder.stages();
     engine.set_root(*root);
     signature = fmt::format("seed={}\n{}", options.seed, dataset.signature());
+    const ElementSpec& spec = dataset.element_spec();
+    if (!spec.names.empty()) names = std::make_shared<const NamedElement::Names>(spec.names);
     if (const std::string parts = warn_of_parts(*dataset.node()); !parts.empty()) {
       log_warning(fmt::format("[{}] {}", options.name, parts));
     }
@@ -130,6 +133,8 @@ struct Pipeline::State {
   StagePtr root;
   std::vector<Stage*> stages;  ///< inputs first
   std::string signature;
+  std::shared_ptr<const NamedElement::Names> names;  ///< null: there are none
+  bool ended = false;                                ///< the consumer has seen the end
   std::vector<std::uint64_t> identity;
   std::size_t reported = 0;         ///< of the elements that were left out
   std::int64_t reported_count = 0;  ///< the same with those that are not listed
@@ -192,7 +197,7 @@ void Pipeline::State::report_skipped() {
 }
 
 Pipeline::Pipeline(const Dataset& dataset, const Device& device, const PipelineOptions& options) {
-  if (device.kind() != DeviceKind::cpu) {
+  if (!device.capabilities().host_memory) {
     throw InvalidArgument(
         fmt::format("[Pipeline] {} is not a host device; open \"cpu:0\"", device.name()));
   }
@@ -215,16 +220,42 @@ Pipeline::State& Pipeline::state(const char* function) const {
   return *state_;
 }
 
-std::optional<Element> Pipeline::next() {
+std::optional<NamedElement> Pipeline::next() {
   State& state = this->state("next");
   state.read_on();
   std::optional<Element> element = state.engine.next();
-  if (!element) state.report_skipped();
-  return element;
+  state.ended = !element.has_value();
+  if (element) return NamedElement(std::move(*element), state.names);
+  state.report_skipped();
+  return std::nullopt;
+}
+
+Pipeline::Iterator Pipeline::begin() {
+  if (state("begin").ended) rewind();
+  return Iterator(*this);
+}
+
+void Pipeline::write_tensors(const Element& element, Tensor* tensors, std::size_t count) const {
+  const Engine& engine = state("tuples").engine;
+  if (element.size() != count) {
+    throw InvalidArgument(fmt::format("[Pipeline::tuples] elements have {} components, not {}: {}",
+                                      element.size(), count, element_spec().to_string()));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value& value = element[i];
+    if (!value.is_scalar()) {
+      tensors[i] = value.tensor();
+      continue;
+    }
+    tensors[i] = Tensor::empty({}, value.dtype(), engine.device(),
+                               engine.tensor_options(Tag::user, "scalar"));
+    std::memcpy(tensors[i].raw_mutable_data(), &value.bits(), dtype_size(value.dtype()));
+  }
 }
 
 void Pipeline::rewind() {
   State& state = this->state("rewind");
+  state.ended = false;
   state.report_skipped();
   state.engine.with_strands([&] {
     state.engine.forget_pulled();
@@ -260,6 +291,7 @@ void Pipeline::restore(const std::string& position) {
   State& state = this->state("restore");
   const SavedState saved = decode_state(state.signature, position);
   const std::string changed = compare_identity(*state.dataset.node(), saved.identity);
+  state.ended = false;
   if (!changed.empty()) log_warning(fmt::format("[{}] {}", state.runtime.options.name, changed));
   state.engine.with_strands([&] {
     const StatePtr before = state.engine.position();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <plimsoll/data/pipeline_thread.h>
+
 namespace plimsoll::data {
 
 /// Marks the calling thread, for as long as it lives, as one that works for pipelines.
@@ -16,9 +18,5 @@ class InPipeline {
 
 /// Whether it does, or works for pipelines: then it must not wait for any pipeline to be quiet.
 bool is_in_pipeline();
-
-/// Whether the calling thread is marked. Such a thread must not wait for somebody who may be
-/// waiting for a pipeline.
-bool is_pipeline_thread();
 
 }  // namespace plimsoll::data

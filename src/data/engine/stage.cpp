@@ -1,6 +1,7 @@
 #include "data/engine/stage.h"
 
 #include <chrono>
+#include <sstream>
 
 #include "data/engine/engine.h"
 #include "data/engine/node.h"
@@ -44,6 +45,11 @@ std::string Node::title() const {
 void Node::write_signature(std::string& out, int depth) const {
   out.append(static_cast<std::size_t>(depth) * 2, ' ');
   out += kind_ + "(" + parameters_ + ")\n";
+  std::istringstream more(details());
+  for (std::string line; std::getline(more, line);) {
+    out.append(static_cast<std::size_t>(depth) * 2, ' ');
+    out += "| " + line + "\n";
+  }
   for (const NodePtr& input : inputs_) input->write_signature(out, depth + 1);
 }
 

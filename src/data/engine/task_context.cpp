@@ -100,10 +100,12 @@ Tensor TaskContext::empty(const Shape& shape, DType dtype) {
   return tensor;
 }
 
-Value TaskContext::text(std::string_view value) {
-  Tensor tensor = Tensor::from_strings({value}, {}, setting_.engine.device(), setting_.results);
+Value TaskContext::text(std::string_view value) { return Value(texts({&value, 1}, {})); }
+
+Tensor TaskContext::texts(std::span<const std::string_view> values, const Shape& shape) {
+  Tensor tensor = Tensor::from_strings(values, shape, setting_.engine.device(), setting_.results);
   count(tensor.nbytes());
-  return Value(std::move(tensor));
+  return tensor;
 }
 
 FileBytes TaskContext::read_file(std::string_view path) {

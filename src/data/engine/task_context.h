@@ -50,6 +50,7 @@ class TaskContext final : public MapContext, private image::Scratch {
   Tensor output(std::size_t index) override;
   Tensor empty(const Shape& shape, DType dtype) override;
   Value text(std::string_view value) override;
+  Tensor texts(std::span<const std::string_view> values, const Shape& shape) override;
   image::Scratch& scratch() override { return *this; }
   FileBytes read_file(std::string_view path) override;
   Philox::Counter random(std::uint32_t draw) const override;

@@ -9,6 +9,7 @@
 #include "data/image/jpeg_planes.h"
 #include "data/image/jpeg_rows.h"
 #include "data/image/png_session.h"
+#include "data/image/resize_by_rows.h"
 #include "data/image/row_resizer.h"
 #include "data/image/turn.h"
 
@@ -94,8 +95,8 @@ Placement placement_for(const ImageInfo& info, const LoadOptions& options, float
   if (mirror_rows) p.row_step = -p.row_step;
   for (int c = 0; c < 4; ++c) {
     const float deviation = c < options.channels ? options.deviation[c] : 1.0F;
-    p.scale[c] = 1.0F / (255.0F * deviation);
-    p.bias[c] = c < options.channels ? -options.mean[c] / deviation : 0.0F;
+    p.scale[c] = options.normalise ? 1.0F / (255.0F * deviation) : 1.0F;
+    p.bias[c] = options.normalise && c < options.channels ? -options.mean[c] / deviation : 0.0F;
   }
   return p;
 }
@@ -157,6 +158,10 @@ void load_png(std::span<const std::byte> data, const ImageInfo& info, const Load
   session.finish();
 }
 
+bool streams(const LoadOptions& options) {
+  return options.resize.filter == Filter::bilinear && !options.resize.antialias;
+}
+
 /// Scratch from a workspace, which gives it back itself.
 class InnerScratch final : public Scratch {
  public:
@@ -182,6 +187,10 @@ void load_whole(std::span<const std::byte> data, const ImageInfo& info, const Lo
   const View<const std::uint8_t> part{picture.pixel(window.y, window.x), window.height,
                                       window.width, channels, picture.stride};
   const Extent extent = resized_extent(info, options);
+  if (streams(options)) {
+    resize_by_rows(part, extent, placement_for(info, options, out), workspace);
+    return;
+  }
   const auto resized = packed(workspace.take_array<float>(static_cast<std::size_t>(extent.height) *
                                                           static_cast<std::size_t>(extent.width) *
                                                           static_cast<std::size_t>(channels)),
@@ -205,7 +214,7 @@ Bytes whole_scratch(const ImageInfo& info, const LoadOptions& options) {
   const auto channels = static_cast<Bytes>(options.channels);
   return Workspace::cost(static_cast<Bytes>(info.height) * static_cast<Bytes>(info.width) *
                          channels) +
-         Workspace::cost(info.scratch) +
+         Workspace::cost(info.scratch) + resize_by_rows_cost(window.width, extent.width) +
          Workspace::cost(static_cast<Bytes>(extent.height) * static_cast<Bytes>(extent.width) *
                          channels * sizeof(float)) +
          Workspace::cost(resize_scratch(extent, {window.height, window.width, options.channels},
@@ -217,9 +226,8 @@ Bytes whole_scratch(const ImageInfo& info, const LoadOptions& options) {
 LoadPlan plan_load(const ImageInfo& info, const LoadOptions& options) {
   check(info, options);
   LoadPlan plan;
-  const bool streams = options.resize.filter == Filter::bilinear && !options.resize.antialias;
   const bool interlaced = info.format == Format::png && info.several_passes;
-  if (!streams || interlaced) {
+  if (!streams(options) || interlaced) {
     plan.path = LoadPlan::Path::whole;
     plan.scratch = Workspace::kOverhead + whole_scratch(info, options);
     return plan;

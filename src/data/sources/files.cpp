@@ -9,8 +9,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/data/program_ops.h>
 
 #include "data/engine/indexed_stage.h"
+#include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
@@ -107,15 +109,18 @@ bool is_picture(const fs::path& path) {
 }
 
 /// Anything but a regular file or folder, or what cannot be read (a link to itself, say), is left
-/// out: what is wanted is named by the caller where there is none of it.
+/// out: what is wanted is named by the caller where there is none of it. A link to a picture that
+/// is gone counts as one, so that reading it fails by name and it is not missed in silence.
 std::vector<std::string> sorted_entries(const std::string& folder, bool folders) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     std::error_code unknown;
-    const bool wanted = folders ? at->is_directory(unknown)
-                                : is_picture(at->path()) && at->is_regular_file(unknown);
-    if (wanted && !unknown) names.push_back(at->path().string());
+    const fs::file_status status = at->status(unknown);
+    const bool gone = status.type() == fs::file_type::not_found;
+    const bool wanted = folders ? fs::is_directory(status)
+                                : is_picture(at->path()) && (fs::is_regular_file(status) || gone);
+    if (wanted && (gone || !unknown)) names.push_back(at->path().string());
   }
   if (error) {
     throw DataError(fmt::format("[image_folder] {}: {}", printable(folder), error.message()));
@@ -149,7 +154,15 @@ Dataset Dataset::list_files(const std::string& pattern, const ListFilesOptions& 
   return files.shuffle({.elements = kWholeSet, .seed = options.seed});
 }
 
-Dataset Dataset::image_folder(const std::string& folder) {
+Dataset Dataset::image_folder(const std::string& folder, const image::DecodeOptions& options) {
+  const Dataset files = image_paths(folder);
+  return map_lazily(files, trace_program(files.element_spec(), [&](Symbolics file) {
+                      return Symbolics{{"image", image::decode(read_file(file["path"]), options)},
+                                       {"label", file["label"]}};
+                    }));
+}
+
+Dataset Dataset::image_paths(const std::string& folder) {
   FileList list;
   std::int32_t label = 0;
   for (const std::string& each : sorted_entries(folder, true)) {

@@ -71,7 +71,7 @@ Dataset Dataset::from_tensor_slices(std::vector<Tensor> tensors, std::vector<std
   }
   for (const Tensor& tensor : tensors) {
     if (tensor.rank() == 0) throw InvalidArgument("[from_tensor_slices] a scalar has no slices");
-    if (tensor.device().kind() != DeviceKind::cpu) {
+    if (!tensor.device().capabilities().host_memory) {
       throw InvalidArgument(fmt::format(
           "[from_tensor_slices] a tensor is on {}; copy it to the host", tensor.device().name()));
     }

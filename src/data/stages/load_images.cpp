@@ -32,28 +32,21 @@ ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
   return spec;
 }
 
-/// What decides the pixels, apart from what is the default.
-std::string pixels_text(const image::LoadOptions& options) {
-  std::string text;
-  const image::Window& crop = options.crop;
-  if (!crop.whole()) {
-    text += fmt::format(" crop={},{},{},{}", crop.x, crop.y, crop.width, crop.height);
-  }
-  if (options.flip) text += " flip";
-  const image::LoadOptions plain;
-  if (options.mean != plain.mean || options.deviation != plain.deviation) {
-    text += fmt::format(" mean={} deviation={}", fmt::join(options.mean, ","),
-                        fmt::join(options.deviation, ","));
-  }
-  return text;
-}
-
+/// Everything that decides the result.
 std::string options_text(const image::LoadOptions& options) {
-  return fmt::format("{}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}{}",
-                     options.height, options.width, options.channels,
-                     static_cast<int>(options.layout), static_cast<int>(options.dct),
-                     static_cast<int>(options.resize.filter), options.resize.antialias,
-                     options.apply_orientation, options.allow_scaled, pixels_text(options));
+  std::string name =
+      fmt::format("{}x{}x{} layout={} dct={} filter={} antialias={} turn={} scaled={}",
+                  options.height, options.width, options.channels, static_cast<int>(options.layout),
+                  static_cast<int>(options.dct), static_cast<int>(options.resize.filter),
+                  options.resize.antialias, options.apply_orientation, options.allow_scaled);
+  if (options.flip) name += " flip";
+  if (!options.crop.whole()) {
+    name += fmt::format(" crop={}x{}+{}+{}", options.crop.width, options.crop.height,
+                        options.crop.x, options.crop.y);
+  }
+  if (!options.normalise) return name + " 0..255";
+  return name + fmt::format(" mean={} deviation={}", fmt::join(options.mean, ","),
+                            fmt::join(options.deviation, ","));
 }
 
 Element loaded(std::span<const std::byte> file, const image::LoadOptions& options,
@@ -78,6 +71,7 @@ MapFunction load_images(const image::LoadOptions& options, bool with_label) {
     return align_up(file.size, kBlock) +
            align_up(image::plan_load(file.image, options).scratch, kBlock);
   };
+  function.takes_paths = true;
   function.random = false;
   function.name = "load_images 2: " + options_text(options);
   function.run = [options, with_label](const Element& element, MapContext& context) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "data/engine/node.h"
 #include "data/engine/simple_stage.h"
 #include "data/engine/task_context.h"
+#include "data/stages/lazy_map.h"
 #include "data/stages/parallel_map.h"
 
 namespace plimsoll::data {
@@ -80,11 +82,14 @@ class MapStage final : public OneInputStage {
 
 class MapNode final : public Node {
  public:
-  MapNode(NodePtr input, MapFunction function, const MapOptions& options)
+  MapNode(NodePtr input, MapFunction function, const MapOptions& options,
+          std::optional<Program> program = std::nullopt, bool lazy = false)
       : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),
              {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
         function_(std::move(function)),
-        options_(options) {
+        options_(options),
+        program_(std::move(program)),
+        lazy_(lazy) {
     if (!function_.needs) return;
     std::vector<const FileSource*> files;
     find_files(*input, files);
@@ -108,11 +113,17 @@ class MapNode final : public Node {
   bool draws() const override { return function_.random; }
   NeedsScan* needs() const override { return needs_.get(); }
   std::string settings() const override { return fmt::format("parallel={}", options_.parallel); }
+  std::string details() const override { return function_.details; }
   bool can_be_saved() const override { return options_.ordered || options_.parallel == 1; }
+  const Program* program() const override { return program_ ? &*program_ : nullptr; }
+  bool is_lazy() const override { return lazy_; }
+  const MapOptions& options() const { return options_; }
 
  private:
   MapFunction function_;
   MapOptions options_;
+  std::optional<Program> program_;
+  bool lazy_;
   std::unique_ptr<NeedsScan> needs_;
 };
 
@@ -125,6 +136,20 @@ Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
         fmt::format("[map] parallel is {}; give 1 or more, or kAutotune", options.parallel));
   }
   return Dataset(std::make_shared<MapNode>(node_, std::move(function), options));
+}
+
+Dataset Dataset::map(const Program& program, const MapOptions& options) const {
+  const ElementSpec& given = element_spec();
+  const ElementSpec& wanted = program.input_spec();
+  bool fits = !given.known || given.components.size() == wanted.components.size();
+  for (std::size_t i = 0; fits && i < given.components.size(); ++i) {
+    fits = wanted.components[i].admits(given.components[i]);
+  }
+  if (!fits) {
+    throw InvalidArgument(fmt::format("[map] the program takes elements {}, and the dataset has {}",
+                                      wanted.to_string(), given.to_string()));
+  }
+  return map(program.function(), options);
 }
 
 Dataset Dataset::map(std::function<Element(const Element&)> function,

@@ -7,6 +7,7 @@
 #include <plimsoll/base/error.h>
 
 #include "data/engine/node.h"
+#include "data/stages/batch_rows.h"
 #include "data/stages/gather_stage.h"
 
 namespace plimsoll::data {
@@ -81,7 +82,7 @@ std::int64_t cardinality_of(const Node& input, std::int64_t size, bool drop) {
   return all < 0 ? all : all / size + (drop || all % size == 0 ? 0 : 1);
 }
 
-class PaddedBatchNode final : public Node {
+class PaddedBatchNode final : public Node, public BatchRows {
  public:
   PaddedBatchNode(const NodePtr& input, std::int64_t size, const PaddedBatchOptions& options)
       : Node("padded_batch", parameters(size, options), {input},
@@ -90,6 +91,8 @@ class PaddedBatchNode final : public Node {
              cardinality_of(*input, size, options.drop_remainder)),
         size_(size),
         options_(options) {}
+  std::int64_t rows() const override { return size_; }
+  bool drops_remainder() const override { return options_.drop_remainder; }
   StagePtr make(Builder& builder) const override {
     Engine& engine = builder.engine();
     return std::make_unique<GatherStage>(

@@ -3,6 +3,7 @@
 #include <plimsoll/base/error.h>
 
 #include "data/engine/node.h"
+#include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
@@ -90,7 +91,8 @@ Dataset Dataset::repeat(std::int64_t count) const {
     throw InvalidArgument(
         fmt::format("[repeat] a count of {}; give 0 or more, or -1 for ever", count));
   }
-  return Dataset(std::make_shared<RepeatNode>(node_, count));
+  const auto below = choose_below(*this, [=](const Dataset& files) { return files.repeat(count); });
+  return below ? *below : Dataset(std::make_shared<RepeatNode>(node_, count));
 }
 
 }  // namespace plimsoll::data

@@ -4,6 +4,7 @@
 
 #include "data/engine/index_view.h"
 #include "data/engine/simple_stage.h"
+#include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
@@ -65,7 +66,9 @@ Dataset Dataset::shard(std::int64_t shards, std::int64_t index) const {
   if (shards < 1 || index < 0 || index >= shards) {
     throw InvalidArgument(fmt::format("[shard] no shard {} of {}", index, shards));
   }
-  return Dataset(std::make_shared<ShardNode>(node_, shards, index));
+  const auto below =
+      choose_below(*this, [=](const Dataset& files) { return files.shard(shards, index); });
+  return below ? *below : Dataset(std::make_shared<ShardNode>(node_, shards, index));
 }
 
 }  // namespace plimsoll::data

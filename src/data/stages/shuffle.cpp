@@ -8,6 +8,7 @@
 #include "data/engine/engine.h"
 #include "data/engine/indexed_stage.h"
 #include "data/engine/node.h"
+#include "data/stages/lazy_map.h"
 #include "data/stages/permutation.h"
 #include "data/stages/shuffle_stage.h"
 
@@ -123,6 +124,12 @@ Dataset Dataset::shuffle(std::int64_t window) const {
 Dataset Dataset::shuffle(const ShuffleOptions& options) const {
   if (options.elements < 0 || options.elements > std::int64_t{0xFFFFFFFF}) {
     throw InvalidArgument(fmt::format("[shuffle] a window of {} elements", options.elements));
+  }
+  // A window in bytes counts those of the elements, and has to have them.
+  if (options.bytes == 0) {
+    const auto below =
+        choose_below(*this, [&](const Dataset& files) { return files.shuffle(options); });
+    if (below) return *below;
   }
   if (whole_set(options) && node_->indexed() == nullptr) {
     throw InvalidArgument(fmt::format(

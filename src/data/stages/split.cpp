@@ -9,6 +9,7 @@
 #include "data/engine/index_view.h"
 #include "data/engine/indexed_stage.h"
 #include "data/engine/simple_stage.h"
+#include "data/stages/lazy_map.h"
 #include "data/stages/permutation.h"
 
 namespace plimsoll::data {
@@ -95,6 +96,11 @@ bool numbered(const Node& node) {
 std::pair<Dataset, Dataset> Dataset::split(double share, std::uint64_t seed) const {
   if (!(share > 0 && share < 1)) {
     throw InvalidArgument(fmt::format("[split] a share of {}; give one between 0 and 1", share));
+  }
+  if (node_->is_lazy()) {
+    const auto parts = Dataset(node_->inputs().front()).split(share, seed);
+    return {*choose_below(*this, [&](const Dataset&) { return parts.first; }),
+            *choose_below(*this, [&](const Dataset&) { return parts.second; })};
   }
   const std::int64_t all = node_->cardinality();
   if (all < 0 || !numbered(*node_)) {

@@ -7,6 +7,7 @@
 
 #include "data/engine/index_view.h"
 #include "data/engine/simple_stage.h"
+#include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
@@ -99,7 +100,9 @@ Dataset make(const NodePtr& input, bool take, std::int64_t count) {
     throw InvalidArgument(fmt::format("[{}] a count of {}; give 0 or more, or -1 for all",
                                       take ? "take" : "skip", count));
   }
-  return Dataset(std::make_shared<TakeSkipNode>(input, take, count));
+  const auto below = choose_below(
+      Dataset(input), [=](const Dataset& files) { return make(files.node(), take, count); });
+  return below ? *below : Dataset(std::make_shared<TakeSkipNode>(input, take, count));
 }
 
 }  // namespace

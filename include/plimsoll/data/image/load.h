@@ -35,6 +35,8 @@ struct LoadOptions {
   /// Result = (value / 255 - mean) / deviation, per channel.
   std::array<float, 4> mean{0, 0, 0, 0};
   std::array<float, 4> deviation{1, 1, 1, 1};
+  /// False: values stay on the scale 0 to 255, and mean and deviation are left out.
+  bool normalise = true;
 };
 
 /// What load() will do with a picture; for statistics and tests.

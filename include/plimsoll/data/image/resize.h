@@ -26,6 +26,13 @@ void resize(View<float> out, View<const std::uint8_t> in, const ResizeOptions& o
             Scratch& scratch);
 void resize(View<float> out, View<const float> in, const ResizeOptions& options, Scratch& scratch);
 
+/// The same by the arithmetic of load(), whose bits it has: bilinear without antialias, 1 to 4
+/// channels. Within 0.01 of resize(), and faster.
+void resize_like_load(View<float> out, View<const std::uint8_t> in, Scratch& scratch);
+
+/// Most bytes that resize_like_load() takes from its Scratch.
+Bytes resize_like_load_scratch(Extent out, Extent in);
+
 /// Most bytes that resize() takes from its Scratch.
 Bytes resize_scratch(Extent out, Extent in, const ResizeOptions& options);
 

@@ -64,7 +64,6 @@ class CudaBackend final : public DeviceBackend {
     info.usage = usage_;
     return info;
   }
-  DeviceKind kind() const override { return DeviceKind::cuda; }
   std::shared_ptr<PageSource> pages() override { return pages_; }
   std::shared_ptr<PageSource> pinned_pages() override { return pinned_; }
   std::shared_ptr<FenceSource> fences() override { return streams_; }

@@ -3,8 +3,8 @@
 #include <bit>
 #include <vector>
 
-#include "memory/chunk_map.h"
-#include "memory/page_range.h"
+#include <plimsoll/memory/chunk_map.h>
+#include <plimsoll/memory/page_range.h>
 
 namespace plimsoll::cuda {
 namespace {

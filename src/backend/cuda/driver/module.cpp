@@ -1,23 +1,24 @@
+// The library's one entry: NVIDIA's GPUs as a backend.
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include <plimsoll/backend/common/cuda.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/device/backend.h>
 
 #include "backend/cuda/driver/backend.h"
 #include "backend/cuda/driver/driver.h"
-#include "backend/cuda/kernels/kernels.h"
 
 namespace plimsoll::cuda {
 namespace {
 
-class Module final : public CudaModule {
+class Gpus {
  public:
-  explicit Module(const Driver& driver) : driver_(driver) {}
+  explicit Gpus(const Driver& driver) : driver_(driver) {}
 
-  int device_count() override {
+  int count() const {
     int count = 0;
     const CUresult result = driver_.cuDeviceGetCount(&count);
     if (result != CUDA_SUCCESS) {
@@ -26,15 +27,13 @@ class Module final : public CudaModule {
     return count;
   }
 
-  const ops::KernelTable* kernels() override { return &cuda_kernels(); }
-
-  DeviceInfo describe(int ordinal) override { return describe_device(driver_, ordinal); }
+  DeviceInfo describe(int ordinal) const { return describe_device(driver_, ordinal); }
 
   /// A device that is open already is shared: it has one context, whose memory is there once.
-  std::shared_ptr<DeviceBackend> open(int ordinal) override {
-    if (ordinal < 0 || ordinal >= device_count()) {
+  std::shared_ptr<DeviceBackend> open(int ordinal) {
+    if (ordinal < 0 || ordinal >= count()) {
       throw InvalidArgument("[Device::open] no device cuda:" + std::to_string(ordinal) +
-                            "; there are " + std::to_string(device_count()));
+                            "; there are " + std::to_string(count()));
     }
     const auto index = static_cast<std::size_t>(ordinal);
     const std::lock_guard lock(mutex_);
@@ -53,14 +52,30 @@ class Module final : public CudaModule {
   std::vector<std::weak_ptr<DeviceBackend>> opened_;
 };
 
+Backend backend_of(Gpus& gpus) {
+  return {.name = "cuda",
+          .title = "CUDA",
+          .capabilities = kCudaCapabilities,
+          .count =
+              [&gpus](std::string& why) {
+                const int count = gpus.count();
+                if (count == 0) why = "the driver has no GPU";
+                return count;
+              },
+          .describe = [&gpus](int ordinal) { return gpus.describe(ordinal); },
+          .open = [&gpus](int ordinal, const DeviceOptions&) { return gpus.open(ordinal); }};
+}
+
 }  // namespace
 }  // namespace plimsoll::cuda
 
-/// The one symbol that the core looks up; see kCudaModuleSymbol.
-extern "C" __attribute__((visibility("default"))) plimsoll::CudaModule* plimsoll_cuda_module(
-    std::string* why) {
-  const plimsoll::cuda::Driver* driver = plimsoll::cuda::Driver::load(why);
+/// The one symbol that the core looks up; see kBackendSymbol.
+extern "C" __attribute__((visibility("default"))) const plimsoll::Backend* plimsoll_backend(
+    std::string& why) {
+  using namespace plimsoll::cuda;
+  const Driver* driver = Driver::load(&why);
   if (driver == nullptr) return nullptr;
-  static plimsoll::cuda::Module module(*driver);
-  return &module;
+  static Gpus gpus(*driver);
+  static const plimsoll::Backend backend = backend_of(gpus);
+  return &backend;
 }

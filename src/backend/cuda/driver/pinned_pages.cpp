@@ -4,8 +4,8 @@
 
 #include <plimsoll/memory/host_pages.h>
 
-#include "memory/chunk_map.h"
-#include "memory/page_range.h"
+#include <plimsoll/memory/chunk_map.h>
+#include <plimsoll/memory/page_range.h>
 
 namespace plimsoll::cuda {
 namespace {

@@ -10,13 +10,13 @@
 
 #include <plimsoll/base/log.h>
 
+#include <plimsoll/ops/attention_route.h>
 #include <plimsoll/ops/tf32.h>
 
 #include "backend/cuda/kernels/attention_chunked.h"
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/libraries/libraries.h"
-#include "ops/attention_route.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -226,9 +226,7 @@ void run_self_attention_grad(const KernelContext& k) {
                    .dv = dqkv});
 }
 
-}  // namespace
-
-void add_attention_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("attention", {run_attention, [](const OpInputs& in, std::span<const TensorType>) {
                             return prepare(ops::attention_shape(in), in.dtype(0),
                                            ops::uses_tf32(in.attributes()));
@@ -250,4 +248,7 @@ void add_attention_kernels(KernelTable& table) {
              }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/attention_shape.h"
+#include <plimsoll/ops/attention_shape.h>
 
 // Attention and its gradient, four times: by our own plain kernels, which take everything, by our
 // own for few tokens, by cuDNN, and by matrix products (attention_chunked.h).

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <plimsoll/ops/attention_chunks.h>
+
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/libraries/gemm.h"
-#include "ops/attention_chunks.h"
 
 // Attention by matrix products, a chunk of scores at a time: see ops::attention_chunks. For f32
 // (also in TF32) and f64.

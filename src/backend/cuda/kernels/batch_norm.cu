@@ -181,12 +181,12 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   return state;
 }
 
-}  // namespace
-
-void add_batch_norm_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("batch_norm", {run_batch_norm, prepare});
   table.add("batch_norm_inference", {run_batch_norm});
-  add_batch_norm_grad_kernels(table);
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -132,6 +132,4 @@ __device__ __forceinline__ void load_channels(const A* from, std::int64_t channe
   for (int i = 0; i < V; ++i) to[i] = from[channel + i];
 }
 
-void add_batch_norm_grad_kernels(KernelTable& table);
-
 }  // namespace plimsoll::cuda

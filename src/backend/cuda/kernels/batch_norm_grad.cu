@@ -193,13 +193,14 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   return state;
 }
 
-}  // namespace
-
-void add_batch_norm_grad_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("batch_norm_grad",
             {[](const KernelContext& k) { run_batch_norm_grad(k, false); }, prepare});
   table.add("batch_norm_inference_grad",
             {[](const KernelContext& k) { run_batch_norm_grad(k, true); }, prepare});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

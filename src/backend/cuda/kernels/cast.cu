@@ -1,4 +1,4 @@
-#include <limits>
+#include <plimsoll/backend/common/convert.h>
 
 #include "backend/cuda/kernels/elementwise.cuh"
 #include "backend/cuda/kernels/many.cuh"
@@ -25,29 +25,6 @@ __device__ __forceinline__ float rounded_to_odd(From x) {
   }
 }
 
-/// The nearest that To has; what is NaN is 0 as an integer.
-template <typename To, typename From>
-__device__ __forceinline__ To converted(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != From{};
-  } else if constexpr (std::is_floating_point_v<To>) {
-    return static_cast<To>(x);
-  } else if constexpr (std::is_floating_point_v<From>) {
-    // One above the largest: a power of two, which floats have exactly.
-    constexpr auto above = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);
-    constexpr auto below = static_cast<From>(std::numeric_limits<To>::min());
-    if (x != x) return To{0};
-    if (x >= above) return std::numeric_limits<To>::max();
-    if (x <= below) return std::numeric_limits<To>::min();
-    return static_cast<To>(x);
-  } else {
-    constexpr auto low = static_cast<std::int64_t>(std::numeric_limits<To>::min());
-    constexpr auto high = static_cast<std::int64_t>(std::numeric_limits<To>::max());
-    const auto wide = static_cast<std::int64_t>(x);
-    return static_cast<To>(wide < low ? low : (wide > high ? high : wide));
-  }
-}
-
 template <typename From, typename To>
 struct CastBody {
   using In = From;
@@ -63,7 +40,7 @@ struct CastBody {
       if constexpr (kOdd) {
         return rounded_to_odd(x[0][i]);
       } else {
-        return converted<Acc<To>>(x[0][i]);
+        return backend::converted<Acc<To>>(x[0][i]);
       }
     });
   }
@@ -123,11 +100,12 @@ void run_casts(std::span<const ops::OpDef* const>, std::span<const KernelContext
   calls[0].out(0).dtype() == DType::f16 ? run_many<__half>(calls) : run_many<__nv_bfloat16>(calls);
 }
 
-}  // namespace
-
-void add_cast_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("cast", {run_cast});
   table.add_fused("casts", run_casts);
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -156,9 +156,7 @@ void run_where(const KernelContext& k) {
   with_size(dtype_size(k.out(0).dtype()), [&]<typename T>() { run_where_of<T>(k); });
 }
 
-}  // namespace
-
-void add_compare_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("equal", {run_comparison<Comparison::equal>});
   table.add("not_equal", {run_comparison<Comparison::not_equal>});
   table.add("less", {run_comparison<Comparison::less>});
@@ -171,4 +169,7 @@ void add_compare_kernels(KernelTable& table) {
   table.add("where", {run_where});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -170,9 +170,7 @@ void run(const KernelContext& k) {
   if (state.add_bias) add_conv_bias(spec, arrays.y, arrays.bias, stream);
 }
 
-}  // namespace
-
-void add_convolution_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("conv2d",
             {run, [](const OpInputs& in, std::span<const TensorType>) {
                return prepare({ops::conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward,
@@ -190,4 +188,7 @@ void add_convolution_kernels(KernelTable& table) {
              }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

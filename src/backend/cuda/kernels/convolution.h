@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/convolution_route.h"
+#include <plimsoll/ops/convolution_route.h>
 
 // The three passes of a convolution, each an op: out of the picture x, the weight w and the result
 // y, two are given and the third is computed. By cuDNN, by our own kernels for depthwise ones, or

@@ -211,13 +211,14 @@ void run_cross_entropy_dense_grad(const KernelContext& k) {
             });
 }
 
-}  // namespace
-
-void add_cross_entropy_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("cross_entropy", {run_cross_entropy});
   table.add("cross_entropy_grad", {run_cross_entropy_grad});
   table.add("cross_entropy_dense", {run_cross_entropy_dense});
   table.add("cross_entropy_dense_grad", {run_cross_entropy_dense_grad});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

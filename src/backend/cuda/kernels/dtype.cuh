@@ -4,11 +4,10 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
+#include <plimsoll/backend/common/dtype_switch.h>
 #include <plimsoll/base/dtype.h>
-#include <plimsoll/base/error.h>
 
 // Elements in device code: Float16 is __half there, BFloat16 is __nv_bfloat16, and boolean is
 // std::uint8_t where it is read and bool where a dtype is meant.
@@ -115,59 +114,24 @@ __device__ __forceinline__ void store_wide(T* at, const Acc<T>* from) {
   store_vec(at, vec);
 }
 
-// On the host: the C++ type of a dtype, `body.template operator()<T>()`.
-
-[[noreturn]] inline void no_kernel_for(DType dtype) {
-  throw InternalError("[cuda] no kernel for " + std::string(dtype_name(dtype)));
-}
+// On the host: the switches of backend/common, `body.template operator()<T>()` for the C++ type of
+// a dtype.
 
 template <typename Body>
 void with_float(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::f64:
-      return body.template operator()<double>();
-    case DType::f32:
-      return body.template operator()<float>();
-    case DType::f16:
-      return body.template operator()<__half>();
-    case DType::bf16:
-      return body.template operator()<__nv_bfloat16>();
-    default:
-      no_kernel_for(dtype);
-  }
+  backend::with_float<__half, __nv_bfloat16>("cuda", dtype, static_cast<Body&&>(body));
 }
-
 template <typename Body>
 void with_integer(DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::i64:
-      return body.template operator()<std::int64_t>();
-    case DType::i32:
-      return body.template operator()<std::int32_t>();
-    case DType::i16:
-      return body.template operator()<std::int16_t>();
-    case DType::i8:
-      return body.template operator()<std::int8_t>();
-    case DType::u16:
-      return body.template operator()<std::uint16_t>();
-    case DType::u8:
-      return body.template operator()<std::uint8_t>();
-    default:
-      no_kernel_for(dtype);
-  }
+  backend::with_integer("cuda", dtype, static_cast<Body&&>(body));
 }
-
 template <typename Body>
 void with_number(DType dtype, Body&& body) {
-  if (is_floating(dtype)) return with_float(dtype, static_cast<Body&&>(body));
-  return with_integer(dtype, static_cast<Body&&>(body));
+  backend::with_number<__half, __nv_bfloat16>("cuda", dtype, static_cast<Body&&>(body));
 }
-
-/// All dtypes but bytes.
 template <typename Body>
 void with_any(DType dtype, Body&& body) {
-  if (dtype == DType::boolean) return body.template operator()<bool>();
-  return with_number(dtype, static_cast<Body&&>(body));
+  backend::with_any<__half, __nv_bfloat16>("cuda", dtype, static_cast<Body&&>(body));
 }
 
 /// For elements that are moved and not computed with: an unsigned type of their size.

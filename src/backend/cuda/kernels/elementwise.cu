@@ -1,6 +1,7 @@
 // Arithmetic: floats and integers.
+#include <plimsoll/ops/element.h>
+
 #include "backend/cuda/kernels/elementwise.cuh"
-#include "ops/element.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -250,9 +251,7 @@ ops::Kernel binary() {
   return {[](const KernelContext& k) { run_binary(k, Op); }};
 }
 
-}  // namespace
-
-void add_elementwise_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("add", binary<Binary::add>());
   table.add("sub", binary<Binary::sub>());
   table.add("mul", binary<Binary::mul>());
@@ -285,4 +284,7 @@ void add_elementwise_kernels(KernelTable& table) {
   table.add("stop_gradient", {[](const KernelContext&) {}});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -7,7 +7,6 @@ namespace {
 
 enum class Activation : std::uint8_t {
   relu,
-  leaky_relu,
   elu,
   sigmoid,
   tanh,
@@ -50,8 +49,6 @@ struct ActivationBody {
     switch (op) {
       case Activation::relu:
         return each(y, [&](int i) { return x[i] <= A{0} ? A{0} : x[i]; });  // NaN stays
-      case Activation::leaky_relu:
-        return each(y, [&](int i) { return x[i] > A{0} ? x[i] : x[i] * number; });
       case Activation::elu:
         return each(y, [&](int i) { return x[i] > A{0} ? x[i] : number * expm1_of(x[i]); });
       case Activation::sigmoid:
@@ -90,8 +87,6 @@ struct ActivationGradBody {
     switch (op) {
       case Activation::relu:
         return each(dx, [&](int i) { return v[i] > A{0} ? dy[i] : A{0}; });
-      case Activation::leaky_relu:
-        return each(dx, [&](int i) { return v[i] > A{0} ? dy[i] : dy[i] * number; });
       case Activation::elu:
         return each(dx, [&](int i) { return v[i] > A{0} ? dy[i] : dy[i] * (v[i] + number); });
       case Activation::sigmoid:
@@ -145,17 +140,9 @@ Activation gelu_form(const KernelContext& k) {
   return k.attributes.flag("tanh") ? Activation::gelu_tanh : Activation::gelu;
 }
 
-}  // namespace
-
-void add_elementwise_activation_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("relu", forward<Activation::relu>());
   table.add("relu_grad", gradient<Activation::relu>());
-  table.add("leaky_relu", {[](const KernelContext& k) {
-              run_activation(k, Activation::leaky_relu, k.attributes.number("slope"));
-            }});
-  table.add("leaky_relu_grad", {[](const KernelContext& k) {
-              run_gradient(k, Activation::leaky_relu, k.attributes.number("slope"));
-            }});
   table.add("elu", {[](const KernelContext& k) {
               run_activation(k, Activation::elu, k.attributes.number("alpha"));
             }});
@@ -174,4 +161,7 @@ void add_elementwise_activation_kernels(KernelTable& table) {
   table.add("gelu_grad", {[](const KernelContext& k) { run_gradient(k, gelu_form(k)); }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -174,9 +174,7 @@ void run_pow(const KernelContext& k) {
   with_float(k.in(0).dtype(), [&]<typename T>() { run_elementwise(k, PowBody<T>{}, "pow"); });
 }
 
-}  // namespace
-
-void add_elementwise_math_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("sqrt", function<Function::sqrt>());
   table.add("sqrt_grad", gradient<Function::sqrt>());
   table.add("rsqrt", function<Function::rsqrt>());
@@ -200,4 +198,7 @@ void add_elementwise_math_kernels(KernelTable& table) {
   table.add("pow_exponent_grad", {run_pow_grad<true>});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -137,12 +137,12 @@ void run_one_hot(const KernelContext& k) {
   check_launch("one_hot");
 }
 
-}  // namespace
-
-void add_gather_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("gather", {run_gather});
   table.add("one_hot", {run_one_hot});
-  add_scatter_add_kernels(table);
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -36,6 +36,4 @@ inline Indices indices_of(const TensorView& view) {
   return {view.data, view.dtype() == DType::i64};
 }
 
-void add_scatter_add_kernels(KernelTable& table);
-
 }  // namespace plimsoll::cuda

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include <plimsoll/ops/linear_cross_entropy_chunks.h>
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tf32.h>
 
@@ -12,7 +13,6 @@
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/libraries/gemm.h"
 #include "backend/cuda/libraries/libraries.h"
-#include "ops/linear_cross_entropy_chunks.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -426,11 +426,12 @@ void run_grad(const KernelContext& k) {
   check_launch("linear_cross_entropy_grad");
 }
 
-}  // namespace
-
-void add_linear_cross_entropy_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("linear_cross_entropy", {run, prepare});
   table.add("linear_cross_entropy_grad", {run_grad});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -83,9 +83,7 @@ void run(const KernelContext& k) {
   }
 }
 
-}  // namespace
-
-void add_matmul_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("matmul", {run, [](const OpInputs& in, std::span<const TensorType> out) {
                          return prepare(ops::products_of_matmul(in, out));
                        }});
@@ -94,4 +92,7 @@ void add_matmul_kernels(KernelTable& table) {
                        }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -94,13 +94,13 @@ void run_add_norm(std::span<const ops::OpDef* const> ops, std::span<const Kernel
   check_launch("add, norm");
 }
 
-}  // namespace
-
-void add_normalize_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("layer_norm", {[](const KernelContext& k) { run_norm(k, true); }});
   table.add("rms_norm", {[](const KernelContext& k) { run_norm(k, false); }});
   table.add_fused("add, norm", run_add_norm);
-  add_normalize_grad_kernels(table);
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

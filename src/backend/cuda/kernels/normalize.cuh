@@ -53,6 +53,4 @@ __device__ __forceinline__ RowScale<Acc<T>> row_scale(const Row<T, V, Items, Gro
   return result;
 }
 
-void add_normalize_grad_kernels(ops::KernelTable& table);
-
 }  // namespace plimsoll::cuda

@@ -239,9 +239,7 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   return state;
 }
 
-}  // namespace
-
-void add_normalize_grad_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("layer_norm_grad", {[](const KernelContext& k) { run_norm_grad(k, true); }, prepare});
   table.add("rms_norm_grad", {[](const KernelContext& k) { run_norm_grad(k, false); }, prepare});
   // Rows are held: the pattern has no others.
@@ -251,4 +249,7 @@ void add_normalize_grad_kernels(KernelTable& table) {
   });
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

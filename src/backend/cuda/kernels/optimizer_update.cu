@@ -308,9 +308,7 @@ void run_updates(std::span<const ops::OpDef* const> ops, std::span<const KernelC
   }
 }
 
-}  // namespace
-
-void add_optimizer_update_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("sgd_update", {run_update<Sgd>});
   table.add("sgd_momentum_update", {run_update<SgdMomentum>});
   table.add("adam_update", {run_update<Adam>});
@@ -319,4 +317,7 @@ void add_optimizer_update_kernels(KernelTable& table) {
   table.add_fused("updates", run_updates);
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

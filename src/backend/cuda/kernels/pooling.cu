@@ -119,13 +119,12 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& in,
   return std::make_shared<PoolState>(ops::pool_shape(in, in.shape(0)));
 }
 
-}  // namespace
-
-void add_pooling_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("max_pool2d", {run_max_pool, prepare});
   table.add("avg_pool2d", {run_avg_pool, prepare});
-  add_pooling_grad_kernels(table);
-  add_pooling_whole_kernels(table);
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <plimsoll/ops/convolution_shape.h>
+
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/rows.cuh"
 #include "backend/cuda/kernels/split.cuh"
-#include "ops/convolution_shape.h"
 
 // Pictures as [planes, height, width, channels]: in NCHW there is one channel, and as many planes
 // as there are channels in all. A thread has V channels of a pixel.
@@ -75,9 +76,5 @@ void with_pixels(DType dtype, std::int64_t channels, Body&& body) {
 inline unsigned blocks_for_pixels(std::int64_t vectors) {
   return blocks_for(vectors, kThreads, 132 * 64);
 }
-
-void add_pooling_grad_kernels(KernelTable& table);
-/// Those over whole pictures: global pools, upsampling.
-void add_pooling_whole_kernels(KernelTable& table);
 
 }  // namespace plimsoll::cuda

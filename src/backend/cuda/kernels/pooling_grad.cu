@@ -122,11 +122,12 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& in,
   return std::make_shared<PoolState>(ops::pool_shape(in, out[0].shape));
 }
 
-}  // namespace
-
-void add_pooling_grad_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("max_pool2d_grad", {run_max_pool_grad, prepare});
   table.add("avg_pool2d_grad", {run_avg_pool_grad, prepare});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

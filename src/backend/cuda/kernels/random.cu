@@ -9,8 +9,8 @@
 namespace plimsoll::cuda {
 namespace {
 
-// The logarithm and the circle of backend/cpu/math.h, so that normals differ from the CPU's by
-// rounding alone.
+// The logarithm and the circle of backend/cpu/math.h, of the same polynomials, so that normals
+// differ from the CPU's by rounding alone.
 
 /// For x in (0, 1].
 __device__ __forceinline__ float log_unit(float x) {
@@ -18,18 +18,7 @@ __device__ __forceinline__ float log_unit(float x) {
   const std::uint32_t above = __float_as_uint(x) - 0x3f3504f3U;
   const auto n = static_cast<float>(static_cast<std::int32_t>(above) >> 23);
   const float f = __uint_as_float((above & 0x007fffffU) + 0x3f3504f3U) - 1.0F;
-  float p = 6.746601234e-02F;
-  p = p * f - 1.167564127e-01F;
-  p = p * f + 1.188817462e-01F;
-  p = p * f - 1.240559143e-01F;
-  p = p * f + 1.421955091e-01F;
-  p = p * f - 1.666799567e-01F;
-  p = p * f + 2.000211873e-01F;
-  p = p * f - 2.500000960e-01F;
-  p = p * f + 3.333331260e-01F;
-  const float square = f * f;
-  const float small = p * f * square - n * 2.12194440e-4F - 0.5F * square;
-  return (f + small) + n * 0.693359375F;
+  return backend::log_of_parts(f, n);
 }
 
 /// The sine and the cosine of a turn's `x`-th part, for x in [0, 1].
@@ -39,18 +28,8 @@ __device__ __forceinline__ void sincos_turn(float x, float& sine, float& cosine)
   const float shifted = __fadd_rn(quarters, kRounder);
   const std::uint32_t quadrant = __float_as_uint(shifted);
   const float r = quarters - __fsub_rn(shifted, kRounder);
-  const float s = r * r;
-  float a = 1.582067495e-04F;
-  a = a * s - 4.681266479e-03F;
-  a = a * s + 7.969258276e-02F;
-  a = a * s - 6.459640961e-01F;
-  a = (a * s + 1.570796327e+00F) * r;
-  float b = -2.485706040e-05F;
-  b = b * s + 9.191658954e-04F;
-  b = b * s - 2.086346903e-02F;
-  b = b * s + 2.536695073e-01F;
-  b = b * s - 1.233700550e+00F;
-  b = b * s + 1.0F;
+  const float a = backend::sine_of_quarters(r);
+  const float b = backend::cosine_of_quarters(r);
   const bool swapped = (quadrant & 1U) != 0;
   const float sin_part = swapped ? b : a;
   const float cos_part = swapped ? a : b;
@@ -233,9 +212,7 @@ void run_arange(const KernelContext& k) {
   });
 }
 
-}  // namespace
-
-void add_random_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("full", {[](const KernelContext& k) {
               fill(k.out(0), k.attributes.number("value"), queue_of(k));
             }});
@@ -245,4 +222,7 @@ void add_random_kernels(KernelTable& table) {
   table.add("dropout", {run_dropout});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <plimsoll/backend/common/polynomials.h>
 #include <plimsoll/base/philox.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/kernel.h>
@@ -64,9 +65,6 @@ class RandomStream {
   RandomWords words_;
 };
 
-/// A word as a number in [0, 1), one of 2^24 equally spaced.
-__device__ __forceinline__ float unit(std::uint32_t word) {
-  return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * (1.0F / 16777216.0F);
-}
+using backend::unit;
 
 }  // namespace plimsoll::cuda

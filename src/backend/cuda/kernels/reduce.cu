@@ -443,9 +443,7 @@ void run_mean(const KernelContext& k) {
 void run_all(const KernelContext& k) { run_reduction<bool>(k, Join::prod, 1, 1); }
 void run_any(const KernelContext& k) { run_reduction<bool>(k, Join::sum, 1, 0); }
 
-}  // namespace
-
-void add_reduce_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("sum", {run_numbers<Join::sum>, prepare_reduction});
   table.add("mean", {run_mean, prepare_reduction});
   table.add("max", {run_numbers<Join::max>, prepare_reduction});
@@ -455,4 +453,7 @@ void add_reduce_kernels(KernelTable& table) {
   table.add("any", {run_any, prepare_reduction});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

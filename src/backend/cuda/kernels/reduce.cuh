@@ -1,8 +1,9 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
+
+#include <plimsoll/backend/common/reduce_runs.h>
 
 #include "backend/cuda/kernels/index.cuh"
 #include "backend/cuda/kernels/kernels.h"
@@ -70,26 +71,7 @@ struct ReduceLayout {
 
   /// With `vector` above 1, which divides `inner`, that many elements of the inner run are one.
   ReduceLayout(const Shape& shape, const std::vector<std::int64_t>& axes, int vector = 1) {
-    std::array<bool, kMaxRank> over{};
-    for (const std::int64_t axis : axes) over[static_cast<std::size_t>(axis)] = true;
-    struct Run {
-      std::int64_t extent;
-      std::int64_t stride;
-      bool reduce;
-    };
-    std::vector<Run> runs;  // innermost first
-    std::int64_t stride = 1;
-    for (int i = shape.rank() - 1; i >= 0; --i) {
-      if (shape[i] != 1) {
-        const bool reduce = over[static_cast<std::size_t>(i)];
-        if (!runs.empty() && runs.back().reduce == reduce) {
-          runs.back().extent *= shape[i];
-        } else {
-          runs.push_back({shape[i], stride, reduce});
-        }
-      }
-      stride *= shape[i];
-    }
+    std::vector<backend::ReduceRun> runs = backend::reduce_runs(shape, axes);
     if (runs.empty()) return;
     inner = runs.front().extent;
     inner_reduced = runs.front().reduce;

@@ -234,9 +234,7 @@ void run_prod_grad(const KernelContext& k) {
   });
 }
 
-}  // namespace
-
-void add_reduce_index_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("argmax", {run_argmax});
   table.add("top_k", {run_top_k});
   table.add("top_k_grad", {run_top_k_grad});
@@ -244,4 +242,7 @@ void add_reduce_index_kernels(KernelTable& table) {
   table.add("prod_grad", {run_prod_grad});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

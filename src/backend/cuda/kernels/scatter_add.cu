@@ -6,9 +6,10 @@
 #include <bit>
 #include <string>
 
+#include <plimsoll/ops/scatter_workspace.h>
+
 #include "backend/cuda/kernels/gather.cuh"
 #include "backend/cuda/kernels/rows.cuh"
-#include "ops/scatter_workspace.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -191,10 +192,9 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   return state;
 }
 
+void add_kernels(KernelTable& table) { table.add("scatter_add", {run_scatter_add, prepare}); }
+
+const RegisterKernels kRegistered("cuda", add_kernels);
+
 }  // namespace
-
-void add_scatter_add_kernels(KernelTable& table) {
-  table.add("scatter_add", {run_scatter_add, prepare});
-}
-
 }  // namespace plimsoll::cuda

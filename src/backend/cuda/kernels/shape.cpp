@@ -143,9 +143,7 @@ void run_slice(const KernelContext& k, bool gradient) {
   copy.run(k.out(0), gradient ? offset : 0, k.in(0), gradient ? 0 : offset, queue_of(k));
 }
 
-}  // namespace
-
-void add_shape_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("reshape", {[](const KernelContext&) {}});
   table.add("broadcast_to", {run_broadcast_to});
   table.add("transpose", {run_transpose});
@@ -156,4 +154,7 @@ void add_shape_kernels(KernelTable& table) {
   table.add("slice_grad", {[](const KernelContext& k) { run_slice(k, true); }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

@@ -204,13 +204,14 @@ void run_softmax_grad(const KernelContext& k, bool log_of) {
   check_launch(log_of ? "log_softmax_grad" : "softmax_grad");
 }
 
-}  // namespace
-
-void add_softmax_kernels(KernelTable& table) {
+void add_kernels(KernelTable& table) {
   table.add("softmax", {[](const KernelContext& k) { run_softmax(k, false); }});
   table.add("softmax_grad", {[](const KernelContext& k) { run_softmax_grad(k, false); }});
   table.add("log_softmax", {[](const KernelContext& k) { run_softmax(k, true); }});
   table.add("log_softmax_grad", {[](const KernelContext& k) { run_softmax_grad(k, true); }});
 }
 
+const RegisterKernels kRegistered("cuda", add_kernels);
+
+}  // namespace
 }  // namespace plimsoll::cuda

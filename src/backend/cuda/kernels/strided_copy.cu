@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include <plimsoll/ops/element.h>
+
 #include "backend/cuda/kernels/dtype.cuh"
 #include "backend/cuda/kernels/index.cuh"
 #include "backend/cuda/kernels/launch.h"
-#include "ops/element.h"
 
 namespace plimsoll::cuda {
 namespace {

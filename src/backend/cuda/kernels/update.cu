@@ -11,8 +11,9 @@ void run_assign(const KernelContext& k) {
         "assign");
 }
 
+void add_kernels(KernelTable& table) { table.add("assign", {run_assign}); }
+
+const RegisterKernels kRegistered("cuda", add_kernels);
+
 }  // namespace
-
-void add_update_kernels(KernelTable& table) { table.add("assign", {run_assign}); }
-
 }  // namespace plimsoll::cuda

@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <optional>
 
+#include <plimsoll/ops/product_shape.h>
+
 #include "backend/cuda/libraries/gemm.h"
-#include "ops/product_shape.h"
 
 // Products of any shape: cuBLASLt's, on copies with zeros added and in slices of k where
 // ops::product_route says so.

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include <plimsoll/ops/attention_shape.h>
+#include <plimsoll/ops/product_shape.h>
+
+// What an op asks of a GPU's libraries, for those whose time is not that of their arithmetic and
+// their traffic alone.
+
+namespace plimsoll::ops {
+
+struct AttentionWork {
+  AttentionShape shape;
+  bool gradient = false;
+};
+
+/// A linear layer and the cross-entropy of its results: x [tokens, features], the weight
+/// [classes, features].
+struct HeadWork {
+  std::int64_t tokens = 0;
+  std::int64_t features = 0;
+  std::int64_t classes = 0;
+  DType dtype = DType::f32;
+  bool tf32 = false;
+  bool with_dx = false;
+  bool with_dweight = false;
+};
+
+/// See OpDef::gpu_work.
+struct GpuWork {
+  std::variant<Products, AttentionWork, HeadWork> what;
+};
+
+}  // namespace plimsoll::ops

@@ -1,0 +1,146 @@
+#include "elements.h"
+
+#include <nanobind/stl/string.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/device/default_device.h>
+
+#include "errors.h"
+#include "exchange.h"
+#include "process.h"
+#include "values.h"
+
+namespace plimsoll::python {
+namespace {
+
+nb::object scalar(const data::Value& value) {
+  switch (value.dtype()) {
+    case DType::f64:
+      return nb::float_(value.as<double>());
+    case DType::f32:
+      return nb::float_(static_cast<double>(value.as<float>()));
+    case DType::i64:
+      return nb::int_(value.as<std::int64_t>());
+    case DType::i32:
+      return nb::int_(value.as<std::int32_t>());
+    case DType::i16:
+      return nb::int_(value.as<std::int16_t>());
+    case DType::i8:
+      return nb::int_(value.as<std::int8_t>());
+    case DType::u16:
+      return nb::int_(value.as<std::uint16_t>());
+    case DType::u8:
+      return nb::int_(value.as<std::uint8_t>());
+    case DType::boolean:
+      return nb::bool_(value.as<bool>());
+    default:
+      break;
+  }
+  return nb::float_(static_cast<double>(value.dtype() == DType::f16
+                                            ? static_cast<float>(value.as<Float16>())
+                                            : static_cast<float>(value.as<BFloat16>())));
+}
+
+data::Value copied(const Tensor& x, data::MapContext* context) {
+  if (context == nullptr || x.dtype() == DType::bytes) return x;
+  Tensor made = context->empty(x.shape(), x.dtype());
+  if (x.elements() > 0) copy_out(x, made.raw_mutable_data(), x.elements());
+  return made;
+}
+
+}  // namespace
+
+nb::object to_python(const data::Value& value, bool numpy) {
+  if (value.is_scalar()) return scalar(value);
+  const Tensor& x = value.tensor();
+  if (x.dtype() == DType::bytes && x.rank() == 0) return item(x);
+  if (numpy) return to_numpy(nb::cast(x));
+  return nb::cast(x);
+}
+
+nb::object to_python(const data::Element& element) {
+  if (element.size() == 1) return to_python(element[0]);
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(element.size()));
+  if (tuple == nullptr) throw nb::python_error();
+  nb::tuple made = nb::steal<nb::tuple>(tuple);
+  for (std::size_t i = 0; i < element.size(); ++i) {
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i), to_python(element[i]).release().ptr());
+  }
+  return made;
+}
+
+data::Value to_value(nb::handle given, data::MapContext* context, Where where) {
+  if (PyBool_Check(given.ptr()) != 0) return given.ptr() == Py_True;
+  if (PyLong_Check(given.ptr()) != 0) return as_int(given, where);
+  if (PyFloat_Check(given.ptr()) != 0) return static_cast<float>(PyFloat_AsDouble(given.ptr()));
+  if (PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0) {
+    std::string text;
+    if (PyBytes_Check(given.ptr()) != 0) {
+      const auto bytes = nb::borrow<nb::bytes>(given);
+      text.assign(bytes.c_str(), bytes.size());
+    } else {
+      text = as_text(given, where);
+    }
+    if (context != nullptr) return context->text(text);
+    return Tensor::from_strings({text}, {}, Device::open("cpu:0"));
+  }
+  if (is_tensor(given)) return copied(as_tensor(given, where), nullptr);
+  if (has_buffer(given)) return copied(from_buffer(given, where), context);
+  if (nb::hasattr(given, "__dlpack__")) return copied(from_dlpack_object(given), context);
+  wrong_type(where, given, "components are numbers, byte strings, NumPy arrays or tensors");
+}
+
+data::Element to_element(nb::handle given, data::MapContext* context, Where where) {
+  data::Element element;
+  if (PyTuple_Check(given.ptr()) != 0 || PyList_Check(given.ptr()) != 0) {
+    for (nb::handle each : given) element.push_back(to_value(each, context, where));
+  } else if (given.is_none()) {
+    wrong_type(where, given, "it must be the components of an element; is there a `return`?");
+  } else {
+    element.push_back(to_value(given, context, where));
+  }
+  return element;
+}
+
+data::ElementSpec as_spec(nb::handle value, Where where) {
+  if (value.is_none()) return data::ElementSpec::unknown();
+  data::ElementSpec spec;
+  for (nb::handle each : value) {
+    if (PyTuple_Check(each.ptr()) == 0 || length(each) != 2) {
+      wrong_type(where, each, "a component's spec is (dtype, shape): (pm.f32, (224, 224, 3))");
+    }
+    data::TensorSpec component;
+    component.dtype = as_dtype(nb::object(each[0]), where);
+    const nb::object shape = each[1];
+    if (shape.is_none()) {
+      component.dims = std::nullopt;
+    } else {
+      std::vector<std::int64_t> dims;
+      for (nb::handle extent : shape) {
+        dims.push_back(extent.is_none() ? data::kAnyExtent : as_int(extent, where));
+      }
+      component.dims = dims;
+    }
+    spec.components.push_back(std::move(component));
+  }
+  return spec;
+}
+
+void fail_as_data_error(nb::python_error& error) {
+  const nb::object explain = nb::module_::import_("plimsoll.data").attr("_explain");
+  const auto text = nb::cast<std::string>(explain(error.value()));
+  remember_cause(error.value(), text);
+  throw DataError(text);
+}
+
+nb::object call_python(const nb::object& function, const data::Element& element) {
+  nb::list components;
+  for (const data::Value& each : element) components.append(to_python(each, true));
+  try {
+    return function(*nb::tuple(components));
+  } catch (nb::python_error& error) {
+    fail_as_data_error(error);
+  }
+}
+
+}  // namespace plimsoll::python

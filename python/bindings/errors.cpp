@@ -1,0 +1,104 @@
+#include "errors.h"
+
+#include <exception>
+#include <utility>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/storage_error.h>
+#include <plimsoll/memory/out_of_memory.h>
+#include <plimsoll/train/trainer.h>
+
+namespace plimsoll::python {
+namespace {
+
+// Both are objects of the interpreter's and live as long as it does.
+PyObject* classes = nullptr;     // NOLINT: the module plimsoll.errors
+PyObject* last_cause = nullptr;  // NOLINT: see remember_cause
+std::string& last_text() {
+  static std::string text;
+  return text;
+}
+
+nb::object class_of(const char* name) { return nb::handle(classes).attr(name); }
+
+void raise(const nb::object& exception) {
+  const auto message = nb::cast<std::string>(nb::str(exception));
+  if (last_cause != nullptr && message.find(last_text()) != std::string::npos) {
+    const nb::object cause = nb::steal(std::exchange(last_cause, nullptr));
+    if (PyObject_IsInstance(cause.ptr(), PyExc_Exception) == 0) {
+      PyErr_SetObject(cause.type().ptr(), cause.ptr());
+      return;
+    }
+    PyException_SetCause(exception.ptr(), nb::object(cause).release().ptr());
+  }
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+}
+
+void raise(const char* name, const std::exception& error) {
+  raise(class_of(name)(nb::str(error.what())));
+}
+
+void raise(const OutOfMemory& refused) {
+  const OutOfMemoryReport& report = refused.report();
+  nb::object made = class_of("OutOfMemory")(nb::str(refused.what()));
+  nb::list holders;
+  for (const Holder& each : report.holders) {
+    holders.append(
+        class_of("Holder")(each.budget, tag_name(each.tag), each.label, each.bytes, each.blocks));
+  }
+  nb::list remedies;
+  for (const Remedy& each : report.remedies) {
+    remedies.append(class_of("Remedy")(each.text, each.bytes));
+  }
+  made.attr("holders") = holders;
+  made.attr("remedies") = remedies;
+  made.attr("requested") = report.requested;
+  made.attr("tag") = tag_name(report.tag);
+  made.attr("label") = report.label;
+  made.attr("budget") = report.budget;
+  made.attr("limit") = report.limit;
+  made.attr("used") = report.used;
+  raise(made);
+}
+
+void translate(const std::exception_ptr& thrown, void* /*unused*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const OutOfMemory& error) {
+    raise(error);
+  } catch (const BudgetTooSmall& error) {
+    raise("BudgetTooSmall", error);
+  } catch (const InvalidArgument& error) {
+    raise("InvalidArgument", error);
+  } catch (const train::Diverged& error) {
+    raise("Diverged", error);
+  } catch (const StorageError& error) {
+    raise("StorageError", error);
+  } catch (const DataError& error) {
+    raise("DataError", error);
+  } catch (const DeviceError& error) {
+    raise("DeviceError", error);
+  } catch (const InternalError& error) {
+    raise("InternalError", error);
+  } catch (const Error& error) {
+    raise("Error", error);
+  }
+}
+
+}  // namespace
+
+void remember_cause(nb::handle exception, const std::string& text) {
+  Py_XDECREF(last_cause);
+  last_text() = text;
+  last_cause = nb::borrow(exception).release().ptr();
+}
+
+void bind_errors(nb::module_& /*m*/) {
+  classes = nb::module_::import_("plimsoll.errors").release().ptr();
+  nb::register_exception_translator(translate);
+}
+
+}  // namespace plimsoll::python

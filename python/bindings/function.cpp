@@ -1,0 +1,75 @@
+// pm.function: what is traced once and planned. The decorator itself is in plimsoll/function.py.
+#include <plimsoll/function/function.h>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <plimsoll/plan/plan.h>
+
+#include "bind.h"
+#include "convert.h"
+#include "process.h"
+
+namespace plimsoll::python {
+namespace {
+
+/// Calls Python's `body` with a list of tensors; it gives a list of tensors.
+PlannedFunction::Body body_of(const nb::object& body) {
+  return [held = hold(body)](const std::vector<Tensor>& inputs) {
+    const Locked locked;
+    return as_tensors(nb::handle(held.get())(nb::cast(inputs)), {"function", "what it returns"});
+  };
+}
+
+}  // namespace
+
+void bind_function(nb::module_& m) {
+  nb::class_<PlannedFunction>(m, "PlannedFunction")
+      .def(
+          "__init__",
+          [](PlannedFunction* self, const std::string& name, nb::handle device, nb::handle budget,
+             std::size_t signatures, nb::handle seed) {
+            FunctionOptions options;
+            options.name = name;
+            options.device = as_optional_device(device, {"function", "device"});
+            if (!budget.is_none()) options.budget = as_bytes(budget, {"function", "budget"});
+            options.signatures = signatures;
+            if (!seed.is_none()) {
+              options.seed = static_cast<std::uint64_t>(as_int(seed, {"function", "seed"}));
+            }
+            new (self) PlannedFunction(options);
+          },
+          nb::arg("name"), nb::arg("device").none(), nb::arg("budget").none(),
+          nb::arg("signatures"), nb::arg("seed").none(),
+          nb::sig(
+              "def __init__(self, name: str, device: typing.Any, budget: typing.Any, signatures: "
+              "int, seed: int | None) -> None"))
+      .def(
+          "call",
+          [](const PlannedFunction& self, nb::handle inputs, nb::object body) {
+            const std::vector<Tensor> tensors = as_tensors(inputs, {"function", "its argument"});
+            use_process();
+            const PlannedFunction::Body traced = body_of(body);
+            const Unlocked unlocked;
+            return self.call(tensors, traced);
+          },
+          nb::arg("inputs"), nb::arg("body"),
+          nb::sig("def call(self, inputs: list[typing.Any], body: typing.Callable[[list[Tensor]], "
+                  "list[Tensor]]) -> list[Tensor]"))
+      .def(
+          "explain",
+          [](const PlannedFunction& self, nb::handle inputs, nb::object body) {
+            const std::vector<Tensor> tensors = as_tensors(inputs, {"plan", "its argument"});
+            const PlannedFunction::Body traced = body_of(body);
+            const Unlocked unlocked;
+            return self.plan(tensors, traced).explain();
+          },
+          nb::arg("inputs"), nb::arg("body"),
+          nb::sig(
+              "def explain(self, inputs: list[typing.Any], body: typing.Callable[[list[Tensor]], "
+              "list[Tensor]]) -> str"))
+      .def_prop_ro("signatures", &PlannedFunction::signatures)
+      .def_prop_ro("traces", &PlannedFunction::traces);
+}
+
+}  // namespace plimsoll::python

@@ -1,0 +1,121 @@
+#include "indexing.h"
+
+#include <string>
+#include <vector>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/random.h>
+#include <plimsoll/ops/shape_ops.h>
+
+#include "convert.h"
+#include "process.h"
+#include "values.h"
+
+namespace plimsoll::python {
+namespace {
+
+Tensor take(const Tensor& x, int dim, std::int64_t index) {
+  const std::int64_t extent = x.dim(dim);
+  const std::int64_t at = index < 0 ? index + extent : index;
+  if (at < 0 || at >= extent) {
+    throw nb::index_error(("[index] " + std::to_string(index) + " is outside of dimension " +
+                           std::to_string(dim) + ", which has " + std::to_string(extent) +
+                           " elements")
+                              .c_str());
+  }
+  if (!is_followed(x)) return x.select(dim, at);
+  return ops::reshape(ops::slice(x, dim, at, at + 1), x.shape().with_removed(dim));
+}
+
+Tensor cut(const Tensor& x, int dim, nb::handle slice) {
+  Py_ssize_t begin = 0;
+  Py_ssize_t end = 0;
+  Py_ssize_t step = 0;
+  if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
+  if (step < 1) wrong_value({"index", "the step"}, slice, "steps must be above 0");
+  PySlice_AdjustIndices(x.dim(dim), &begin, &end, step);
+  if (begin > end) end = begin;
+  if (begin == 0 && end == x.dim(dim) && step == 1) return x;
+  return is_followed(x) ? ops::slice(x, dim, begin, end, step) : x.slice(dim, begin, end, step);
+}
+
+Tensor grow(const Tensor& x, int dim) {
+  return is_followed(x) ? ops::reshape(x, x.shape().with_inserted(dim, 1)) : x.unsqueeze(dim);
+}
+
+}  // namespace
+
+bool is_followed(const Tensor& x) { return x.is_symbolic() || ViewListener::current() != nullptr; }
+
+Tensor get_item(const Tensor& x, nb::handle index) {
+  std::vector<nb::object> parts;
+  if (PyTuple_Check(index.ptr()) != 0) {
+    for (nb::handle each : index) parts.push_back(nb::borrow(each));
+  } else {
+    parts.push_back(nb::borrow(index));
+  }
+  int used = 0;
+  for (const nb::object& each : parts) {
+    if (!each.is_none() && each.ptr() != Py_Ellipsis) ++used;
+  }
+  if (used > x.rank()) {
+    throw nb::index_error(("[index] " + std::to_string(used) + " indices for a tensor of shape " +
+                           x.shape().to_string())
+                              .c_str());
+  }
+  Tensor result = x;
+  int dim = 0;
+  bool widened = false;
+  for (const nb::object& each : parts) {
+    if (each.is_none()) {
+      result = grow(result, dim++);
+    } else if (each.ptr() == Py_Ellipsis) {
+      if (widened) throw nb::index_error("[index] `...` may stand in an index once");
+      widened = true;
+      dim += x.rank() - used;
+    } else if (PySlice_Check(each.ptr()) != 0) {
+      result = cut(result, dim, each);
+      ++dim;
+    } else if (is_tensor(each)) {
+      const Tensor indices = as_tensor(each, {"index", "the index"});
+      const Unlocked unlocked;
+      result = ops::gather(result, indices, dim);
+      dim += indices.rank();
+    } else if (PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
+      result = take(result, dim, as_int(each, {"index", "the index"}));
+    } else {
+      wrong_type({"index", "the index"}, each,
+                 "give integers, slices, None, ... or a tensor of integers");
+    }
+  }
+  return result;
+}
+
+void set_item(Tensor& x, nb::handle index, nb::handle value) {
+  if (is_followed(x)) {
+    throw InvalidArgument(
+        "[setitem] a tensor cannot be written to while it is traced or on a tape; compute a new "
+        "one "
+        "with pm.where, pm.concat or pm.scatter_add");
+  }
+  Tensor part = get_item(x, index);
+  Tensor given;
+  if (const auto number = as_number(value)) {
+    given = ops::full(part.shape(), *number, part.dtype(), part.device());
+  } else {
+    given = as_tensor(value, {"setitem", "the value"});
+    if (given.dtype() != part.dtype()) {
+      throw InvalidArgument("[setitem] the value is " + given.type().to_string() + ", the tensor " +
+                            std::string(dtype_name(part.dtype())) +
+                            "; cast it first: value.to(x.dtype)");
+    }
+  }
+  const Unlocked unlocked;
+  given = ops::broadcast_to(given, part.shape());
+  std::vector<std::byte> bytes(static_cast<std::size_t>(part.nbytes()));
+  copy_out(given, bytes.data(), given.elements());
+  copy_in(part, bytes.data(), part.elements());
+}
+
+}  // namespace plimsoll::python

@@ -1,0 +1,41 @@
+// plimsoll._core: what the package plimsoll is made of.
+#include <nanobind/nanobind.h>
+
+#include "bind.h"
+#include "errors.h"
+#include "process.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_core, m) {
+  namespace python = plimsoll::python;
+  // Objects that live at the interpreter's end are its last references' business, not leaks.
+  nb::set_leak_warnings(false);
+  python::bind_errors(m);
+  python::bind_process(m);
+  python::bind_memory(m);
+  python::bind_device(m);
+  python::bind_tensor(m);
+  python::bind_create(m);
+  python::bind_program(m);  // before the ops: its overloads are looked at first
+  python::bind_image(m);
+  python::bind_exchange(m);
+  python::bind_elementwise(m);
+  python::bind_reduce(m);
+  python::bind_shape_ops(m);
+  python::bind_tape(m);
+  python::bind_function(m);
+  python::bind_module(m);
+  python::bind_layers(m);
+  python::bind_transformer(m);
+  python::bind_layer_ops(m);
+  python::bind_models(m);
+  python::bind_optim(m);
+  python::bind_plan(m);
+  python::bind_train_parts(m);
+  python::bind_trainer(m);
+  python::bind_checkpoint(m);
+  python::bind_dataset(m);
+  python::bind_map(m);
+  python::bind_pipeline(m);
+}

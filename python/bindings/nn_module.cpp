@@ -1,0 +1,275 @@
+// Modules: the base class of all, and those that are written in Python.
+#include "nn_module.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
+#include <plimsoll/nn/parameter.h>
+
+#include "bind.h"
+#include "results.h"
+
+namespace plimsoll::python {
+namespace {
+
+nb::tuple as_tuple(const nn::Tensors& tensors) {
+  nb::list list;
+  for (const Tensor& each : tensors) list.append(each);
+  return nb::tuple(list);
+}
+
+nb::object one_or_tuple(const nn::Tensors& tensors) {
+  if (tensors.size() == 1) return nb::cast(tensors.front());
+  return as_tuple(tensors);
+}
+
+nb::object call(const nn::Module& self, const nb::args& inputs) {
+  use_process();
+  nn::Tensors tensors;
+  for (nb::handle each : inputs) tensors.push_back(as_tensor(each, {"Module", "its input"}));
+  nn::Tensors outputs;
+  {
+    const Unlocked unlocked;
+    if (tensors.size() == 1 && dynamic_cast<const PyModule*>(&self) == nullptr) {
+      outputs = {self(tensors.front())};
+    } else {
+      outputs = self(tensors);
+    }
+  }
+  return one_or_tuple(outputs);
+}
+
+bool is_list_of_modules(nb::handle value) {
+  if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0) return false;
+  for (nb::handle each : value) {
+    if (nb::isinstance<nn::Module>(each)) return true;
+  }
+  return false;
+}
+
+void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
+  if (!nb::inst_ready(self)) {
+    throw Error("[Module] call super().__init__() before anything is assigned in __init__");
+  }
+  const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(self));
+  nb::object kept = nb::borrow(value);
+  if (own != nullptr) {
+    nn::Parameter* parameter = nullptr;
+    if (nb::isinstance<nn::Module>(value)) {
+      own->declare(name.c_str(), as_module(value, {"Module", name.c_str()}));
+    } else if (nb::try_cast(value, parameter) && parameter != nullptr) {
+      kept = nb::cast(own->declare(name.c_str(), *parameter));
+    } else if (is_list_of_modules(value)) {
+      throw InvalidArgument("[Module] " + std::string(name.c_str()) +
+                            " is a list of modules, whose parameters would not be found; use "
+                            "pm.nn.Sequential(*modules)");
+    }
+  }
+  if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), kept.ptr()) != 0) throw nb::python_error();
+}
+
+std::string shown(nb::handle self) {
+  const auto name = nb::cast<std::string>(self.type().attr("__name__"));
+  const std::int64_t count = nb::cast<const nn::Module&>(self).parameter_count();
+  return name + "(" + counted(count, "parameter") + ")";
+}
+
+std::vector<TensorType> types_of(nb::handle shapes, nb::handle dtype) {
+  const DType type = as_dtype(dtype, {"build", "dtype"});
+  std::vector<TensorType> types;
+  for (nb::handle each : shapes) types.push_back({type, as_shape(each, {"build", "shapes"})});
+  return types;
+}
+
+}  // namespace
+
+PyModule::PyModule(nb::handle self)
+    : self_(self), class_(nb::cast<std::string>(self.type().attr("__name__"))) {}
+
+nb::object PyModule::method(const char* name) const {
+  const nb::object self = self_.get();
+  if (!nb::hasattr(self, name)) {
+    throw InvalidArgument("[" + class_ + "] it has no forward(self, x); define one");
+  }
+  return self.attr(name);
+}
+
+nn::Tensors PyModule::forward_all(const nn::Tensors& inputs) const {
+  const Locked locked;
+  const nb::object outputs = method("forward")(*as_tuple(inputs));
+  if (!is_tensor(outputs) && PyList_Check(outputs.ptr()) == 0 &&
+      PyTuple_Check(outputs.ptr()) == 0) {
+    wrong_type({class_.c_str(), "what forward() returns"}, outputs,
+               "it must be a tensor, or several in a tuple; is there a `return`?");
+  }
+  return as_one_or_more_tensors(outputs, {class_.c_str(), "what forward() returns"});
+}
+
+Tensor PyModule::forward(const Tensor& x) const {
+  nn::Tensors outputs = forward_all({x});
+  if (outputs.size() != 1) {
+    throw InvalidArgument("[" + class_ + "] forward() returns " +
+                          counted(static_cast<std::int64_t>(outputs.size()), "tensor") +
+                          " where one is wanted");
+  }
+  return outputs.front();
+}
+
+Tensor PyModule::loss_all(const nn::Tensors& inputs, const nn::Tensors& targets) const {
+  const Locked locked;
+  const nb::object self = self_.get();
+  if (!nb::hasattr(self, "loss")) {
+    throw InvalidArgument("[" + class_ +
+                          "] it has no loss of its own; name one, Trainer(model, "
+                          "loss=\"cross_entropy\"), or define loss(self, x, target)");
+  }
+  const nb::object result = self.attr("loss")(*as_tuple(inputs), one_or_tuple(targets));
+  return as_tensor(result, {class_.c_str(), "what loss() returns"});
+}
+
+Tensor PyModule::loss(const Tensor& input, const Tensor& target) const {
+  return loss_all({input}, {target});
+}
+
+void PyModule::declare(const std::string& name, std::shared_ptr<nn::Module> module) const {
+  add(name, std::move(module));
+}
+
+nn::Parameter PyModule::declare(const std::string& name, const nn::Parameter& like) const {
+  return like.is_buffer() ? buffer(name, like.type(), like.init())
+                          : parameter(name, like.type().shape, like.init());
+}
+
+std::shared_ptr<nn::Module> as_module(nb::handle value, Where where) {
+  if (!nb::isinstance<nn::Module>(value)) {
+    if (PyType_Check(value.ptr()) != 0) {
+      wrong_type(where, value, "it must be a module, and this is its class: add parentheses");
+    }
+    wrong_type(where, value, "it must be a module: pm.nn.Dense(10), or your own pm.nn.Module");
+  }
+  if (!nb::inst_ready(value)) {
+    throw Error("[" + std::string(where.function) +
+                "] the module was not initialised; call super().__init__() first in its __init__");
+  }
+  if (const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(value))) {
+    return std::make_shared<PyModule>(*own);
+  }
+  return nb::cast<std::shared_ptr<nn::Module>>(value);
+}
+
+nn::Init as_init(nb::handle value, Where where) {
+  nn::Init* init = nullptr;
+  if (nb::try_cast(value, init) && init != nullptr) return *init;
+  if (const auto number = as_number(value)) return nn::Init::constant(*number);
+  if (PyUnicode_Check(value.ptr()) != 0) {
+    const std::string text = as_text(value, where);
+    if (text == "zeros") return nn::Init::zeros();
+    if (text == "ones") return nn::Init::ones();
+  }
+  wrong_value(where, value,
+              "it must be a pm.nn.Init such as pm.nn.Init.normal(0.02), a number, \"zeros\" or "
+              "\"ones\"");
+}
+
+std::optional<nn::Init> as_optional_init(nb::handle value, Where where) {
+  if (value.is_none()) return std::nullopt;
+  return as_init(value, where);
+}
+
+void bind_module(nb::module_& m) {
+  nb::class_<nn::Init>(m, "Init", "How a parameter starts.")
+      .def_static("constant", &nn::Init::constant, nb::arg("value"))
+      .def_static("zeros", &nn::Init::zeros)
+      .def_static("ones", &nn::Init::ones)
+      .def_static("uniform", &nn::Init::uniform, nb::arg("bound"), "Over [-bound, bound).")
+      .def_static("normal", &nn::Init::normal, nb::arg("deviation"), "Around 0.")
+      .def_static("truncated_normal", &nn::Init::truncated_normal, nb::arg("deviation"),
+                  "Normal, drawn again beyond two deviations.")
+      .def_static("he_normal", &nn::Init::he_normal, nb::arg("fan"))
+      .def_static("glorot_uniform", &nn::Init::glorot_uniform, nb::arg("fan_in"),
+                  nb::arg("fan_out"))
+      .def_static("fan_in_uniform", &nn::Init::fan_in_uniform, nb::arg("fan_in"));
+
+  nb::class_<nn::Parameter, Variable>(
+      m, "Parameter",
+      "A variable of a module, declared by assigning it to an attribute. It gets its first values "
+      "when the module is first called or trained.\n\n"
+      ">>> self.scale = pm.nn.Parameter((64,), init=\"ones\")")
+      .def(
+          "__init__",
+          [](nn::Parameter* self, nb::handle shape, nb::handle init, nb::handle dtype,
+             bool buffer) {
+            new (self) nn::Parameter(
+                "parameter",
+                {as_dtype(dtype, {"Parameter", "dtype"}), as_shape(shape, {"Parameter", "shape"})},
+                as_init(init, {"Parameter", "init"}), buffer);
+          },
+          nb::arg("shape"), nb::arg("init") = "zeros", nb::kw_only(), nb::arg("dtype") = DType::f32,
+          nb::arg("buffer") = false,
+          nb::sig(
+              "def __init__(self, shape: int | typing.Sequence[int], init: Init | float | str = "
+              "'zeros', *, dtype: DType | str = 'f32', buffer: bool = False) -> None"))
+      .def_prop_ro("is_buffer", &nn::Parameter::is_buffer,
+                   "Not trained, but saved, as running statistics are.");
+
+  nb::class_<nn::Module, PyModule>(
+      m, "Module", nb::is_weak_referenceable(), nb::dynamic_attr(),
+      "A piece of a model. Modules and parameters that are assigned to attributes belong to it.\n\n"
+      ">>> class Net(pm.nn.Module):\n"
+      "...     def __init__(self):\n"
+      "...         super().__init__()\n"
+      "...         self.first = pm.nn.Dense(128)\n"
+      "...         self.second = pm.nn.Dense(10)\n"
+      "...     def forward(self, x):\n"
+      "...         return self.second(pm.relu(self.first(x)))")
+      .def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
+      .def("__setattr__", &set_attribute,
+           nb::sig("def __setattr__(self, name: str, value: typing.Any, /) -> None"))
+      .def("__call__", &call,
+           nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))
+      .def_prop_ro("name", &nn::Module::name, "Its name within its parent, empty for a root.")
+      .def("parameters", &nn::Module::parameters,
+           "All parameters, those of modules within included.")
+      .def("buffers", &nn::Module::buffers, "What is saved but not trained.")
+      .def("find", &nn::Module::find, nb::arg("name"),
+           "The parameter or buffer of that dotted name; None if there is none.")
+      .def_prop_ro("parameter_count", &nn::Module::parameter_count, "Elements of all parameters.")
+      .def_prop_ro("nbytes", &nn::Module::bytes, "Bytes of parameters and buffers.")
+      .def(
+          "build",
+          [](const nn::Module& self, nb::args shapes, nb::handle dtype) {
+            const std::vector<TensorType> types = types_of(shapes, dtype);
+            const Unlocked unlocked;
+            self.build(types);
+          },
+          nb::arg("shapes"), nb::arg("dtype") = DType::f32,
+          nb::sig(
+              "def build(self, *shapes: typing.Sequence[int], dtype: DType | str = 'f32') -> None"),
+          "Infers the extents that layers were not told, for inputs of these shapes; takes no "
+          "memory.")
+      .def(
+          "materialize",
+          [](const nn::Module& self, nb::handle device, std::optional<std::uint64_t> seed) {
+            const Device where = as_device(device, {"materialize", "device"});
+            const Unlocked unlocked;
+            self.materialize(where, seed);
+          },
+          nb::arg("device").none() = nb::none(), nb::arg("seed").none() = nb::none(),
+          nb::sig("def materialize(self, device: Device | Session | str | None = None, seed: int | "
+                  "None = None) -> None"),
+          "Allocates and initialises what has no data yet.")
+      .def("release", &nn::Module::release, "Lets all data go.")
+      .def("train", &nn::Module::train, nb::arg("on") = true,
+           "Training mode, the default: dropout and batch normalisation differ in evaluation.")
+      .def("eval", &nn::Module::eval, "Evaluation mode.")
+      .def_prop_ro("training", &nn::Module::training)
+      .def("freeze", &nn::Module::freeze, nb::arg("on") = true, "Its parameters are not trained.")
+      .def("__repr__", &shown);
+}
+
+}  // namespace plimsoll::python

@@ -1,0 +1,236 @@
+// What map() traces: values of a program that have a type and no data.
+#include "symbolic.h"
+
+#include <nanobind/stl/string.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/data/program_ops.h>
+
+#include "values.h"
+
+namespace plimsoll::python {
+namespace {
+
+using data::Symbolic;
+
+using Two = Symbolic (*)(const Symbolic&, const Symbolic&);
+
+Symbolic plus(const Symbolic& a, const Symbolic& b) { return a + b; }
+Symbolic minus(const Symbolic& a, const Symbolic& b) { return a - b; }
+Symbolic times(const Symbolic& a, const Symbolic& b) { return a * b; }
+Symbolic by(const Symbolic& a, const Symbolic& b) { return a / b; }
+Symbolic equal(const Symbolic& a, const Symbolic& b) { return a == b; }
+Symbolic not_equal(const Symbolic& a, const Symbolic& b) { return a != b; }
+Symbolic less(const Symbolic& a, const Symbolic& b) { return a < b; }
+Symbolic less_equal(const Symbolic& a, const Symbolic& b) { return a <= b; }
+Symbolic greater(const Symbolic& a, const Symbolic& b) { return a > b; }
+Symbolic greater_equal(const Symbolic& a, const Symbolic& b) { return a >= b; }
+
+/// The other side of an operator: a number takes the dtype of `like`, an array is a constant.
+std::optional<Symbolic> beside(const Symbolic& like, nb::handle other, bool divides) {
+  Traced* traced = nullptr;
+  if (nb::try_cast(other, traced) && traced != nullptr) return traced->value;
+  if (const auto number = as_number(other)) {
+    return divides ? data::divisor_like(like, *number) : data::number_like(like, *number);
+  }
+  if (is_tensor(other) || nb::hasattr(other, "__array_interface__") ||
+      PyList_Check(other.ptr()) != 0) {
+    const Tensor made = make_tensor(other, like.dtype(), Device::open("cpu:0"));
+    return data::constant_like(like, data::Value(made));
+  }
+  return std::nullopt;
+}
+
+void binary(nb::handle cls, const char* name, const char* reflected, Two op, bool divides = false) {
+  const auto define = [&](const char* as, bool swapped) {
+    nb::cpp_function_def(
+        [op, divides, swapped](const Traced& self, nb::handle other) -> nb::object {
+          const auto side = beside(self.value, other, divides);
+          if (!side) return nb::borrow(nb::handle(Py_NotImplemented));
+          return nb::cast(Traced{swapped ? op(*side, self.value) : op(self.value, *side)});
+        },
+        nb::scope(cls), nb::name(as), nb::is_method(), nb::is_operator(),
+        nb::sig(("def " + std::string(as) + "(self, other: typing.Any, /) -> Symbolic").c_str()));
+  };
+  define(name, false);
+  if (reflected != nullptr) define(reflected, true);
+}
+
+nb::object shape_of(const Traced& self) {
+  const auto& dims = self.value.spec().dims;
+  if (!dims) return nb::none();
+  nb::list list;
+  for (const std::int64_t each : *dims) {
+    list.append(each == data::kAnyExtent ? nb::none() : nb::object(nb::int_(each)));
+  }
+  return nb::tuple(list);
+}
+
+/// Slices, integers and `...`; an integer keeps its place where other extents are not known.
+Symbolic indexed(const Symbolic& x, nb::handle index) {
+  std::vector<nb::object> parts;
+  if (PyTuple_Check(index.ptr()) != 0) {
+    for (nb::handle each : index) parts.push_back(nb::borrow(each));
+  } else {
+    parts.push_back(nb::borrow(index));
+  }
+  Symbolic result = x;
+  int axis = 0;
+  std::vector<int> removed;
+  for (const nb::object& each : parts) {
+    if (each.ptr() == Py_Ellipsis) {
+      axis = x.rank() - (static_cast<int>(parts.size()) - 1);
+    } else if (PySlice_Check(each.ptr()) != 0) {
+      const nb::object begin = each.attr("start");
+      const nb::object end = each.attr("stop");
+      const nb::object step = each.attr("step");
+      const bool whole = begin.is_none() && end.is_none() && step.is_none();
+      if (!whole) {
+        result =
+            data::slice(result, axis, begin.is_none() ? 0 : as_int(begin, {"index", "the start"}),
+                        end.is_none() ? Tensor::kToEnd : as_int(end, {"index", "the end"}),
+                        step.is_none() ? 1 : as_int(step, {"index", "the step"}));
+      }
+      ++axis;
+    } else if (PyIndex_Check(each.ptr()) != 0) {
+      const std::int64_t at = as_int(each, {"index", "the index"});
+      result = data::slice(result, axis, at, at == -1 ? Tensor::kToEnd : at + 1);
+      removed.push_back(axis++);
+    } else {
+      wrong_type({"index", "the index"}, each, "while it is traced give integers, slices or ...");
+    }
+  }
+  if (removed.empty()) return result;
+  std::vector<std::int64_t> shape;
+  int unknown = 0;
+  for (int i = 0; i < result.rank(); ++i) {
+    if (std::find(removed.begin(), removed.end(), i) != removed.end()) continue;
+    const std::int64_t extent = result.spec().dims->at(static_cast<std::size_t>(i));
+    unknown += extent == data::kAnyExtent ? 1 : 0;
+    shape.push_back(extent == data::kAnyExtent ? -1 : extent);
+  }
+  if (unknown > 1) {
+    throw InvalidArgument(
+        "[index] an integer takes a dimension away, which needs the other extents, and " +
+        x.describe() + " has several that are not known yet; use a slice: x[0:1], or resize first");
+  }
+  return data::reshape(result, shape);
+}
+
+void reduction(nb::class_<Traced>& cls, const char* name,
+               Symbolic (*op)(const Symbolic&, const ops::ReduceOptions&)) {
+  cls.def(
+      name,
+      [name, op](const Traced& self, nb::handle axis, bool keepdims) {
+        return Traced{op(self.value, {as_axes(axis, {name, "axis"}), keepdims})};
+      },
+      nb::arg("axis").none() = nb::none(), nb::kw_only(), nb::arg("keepdims") = false,
+      nb::sig(
+          ("def " + std::string(name) +
+           "(self, axis: int | typing.Sequence[int] | None = None, *, keepdims: bool = False) -> "
+           "Symbolic")
+              .c_str()));
+}
+
+void no_value(nb::class_<Traced>& cls, const char* name, const char* what, const char* returns) {
+  cls.def(
+      name,
+      [what](const Traced& self) -> nb::object {
+        throw InvalidArgument("[map] " + self.value.describe() +
+                              " has no value yet: the function is traced, and runs once for all "
+                              "elements; " +
+                              what + ". map(f, python=True) calls it for each");
+      },
+      nb::sig(("def " + std::string(name) + "(self) -> " + returns).c_str()));
+}
+
+}  // namespace
+
+Symbolic as_symbolic(nb::handle value, Where where) {
+  Traced* traced = nullptr;
+  if (nb::try_cast(value, traced) && traced != nullptr) return traced->value;
+  wrong_type(where, value, "it must be a component of the element that map() traces");
+}
+
+Symbolic as_picture(nb::handle value, Where where) {
+  Traced* traced = nullptr;
+  if (!nb::try_cast(value, traced) || traced == nullptr) return as_symbolic(value, where);
+  if (traced->value.dtype() != DType::bytes) return traced->value;
+  return image::decode(traced->is_input ? data::read_file(traced->value) : traced->value);
+}
+
+void bind_symbolic_class(nb::module_& m) {
+  nb::class_<Traced> cls(m, "Symbolic",
+                         "A component of an element while a function that is given to map() is "
+                         "traced: it has a dtype, a shape as far as it is known, and no value.");
+  cls.def_prop_ro("dtype", [](const Traced& self) { return self.value.dtype(); })
+      .def_prop_ro("shape", &shape_of, nb::sig("def shape(self) -> tuple[int | None, ...] | None"))
+      .def_prop_ro("ndim", [](const Traced& self) { return self.value.rank(); })
+      .def(
+          "to",
+          [](const Traced& self, nb::handle dtype) {
+            return Traced{data::cast(self.value, as_dtype(dtype, {"to", "dtype"}))};
+          },
+          nb::arg("dtype"), nb::sig("def to(self, dtype: DType | str) -> Symbolic"))
+      .def(
+          "reshape",
+          [](const Traced& self, nb::args shape) {
+            return Traced{data::reshape(self.value, length(shape) == 1
+                                                        ? as_ints(shape[0], {"reshape", "shape"})
+                                                        : as_ints(shape, {"reshape", "shape"}))};
+          },
+          nb::sig("def reshape(self, *shape: int | typing.Sequence[int]) -> Symbolic"))
+      .def(
+          "transpose",
+          [](const Traced& self, nb::args order) {
+            return Traced{data::transpose(
+                self.value, length(order) == 1 ? as_ints(order[0], {"transpose", "order"})
+                                               : as_ints(order, {"transpose", "order"}))};
+          },
+          nb::sig("def transpose(self, *order: int | typing.Sequence[int]) -> Symbolic"))
+      .def(
+          "argmax",
+          [](const Traced& self, int axis) { return Traced{data::argmax(self.value, axis)}; },
+          nb::arg("axis") = -1)
+      .def("__neg__", [](const Traced& self) { return Traced{-self.value}; })
+      .def("__abs__", [](const Traced& self) { return Traced{data::abs(self.value)}; })
+      .def("__invert__", [](const Traced& self) { return Traced{data::logical_not(self.value)}; })
+      .def(
+          "__getitem__",
+          [](const Traced& self, nb::handle index) { return Traced{indexed(self.value, index)}; },
+          nb::sig("def __getitem__(self, index: typing.Any, /) -> Symbolic"))
+      .def("__hash__", [](nb::handle self) { return reinterpret_cast<std::uintptr_t>(self.ptr()); })
+      .def("__repr__", [](const Traced& self) {
+        return "Symbolic(" + self.value.describe() + ", " + self.value.spec().to_string() + ")";
+      });
+  binary(cls, "__add__", "__radd__", plus);
+  binary(cls, "__sub__", "__rsub__", minus);
+  binary(cls, "__mul__", "__rmul__", times);
+  binary(cls, "__truediv__", "__rtruediv__", by, true);
+  binary(cls, "__pow__", "__rpow__", data::pow);
+  binary(cls, "__eq__", nullptr, equal);
+  binary(cls, "__ne__", nullptr, not_equal);
+  binary(cls, "__lt__", nullptr, less);
+  binary(cls, "__le__", nullptr, less_equal);
+  binary(cls, "__gt__", nullptr, greater);
+  binary(cls, "__ge__", nullptr, greater_equal);
+  binary(cls, "__and__", nullptr, data::logical_and);
+  binary(cls, "__or__", nullptr, data::logical_or);
+  reduction(cls, "sum", data::sum);
+  reduction(cls, "mean", data::mean);
+  reduction(cls, "max", data::max);
+  reduction(cls, "min", data::min);
+  reduction(cls, "all", data::all);
+  reduction(cls, "any", data::any);
+  no_value(cls, "__bool__", "use pm.where(condition, a, b) instead of `if`", "bool");
+  no_value(cls, "__float__", "compute with it as it is", "float");
+  no_value(cls, "__int__", "compute with it as it is", "int");
+  no_value(cls, "__index__", "compute with it as it is", "int");
+  no_value(cls, "__len__", "its extents are in x.shape as far as they are known", "int");
+  no_value(cls, "__iter__", "it cannot be looped over", "typing.Iterator[Symbolic]");
+  no_value(cls, "item", "compute with it as it is", "typing.NoReturn");
+  no_value(cls, "numpy", "compute with pm's ops", "typing.NoReturn");
+  nb::setattr(cls, "__array_ufunc__", nb::none());
+}
+
+}  // namespace plimsoll::python

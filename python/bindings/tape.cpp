@@ -1,0 +1,254 @@
+// Variables and gradients.
+#include <plimsoll/ops/tape.h>
+
+#include <memory>
+#include <optional>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/nn/module.h>
+#include <plimsoll/ops/variable.h>
+
+#include "bind.h"
+#include "convert.h"
+#include "exchange.h"
+#include "indexing.h"
+#include "operators.h"
+#include "process.h"
+#include "results.h"
+#include "values.h"
+
+namespace plimsoll::python {
+namespace {
+
+/// A tape between enter and exit, and after it for its gradients.
+class Tape {
+ public:
+  explicit Tape(bool persistent) : persistent_(persistent) {}
+
+  void enter() {
+    if (tape_ != nullptr) {
+      throw InvalidArgument("[GradientTape] a tape is entered once; make another GradientTape()");
+    }
+    check_process();
+    tape_ = std::make_unique<ops::GradientTape>(ops::TapeOptions{persistent_});
+  }
+  ops::GradientTape& get() {
+    if (tape_ == nullptr) {
+      throw InvalidArgument(
+          "[GradientTape] it is not entered: write `with pm.GradientTape() as tape:`");
+    }
+    return *tape_;
+  }
+  void exit() {
+    if (tape_ != nullptr) tape_->stop();
+  }
+
+ private:
+  bool persistent_;
+  std::unique_ptr<ops::GradientTape> tape_;
+};
+
+bool all_variables(nb::handle sources) {
+  for (nb::handle each : sources) {
+    if (!nb::isinstance<Variable>(each)) return false;
+  }
+  return length(sources) > 0;
+}
+
+nb::object gradient(Tape& self, nb::handle target, nb::handle sources, nb::handle seed) {
+  const Tensor of = as_tensor(target, {"gradient", "target"});
+  const Tensor weights = as_optional_tensor(seed, {"gradient", "seed"});
+  ops::GradientTape& tape = self.get();
+  Variable* variable = nullptr;
+  if (nb::try_cast(sources, variable) && variable != nullptr) {
+    const Variable by = *variable;
+    Tensor result;
+    {
+      const Unlocked unlocked;
+      result = tape.gradient(of, by);
+    }
+    return tensor_or_none(result);
+  }
+  if (nb::isinstance<Tensor>(sources)) {
+    const Tensor by = as_tensor(sources, {"gradient", "sources"});
+    std::vector<Tensor> results;
+    {
+      const Unlocked unlocked;
+      results = tape.gradient(of, std::span<const Tensor>(&by, 1), weights);
+    }
+    return tensor_or_none(results.front());
+  }
+  const bool is_module = nb::isinstance<nn::Module>(sources);
+  if (!is_module && PyList_Check(sources.ptr()) == 0 && PyTuple_Check(sources.ptr()) == 0) {
+    wrong_type(
+        {"gradient", "sources"}, sources,
+        "it must be a module, a variable, a tensor that the tape watches, or a list of them");
+  }
+  if (is_module || all_variables(sources)) {
+    std::vector<Variable> variables;
+    if (is_module) {
+      variables = nb::cast<const nn::Module&>(sources).trainable_variables();
+    } else {
+      for (nb::handle each : sources) variables.push_back(nb::cast<Variable>(each));
+    }
+    ops::Gradients gradients;
+    {
+      const Unlocked unlocked;
+      gradients = tape.gradient(of, std::span<const Variable>(variables));
+    }
+    return nb::cast(std::move(gradients));
+  }
+  std::vector<Tensor> by;
+  for (nb::handle each : sources) {
+    Variable* one = nullptr;
+    by.push_back(nb::try_cast(each, one) && one != nullptr
+                     ? one->tensor()
+                     : as_tensor(each, {"gradient", "sources"}));
+  }
+  std::vector<Tensor> results;
+  {
+    const Unlocked unlocked;
+    results = tape.gradient(of, by, weights);
+  }
+  nb::list list;
+  for (const Tensor& each : results) list.append(tensor_or_none(each));
+  return list;
+}
+
+}  // namespace
+
+nb::object tensor_or_none(const Tensor& x) { return x.defined() ? nb::cast(x) : nb::none(); }
+
+void bind_tape(nb::module_& m) {
+  nb::class_<Variable> variable(
+      m, "Variable", nb::is_weak_referenceable(),
+      "A tensor that persists and changes: weights, running statistics. Ops take it as a tensor, "
+      "and tapes follow it by themselves.\n\n"
+      ">>> w = pm.Variable(pm.zeros((3, 1)), name=\"w\")");
+  variable
+      .def(
+          "__init__",
+          [](Variable* self, nb::handle value, nb::handle name, bool trainable) {
+            Tensor data = nb::isinstance<Tensor>(value)
+                              ? as_tensor(value, {"Variable", "value"})
+                              : make_tensor(value, std::nullopt,
+                                            as_device(nb::none(), {"Variable", "device"}));
+            new (self) Variable(std::move(data), {.name = as_text(name, {"Variable", "name"}),
+                                                  .trainable = trainable});
+          },
+          nb::arg("value"), nb::kw_only(), nb::arg("name") = "variable",
+          nb::arg("trainable") = true,
+          nb::sig(
+              "def __init__(self, value: typing.Any, *, name: str = 'variable', trainable: bool = "
+              "True) -> None"))
+      .def_prop_ro("name", &Variable::name)
+      .def_prop_rw("trainable", &Variable::trainable, &Variable::set_trainable,
+                   "Whether tapes follow it by themselves.")
+      .def_prop_ro("has_data", &Variable::has_data,
+                   "False while it is only declared: it takes no memory yet.")
+      .def_prop_ro(
+          "shape", [](const Variable& v) { return shape_tuple(v.type().shape); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
+      .def_prop_ro("dtype", [](const Variable& v) { return v.type().dtype; })
+      .def_prop_ro("ndim", [](const Variable& v) { return v.type().shape.rank(); })
+      .def_prop_ro("size", [](const Variable& v) { return v.type().elements(); })
+      .def_prop_ro("device", [](const Variable& v) { return v.tensor().device(); })
+      .def_prop_ro(
+          "value", [](const Variable& v) { return v.value(); },
+          "Its tensor for reading. Shares its memory.")
+      .def(
+          "assign",
+          [](const Variable& v, nb::handle value) {
+            const Tensor given = is_tensor(value)
+                                     ? as_tensor(value, {"assign", "value"})
+                                     : make_tensor(value, v.type().dtype, v.value().device());
+            const Unlocked unlocked;
+            v.assign(given);
+          },
+          nb::arg("value"), nb::sig("def assign(self, value: typing.Any) -> None"),
+          "Writes a value of the same shape and dtype in place.")
+      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"),
+           "A NumPy array that shares its memory.")
+      .def("__array__", &as_array, nb::arg("dtype").none() = nb::none(),
+           nb::arg("copy").none() = nb::none(),
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                   "typing.Any"))
+      .def(
+          "item", [](const Variable& v) { return item(v.value()); },
+          nb::sig("def item(self) -> int | float | bool | bytes"))
+      .def(
+          "tolist", [](const Variable& v) { return to_list(v.value()); },
+          nb::sig("def tolist(self) -> typing.Any"))
+      .def("__len__", [](const Variable& v) { return v.type().shape.dim(0); })
+      .def("__hash__", [](const Variable& v) { return std::hash<std::string>()(v.name()); })
+      .def("__repr__", [](const Variable& v) {
+        return "Variable('" + v.name() + "', " + v.type().to_string() +
+               (v.has_data() ? ")" : ", no data yet)");
+      });
+  bind_operators(variable);
+  bind_methods(variable);
+
+  nb::class_<ops::Gradients>(m, "Gradients",
+                             "Variables with the gradients of a loss by them, for Optimizer.apply.")
+      .def_ro("variables", &ops::Gradients::variables)
+      .def_prop_ro(
+          "tensors",
+          [](const ops::Gradients& g) {
+            nb::list list;
+            for (const Tensor& each : g.tensors) list.append(tensor_or_none(each));
+            return list;
+          },
+          nb::sig("def tensors(self) -> list[Tensor | None]"),
+          "One for each variable; None where the loss does not depend on it.")
+      .def(
+          "of", [](const ops::Gradients& g, const Variable& v) { return tensor_or_none(g.of(v)); },
+          nb::arg("variable"), nb::sig("def of(self, variable: Variable) -> Tensor | None"))
+      .def("__len__", [](const ops::Gradients& g) { return g.tensors.size(); })
+      .def(
+          "__getitem__",
+          [](const ops::Gradients& g, std::int64_t index) {
+            const auto size = static_cast<std::int64_t>(g.tensors.size());
+            const std::int64_t at = index < 0 ? index + size : index;
+            if (at < 0 || at >= size)
+              throw nb::index_error("[Gradients] there is no such gradient");
+            return tensor_or_none(g.tensors[static_cast<std::size_t>(at)]);
+          },
+          nb::sig("def __getitem__(self, index: int, /) -> Tensor | None"));
+
+  nb::class_<Tape>(m, "GradientTape",
+                   "Records the ops of a block, so that gradients can be taken.\n\n"
+                   ">>> with pm.GradientTape() as tape:\n"
+                   "...     loss = pm.nn.mean_squared_error(net(x), y)\n"
+                   ">>> optimizer.apply(tape.gradient(loss, net))")
+      .def(nb::init<bool>(), nb::kw_only(), nb::arg("persistent") = false)
+      .def(
+          "watch",
+          [](Tape& self, nb::handle tensors) {
+            self.get().watch(as_one_or_more_tensors(tensors, {"watch", "tensors"}));
+          },
+          nb::arg("tensors"),
+          nb::sig("def watch(self, tensors: Tensor | typing.Sequence[Tensor]) -> None"),
+          "Follow a plain tensor; variables are followed by themselves.")
+      .def("gradient", &gradient, nb::arg("target"), nb::arg("sources"),
+           nb::arg("seed").none() = nb::none(),
+           nb::sig(
+               "def gradient(self, target: Tensor | Variable, sources: typing.Any, seed: Tensor | "
+               "None = None) -> typing.Any"),
+           "The derivative of `target` by each source: a tensor for one tensor or variable, "
+           "Gradients for a module or a list of variables, a list for a list of tensors.")
+      .def(
+          "__enter__",
+          [](nb::object self) {
+            nb::cast<Tape&>(self).enter();
+            return self;
+          },
+          nb::sig("def __enter__(self) -> GradientTape"))
+      .def(
+          "__exit__", [](Tape& self, nb::args /*raised*/) { self.exit(); },
+          nb::sig("def __exit__(self, *raised: object) -> None"));
+}
+
+}  // namespace plimsoll::python

@@ -1,0 +1,169 @@
+// The tensor itself: what it is, its values, its views.
+#include <plimsoll/tensor/tensor.h>
+
+#include <nanobind/stl/string.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/shape_ops.h>
+
+#include "bind.h"
+#include "convert.h"
+#include "exchange.h"
+#include "indexing.h"
+#include "operators.h"
+#include "process.h"
+#include "values.h"
+
+namespace plimsoll::python {
+namespace {
+
+std::string html(const Tensor& x) {
+  std::string text = x.to_string();
+  std::string escaped;
+  for (const char each : text) {
+    if (each == '<') {
+      escaped += "&lt;";
+    } else if (each == '&') {
+      escaped += "&amp;";
+    } else {
+      escaped += each;
+    }
+  }
+  return "<pre>" + escaped + "</pre>";
+}
+
+/// `x` on another device, in another dtype, or both.
+Tensor to(const Tensor& x, nb::handle device, nb::handle dtype) {
+  Tensor result = x;
+  nb::handle where = device;
+  nb::handle what = dtype;
+  // x.to(pm.f16), x.to("bf16"): one argument may be either.
+  if (!where.is_none() && what.is_none()) {
+    DType ignored{};
+    const bool is_device = nb::isinstance<Device>(where) || nb::hasattr(where, "_session_device");
+    bool is_name = PyUnicode_Check(where.ptr()) != 0;
+    if (is_name) {
+      const std::string text = as_text(where, {"to", "device"});
+      is_name = text.rfind("cpu", 0) != 0 && text.rfind("cuda", 0) != 0;
+    }
+    if (is_name || nb::try_cast(where, ignored, false) ||
+        (!is_device && PyUnicode_Check(where.ptr()) == 0)) {
+      std::swap(where, what);
+      where = nb::none();
+      what = device;
+    }
+  }
+  if (!what.is_none()) {
+    const DType wanted = as_dtype(what, {"to", "dtype"});
+    const Unlocked unlocked;
+    result = ops::cast(result, wanted);
+  }
+  if (!where.is_none()) {
+    const Device wanted = as_device(where, {"to", "device"});
+    const Unlocked unlocked;
+    result = result.to(wanted);
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_tensor(nb::module_& m) {
+  nb::enum_<DType> dtypes(m, "DType", "What the elements of a tensor are.");
+  for (const DType each : kDTypes) {
+    dtypes.value(each == DType::boolean ? "bool_" : dtype_name(each).data(), each);
+  }
+
+  nb::class_<Tensor> tensor(
+      m, "Tensor", nb::is_weak_referenceable(), nb::type_slots(buffer_slots()),
+      "An n-dimensional array on a device. Copies and views share memory; pm.tensor, pm.zeros and "
+      "their like make one.\n\n"
+      ">>> x = pm.tensor([[1.0, 2.0], [3.0, 4.0]])\n"
+      ">>> (x * 2).sum().item()\n20.0");
+  tensor
+      .def_prop_ro(
+          "shape", [](const Tensor& x) { return shape_tuple(x.shape()); },
+          nb::sig("def shape(self) -> tuple[int, ...]"), "Extents, outermost first.")
+      .def_prop_ro("dtype", &Tensor::dtype)
+      .def_prop_ro("device", &Tensor::device)
+      .def_prop_ro("ndim", &Tensor::rank, "Number of dimensions.")
+      .def_prop_ro("size", &Tensor::elements, "Number of elements.")
+      .def_prop_ro("nbytes", &Tensor::nbytes, "Bytes of the elements.")
+      .def_prop_ro(
+          "strides",
+          [](const Tensor& x) {
+            nb::list list;
+            for (const std::int64_t each : x.strides()) list.append(each);
+            return nb::tuple(list);
+          },
+          nb::sig("def strides(self) -> tuple[int, ...]"), "In elements, one per dimension.")
+      .def_prop_ro("is_contiguous", &Tensor::is_contiguous,
+                   "True if the elements lie in row-major order without gaps.")
+      .def_prop_ro("is_symbolic", &Tensor::is_symbolic,
+                   "True while a function is traced: it then has a type and no values.")
+      .def_prop_ro(
+          "label", [](const Tensor& x) { return x.storage()->label(); },
+          "Who its memory is charged to.")
+      .def("item", &item, nb::sig("def item(self) -> int | float | bool | bytes"),
+           "The value of a tensor with one element, as a Python number.")
+      .def("tolist", &to_list, nb::sig("def tolist(self) -> typing.Any"),
+           "The values as nested lists of Python numbers.")
+      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"),
+           "A NumPy array that shares the memory. The tensor must be on the CPU.\n\n"
+           ">>> a = pm.zeros((2, 3)).numpy()")
+      .def("to", &to, nb::arg("device").none() = nb::none(), nb::arg("dtype").none() = nb::none(),
+           nb::sig("def to(self, device: Device | Session | DType | str | None = None, "
+                   "dtype: DType | str | None = None) -> Tensor"),
+           "The same values on another device, in another dtype, or both: x.to(\"cuda:0\"), "
+           "x.to(pm.bf16).")
+      .def(
+          "clone",
+          [](const Tensor& x) {
+            const Unlocked unlocked;
+            return x.clone();
+          },
+          "A contiguous copy on the same device.")
+      .def(
+          "contiguous",
+          [](const Tensor& x) {
+            const Unlocked unlocked;
+            return x.contiguous();
+          },
+          "Itself if it is contiguous, else a copy.")
+      .def("read_only", &Tensor::read_only, "The same memory, which refuses to be written.")
+      .def("__repr__", [](const Tensor& x) { return x.to_string(); })
+      .def("_repr_html_", &html)
+      .def("__hash__", [](const Tensor& x) { return x.id(); })
+      .def("__bool__", &truth)
+      .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
+      .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
+      .def("__index__", &as_index)
+      .def("__len__",
+           [](const Tensor& x) {
+             if (x.rank() == 0)
+               throw nb::type_error("[len] a tensor without dimensions has no length");
+             return x.dim(0);
+           })
+      .def("__setitem__", &set_item,
+           nb::sig("def __setitem__(self, index: typing.Any, value: Tensor | Variable | float, /) "
+                   "-> None"))
+      .def("__array__", &as_array, nb::arg("dtype").none() = nb::none(),
+           nb::arg("copy").none() = nb::none(),
+           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "
+                   "typing.Any"))
+      .def("__dlpack__", &to_capsule, nb::kw_only(), nb::arg("stream").none() = nb::none(),
+           nb::arg("max_version").none() = nb::none(), nb::arg("dl_device").none() = nb::none(),
+           nb::arg("copy").none() = nb::none(),
+           nb::sig(
+               "def __dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | "
+               "None = None, "
+               "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any"))
+      .def("__dlpack_device__", &capsule_device,
+           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"))
+      .def("__reduce__", &reduce, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
+  bind_operators(tensor);
+  bind_methods(tensor);
+}
+
+}  // namespace plimsoll::python

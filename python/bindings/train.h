@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <nanobind/nanobind.h>
+
+#include <plimsoll/data/dataset.h>
+#include <plimsoll/train/trainer.h>
+
+#include "convert.h"
+
+namespace nb = nanobind;
+
+namespace plimsoll::python {
+
+/// The C++ side of a plimsoll.data.Dataset; TypeError with what to write otherwise.
+data::Dataset as_dataset(nb::handle value, Where where);
+std::optional<data::Dataset> as_optional_dataset(nb::handle value, Where where);
+
+/// A name, or a plimsoll._cell.Cell of a function of (prediction, target); None: the model's own.
+train::Loss as_loss(nb::handle value);
+/// Names, or plimsoll.train.Metric objects.
+std::vector<train::Metric> as_metrics(nb::handle value);
+/// plimsoll._cell.Cells of objects with on_begin, on_step, on_epoch, on_end.
+std::vector<train::Callback> as_callbacks(nb::handle value);
+
+}  // namespace plimsoll::python

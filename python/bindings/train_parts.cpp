@@ -1,0 +1,138 @@
+// Losses, metrics and callbacks that are written in Python.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <plimsoll/base/error.h>
+
+#include "bind.h"
+#include "process.h"
+#include "train.h"
+
+namespace plimsoll::python {
+namespace {
+
+nb::object one_or_tuple(const nn::Tensors& tensors) {
+  if (tensors.size() == 1) return nb::cast(tensors.front());
+  nb::list list;
+  for (const Tensor& each : tensors) list.append(each);
+  return nb::tuple(list);
+}
+
+using Hook = std::function<void(train::Run&)>;
+Hook hook(const Callable& callback, nb::handle object, const char* name) {
+  if (!nb::hasattr(object, name)) return nullptr;
+  return [callback, name](train::Run& run) {
+    const Locked locked;
+    callback.get().attr(name)(nb::cast(&run, nb::rv_policy::reference));
+  };
+}
+
+}  // namespace
+
+train::Loss as_loss(nb::handle value) {
+  if (value.is_none()) return {};
+  if (PyUnicode_Check(value.ptr()) != 0) return {as_text(value, {"Trainer", "loss"})};
+  return {[call = Callable(value)](const nn::Tensors& outputs, const nn::Tensors& targets) {
+    const Locked locked;
+    return as_tensor(call.get()(one_or_tuple(outputs), one_or_tuple(targets)),
+                     {"Trainer", "what the loss function returns"});
+  }};
+}
+
+std::vector<train::Metric> as_metrics(nb::handle value) {
+  std::vector<train::Metric> metrics;
+  for (nb::handle each : value) {
+    if (PyUnicode_Check(each.ptr()) != 0) {
+      metrics.emplace_back(as_text(each, {"Trainer", "metrics"}));
+      continue;
+    }
+    train::MetricDef def;
+    def.name = as_text(nb::object(each.attr("name")), {"Metric", "name"});
+    def.higher_is_better = nb::cast<bool>(each.attr("higher_is_better"));
+    def.sums = [call = Callable(each.attr("_sums"))](const Tensor& prediction,
+                                                     const Tensor& target) {
+      const Locked locked;
+      return as_tensor(call.get()(prediction, target), {"Metric", "what sums() returns"});
+    };
+    if (!each.attr("_result").is_none()) {
+      def.result = [call = Callable(each.attr("_result"))](std::span<const double> totals) {
+        const Locked locked;
+        nb::list list;
+        for (const double total : totals) list.append(total);
+        return as_double(call.get()(list), {"Metric", "what result() returns"});
+      };
+    }
+    metrics.emplace_back(std::move(def));
+  }
+  return metrics;
+}
+
+std::vector<train::Callback> as_callbacks(nb::handle value) {
+  std::vector<train::Callback> callbacks;
+  for (nb::handle each : value) {
+    const Callable callback(each);
+    const nb::object object = callback.get();
+    callbacks.push_back({hook(callback, object, "on_begin"), hook(callback, object, "on_step"),
+                         hook(callback, object, "on_epoch"), hook(callback, object, "on_end"),
+                         false});
+  }
+  return callbacks;
+}
+
+void bind_train_parts(nb::module_& m) {
+  using train::Run;
+  nb::class_<Run>(m, "Run",
+                  "A run as its callbacks see it, between two steps. Valid during the call.")
+      .def_prop_ro("step", &Run::step, "Steps finished, over all resumed parts of the run.")
+      .def_prop_ro("epoch", &Run::epoch, "Epochs finished.")
+      .def_prop_ro("total_steps", &Run::total_steps, "0 where the data does not tell.")
+      .def_prop_ro("epoch_steps", &Run::epoch_steps)
+      .def_prop_ro("loss", &Run::loss, "Of the last step.")
+      .def_prop_ro("accuracy", &Run::accuracy,
+                   "Share of the last step's labels that were right; None without logits.")
+      .def_prop_ro("rate", &Run::rate, "The learning rate.")
+      .def_prop_ro("batch", &Run::batch)
+      .def_prop_ro("elements", &Run::elements, "Elements trained on since fit() began.")
+      .def_prop_ro("seconds", &Run::seconds)
+      .def_prop_ro("metrics", &Run::metrics, "Of the last epoch that ended.")
+      .def_prop_ro("device", &Run::device)
+      .def("stop", &Run::stop, nb::arg("why") = "a callback stopped it",
+           "Ends the run after the callbacks of this moment.");
+
+  using train::FitResult;
+  nb::class_<FitResult>(m, "History", "What a call of fit() did.")
+      .def_ro("losses", &FitResult::losses, "Of every step.")
+      .def_ro("epochs", &FitResult::history, "The metrics of every epoch, by name.")
+      .def_ro("steps", &FitResult::steps)
+      .def_ro("seconds", &FitResult::seconds)
+      .def_ro("planned_peak", &FitResult::planned_peak, "Bytes that the plan promised.")
+      .def_ro("measured_peak", &FitResult::measured_peak, "Bytes that training held.")
+      .def_ro("charged_peak", &FitResult::charged_peak,
+              "The most that the device's budget was charged with.")
+      .def_ro("replans", &FitResult::replans)
+      .def_ro("stopped", &FitResult::stopped, "Why it ended before its time; empty if it did not.")
+      .def_ro("checkpoint", &FitResult::checkpoint, "The last one written.")
+      .def(
+          "__getitem__",
+          [](const FitResult& self, const std::string& name) {
+            std::vector<double> values;
+            for (const train::Metrics& epoch : self.history) {
+              const auto it = epoch.find(name);
+              if (it != epoch.end()) values.push_back(it->second);
+            }
+            if (values.empty()) {
+              std::string known;
+              if (!self.history.empty()) {
+                for (const auto& [each, value] : self.history.front()) known += " " + each;
+              }
+              throw nb::key_error(("there is no '" + name + "'; there are:" + known).c_str());
+            }
+            return values;
+          },
+          nb::arg("name"), "A metric by epoch: history[\"validation_accuracy\"].")
+      .def("__len__", [](const FitResult& self) { return self.history.size(); });
+}
+
+}  // namespace plimsoll::python

@@ -1,0 +1,134 @@
+"""pm.function: Python code that runs once per trace, and is planned from then on."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Generic, ParamSpec, TypeVar, cast, overload
+
+from . import _core
+from ._core import Device, Session, Tensor, Variable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_TENSOR = object()
+
+
+def _flatten(value: Any, tensors: list[Any]) -> Any:
+    """The structure of `value`, whose tensors go to the list; hashable where its leaves are."""
+    if isinstance(value, (Tensor, Variable)):
+        tensors.append(value)
+        return _TENSOR
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, tuple(_flatten(each, tensors) for each in value))
+    if isinstance(value, dict):
+        return ("dict", tuple((key, _flatten(each, tensors)) for key, each in value.items()))
+    return ("static", value)
+
+
+def _unflatten(structure: Any, tensors: list[Tensor]) -> Any:
+    if structure is _TENSOR:
+        return tensors.pop(0)
+    kind, parts = structure
+    if kind == "static":
+        return parts
+    if kind == "dict":
+        return {key: _unflatten(each, tensors) for key, each in parts}
+    values = [_unflatten(each, tensors) for each in parts]
+    return tuple(values) if kind == "tuple" else values
+
+
+class Function(Generic[P, R]):
+    """What pm.function makes of a Python function."""
+
+    def __init__(
+        self,
+        f: Callable[P, R],
+        *,
+        device: Device | Session | str | None = None,
+        budget: int | str | None = None,
+        signatures: int = 8,
+        seed: int | None = None,
+    ) -> None:
+        if not callable(f):
+            raise TypeError(f"[function] f is {f!r}; it must be a function of tensors")
+        functools.update_wrapper(self, f)
+        self._f = f
+        self._options = (device, budget, signatures, seed)
+        # One for each combination of arguments that are not tensors.
+        self._planned: dict[Any, _core.PlannedFunction] = {}
+        self._results: dict[Any, Any] = {}
+
+    def _prepare(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[_core.PlannedFunction, list[Any], Callable[[list[Tensor]], list[Tensor]], Any]:
+        tensors: list[Any] = []
+        structure = _flatten((args, kwargs), tensors)
+        try:
+            planned = self._planned.get(structure)
+        except TypeError:
+            raise TypeError(
+                f"[function] {getattr(self._f, '__name__', 'function')}() takes tensors, and values "
+                "that can be compared, such as numbers and strings; make arrays tensors with "
+                "pm.tensor(...)"
+            ) from None
+        if planned is None:
+            device, budget, signatures, seed = self._options
+            name = getattr(self._f, "__name__", "function")
+            planned = _core.PlannedFunction(name, device, budget, signatures, seed)
+            self._planned[structure] = planned
+
+        def body(traced: list[Tensor]) -> list[Tensor]:
+            given, named = _unflatten(structure, list(traced))
+            found: list[Any] = []
+            self._results[structure] = _flatten(self._f(*given, **named), found)
+            return found
+
+        return planned, tensors, body, structure
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        planned, tensors, body, structure = self._prepare(args, kwargs)
+        results = planned.call(tensors, body)
+        return cast(R, _unflatten(self._results[structure], results))
+
+    def plan(self, *args: P.args, **kwargs: P.kwargs) -> str:
+        """What a call with such arguments takes, for people; nothing is computed."""
+        planned, tensors, body, _ = self._prepare(args, kwargs)
+        return planned.explain(tensors, body)
+
+    @property
+    def traces(self) -> int:
+        """How often the Python code has run."""
+        return sum(each.traces for each in self._planned.values())
+
+    def __repr__(self) -> str:
+        return f"pm.function({getattr(self._f, '__name__', self._f)}, {self.traces} traces)"
+
+
+@overload
+def function(f: Callable[P, R]) -> Function[P, R]: ...
+@overload
+def function(
+    *,
+    device: Device | Session | str | None = None,
+    budget: int | str | None = None,
+    signatures: int = 8,
+    seed: int | None = None,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...
+def function(f: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Any function of tensors, planned: traced once for each signature (shapes and dtypes), and run
+    within the budget and at the speed of a trainer's step.
+
+    The Python code runs while it is traced and not again: it must not look at values. Variables that
+    it reads are state, and those that it writes are updated in place.
+
+    >>> @pm.function
+    ... def step(x, y):
+    ...     with pm.GradientTape() as tape:
+    ...         loss = pm.nn.mean_squared_error(net(x), y)
+    ...     optimizer.apply(tape.gradient(loss, net))
+    ...     return loss
+    """
+    if f is not None:
+        return Function(f, **options)
+    return lambda g: Function(g, **options)

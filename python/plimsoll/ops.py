@@ -1,0 +1,31 @@
+"""The ops: functions of tensors, which also are pm.relu, pm.matmul and so on."""
+
+from __future__ import annotations
+
+from ._core import (
+    abs, add, all, any, arange, argmax, attention, avg_pool2d, batch_norm, broadcast_to, cast, clip,
+    clip_by_global_norm, clip_by_norm, concat, conv2d, conv2d_transpose, cos, div, dropout, elu,
+    embedding, equal, erf, exp, eye, floor, full, gather, gelu, global_avg_pool2d, global_norm,
+    greater, greater_equal, is_finite, layer_norm, leaky_relu, less, less_equal, linear, linspace,
+    log, log1p, log_softmax, logical_and, logical_not, logical_or, matmul, max, max_pool2d, maximum,
+    mean, min, minimum, mul, neg, not_equal, one_hot, ones, ones_like, pad, pow, prod, random_normal,
+    random_uniform, reciprocal, relu, reshape, rms_norm, round, rsqrt, scale, scatter_add,
+    self_attention, shift, sigmoid, sign, silu, sin, softmax, softplus, split, sqrt, square, stack,
+    stop_gradient, sub, sum, tanh, tile, top_k, transpose, upsample_nearest2d, variance, where,
+    zeros, zeros_like,
+)
+
+__all__ = [
+    "abs", "add", "all", "any", "arange", "argmax", "attention", "avg_pool2d", "batch_norm",
+    "broadcast_to", "cast", "clip", "clip_by_global_norm", "clip_by_norm", "concat", "conv2d",
+    "conv2d_transpose", "cos", "div", "dropout", "elu", "embedding", "equal", "erf", "exp", "eye",
+    "floor", "full", "gather", "gelu", "global_avg_pool2d", "global_norm", "greater",
+    "greater_equal", "is_finite", "layer_norm", "leaky_relu", "less", "less_equal", "linear",
+    "linspace", "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or", "matmul",
+    "max", "max_pool2d", "maximum", "mean", "min", "minimum", "mul", "neg", "not_equal", "one_hot",
+    "ones", "ones_like", "pad", "pow", "prod", "random_normal", "random_uniform", "reciprocal",
+    "relu", "reshape", "rms_norm", "round", "rsqrt", "scale", "scatter_add", "self_attention",
+    "shift", "sigmoid", "sign", "silu", "sin", "softmax", "softplus", "split", "sqrt", "square",
+    "stack", "stop_gradient", "sub", "sum", "tanh", "tile", "top_k", "transpose",
+    "upsample_nearest2d", "variance", "where", "zeros", "zeros_like",
+]

@@ -1,0 +1,302 @@
+"""The trainer: any module, trained within a budget."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any, Callable, Iterable, Sequence
+
+from . import _core
+from ._cell import Cell
+from ._core import (
+    Device, History, Module, Optimizer, Run, Session, Tensor, TrainingPlan, Variable,
+)
+from .data import Dataset
+
+__all__ = ["Callback", "History", "Metric", "Run", "Trainer", "TrainingPlan"]
+
+Path = str | os.PathLike[str]
+
+
+class Callback:
+    """Code of yours that runs with a training run: override what you need. What it raises ends the
+    run.
+
+    >>> class Show(pm.Callback):
+    ...     def on_epoch(self, run):
+    ...         print(run.epoch, run.metrics["loss"])
+    """
+
+    def on_begin(self, run: Run) -> None:
+        """Before the first step."""
+
+    def on_epoch(self, run: Run) -> None:
+        """After an epoch and its validation."""
+
+    def on_end(self, run: Run) -> None:
+        """At the end; not after an exception."""
+
+
+class Metric:
+    """A number about predictions that is streamed over batches: each batch gives some sums, and the
+    totals of all batches give the number.
+
+    >>> bias = pm.Metric("bias", lambda y, t: pm.sum(y - t))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sums: Callable[[Tensor, Tensor], Tensor],
+        result: Callable[[list[float]], float] | None = None,
+        *,
+        higher_is_better: bool = False,
+    ) -> None:
+        if not callable(sums):
+            raise TypeError(f"[Metric] sums is {sums!r}; it must be a function of (prediction, target)")
+        self.name = name
+        self.higher_is_better = higher_is_better
+        self._sums = Cell(sums)
+        self._result = None if result is None else Cell(result)
+
+
+def _note_interrupt(result: History) -> None:
+    where = f"; its checkpoint is in {result.checkpoint}" if result.checkpoint else ""
+    logging.getLogger("plimsoll").warning("fit() was interrupted after step %d%s", result.steps, where)
+
+
+def _wants_progress(progress: bool | None) -> bool:
+    if progress is not None:
+        return progress
+    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+
+
+class Trainer:
+    """Trains any module within a budget.
+
+    plan() says what that takes, to the byte, and takes nothing; fit() takes all of it before its
+    first step, and a step then allocates nothing.
+
+    >>> trainer = pm.Trainer(net, loss="cross_entropy", optimizer=pm.optim.adamw(1e-3),
+    ...                      metrics=["accuracy"])
+    >>> print(trainer.plan(train, validation))
+    >>> history = trainer.fit(train, validation, epochs=3)
+    """
+
+    def __init__(
+        self,
+        model: Module,
+        *,
+        loss: str | Callable[..., Tensor] | None = None,
+        optimizer: Optimizer | str | None = None,
+        metrics: Sequence[str | Metric] | None = None,
+        device: Device | Session | str | None = None,
+        precision: str = "f32",
+        inputs: Sequence[str] | None = None,
+        targets: Sequence[str] | None = None,
+        seed: int = 0,
+        clip_norm: float = 0,
+        clip_value: float = 0,
+        accumulate: int = 1,
+        moving_average: float = 0,
+        keep: Sequence[str] = (),
+        recompute: Sequence[str] = (),
+        allow_split: bool = True,
+        allow_split_batch_statistics: bool = False,
+    ) -> None:
+        """`loss` is a name, a function of (prediction, target), or None: the model's own. `metrics`
+        are names or pm.Metric. `device` is the default one unless it is named. `precision` is
+        "f32", "tf32", "bf16" or "f16". `inputs` and `targets` name components of the elements;
+        without them the last one is the target."""
+        if loss is not None and not isinstance(loss, str) and not callable(loss):
+            raise TypeError(
+                f"[Trainer] loss is {loss!r}; it must be a name such as \"cross_entropy\", or a "
+                "function of (prediction, target)"
+            )
+        if isinstance(metrics, (str, Metric)):
+            metrics = [metrics]
+        for each in metrics or ():
+            if not isinstance(each, (str, Metric)):
+                raise TypeError(
+                    f"[Trainer] metrics has {each!r}; give names such as \"accuracy\", or pm.Metric(...)"
+                )
+        if not isinstance(precision, str):
+            precision = getattr(precision, "name", precision)
+        # C++ reaches these weakly: the references are here, where the garbage collector sees them.
+        self._loss = Cell(loss) if callable(loss) else loss
+        self._metrics = metrics
+        self._optimizer = optimizer
+        self._model = model
+        self._trainer = _core._Trainer(
+            model,
+            dict(
+                loss=self._loss, optimizer=optimizer, metrics=metrics, device=device,
+                precision=precision, inputs=inputs, targets=targets, seed=seed, clip_norm=clip_norm,
+                clip_value=clip_value, accumulate=accumulate, moving_average=moving_average,
+                keep=list(keep), recompute=list(recompute), allow_split=allow_split,
+                allow_split_batch_statistics=allow_split_batch_statistics,
+            ),
+        )
+
+    @property
+    def model(self) -> Module:
+        """The module that is trained. Its weights stay with it when the trainer is gone."""
+        return self._model
+
+    @property
+    def optimizer(self) -> Optimizer:
+        return self._trainer.optimizer
+
+    @property
+    def device(self) -> Device:
+        return self._trainer.device
+
+    def plan(
+        self,
+        train: Dataset | None = None,
+        validation: Dataset | None = None,
+        *,
+        batch: int = 0,
+        validation_batch: int = 0,
+        input: int | str | None = None,
+        decode: int | str | None = None,
+        budget: int | str | None = None,
+        offload: int | str | None = None,
+        host: Device | str | None = None,
+        device: Device | str | None = None,
+    ) -> TrainingPlan:
+        """What training on these datasets takes; or, without data, on batches of `batch` for models
+        that know what they are fed. `device` may then be the name of one that is not here, such as
+        "h200". Takes no memory. Raises BudgetTooSmall with a budget and a batch that work.
+
+        >>> trainer.plan(batch=32, device="h200")
+        """
+        options = dict(
+            batch=batch, validation_batch=validation_batch, input=input, decode=decode,
+            budget=budget, offload=offload, host=host,
+        )
+        if train is None:
+            return self._trainer.plan_for(device, options)
+        if device is not None:
+            raise _core_error(
+                "[plan] device is for plans without data; the trainer's own device is used with a "
+                "dataset: Trainer(model, device=...)"
+            )
+        return self._trainer.plan(train, validation, options)
+
+    def fit(
+        self,
+        train: Dataset,
+        validation: Dataset | None = None,
+        *,
+        epochs: int = 0,
+        steps: int = 0,
+        plan: TrainingPlan | None = None,
+        callbacks: Iterable[Any] = (),
+        progress: bool | None = None,
+        checkpoints: Path | None = None,
+        checkpoint_steps: int = 0,
+        checkpoint_epochs: int = 1,
+        checkpoints_kept: int = 2,
+        best: str | None = None,
+        resume: bool = False,
+        early_stopping: str = "validation_loss",
+        patience: int = 0,
+        min_delta: float = 0,
+        measure_after: int = 3,
+        allow_nonfinite_loss: bool = False,
+        threads: int = 0,
+        data_seed: int = 0,
+        skip_errors: int = 0,
+        host: Device | str | None = None,
+    ) -> History:
+        """Trains for `epochs` epochs or `steps` steps, whichever ends first.
+
+        `checkpoints` is a folder; `resume` goes on from its latest. `patience` epochs without an
+        improvement of `early_stopping` end the run. `callbacks` are objects with on_begin, on_step,
+        on_epoch or on_end. Ctrl-C finishes the step, writes a checkpoint and raises
+        KeyboardInterrupt.
+        """
+        cells = [Cell(each) for each in _callbacks(callbacks)]
+        return self._trainer.fit(
+            train,
+            validation,
+            plan,
+            dict(
+                epochs=epochs, steps=steps, callbacks=cells, progress=_wants_progress(progress),
+                checkpoints=checkpoints, checkpoint_steps=checkpoint_steps,
+                checkpoint_epochs=checkpoint_epochs, checkpoints_kept=checkpoints_kept, best=best,
+                resume=resume, early_stopping=early_stopping, patience=patience,
+                min_delta=min_delta, measure_after=measure_after,
+                allow_nonfinite_loss=allow_nonfinite_loss, threads=threads, data_seed=data_seed,
+                skip_errors=skip_errors, host=host,
+                stop_checkpoints=f"plimsoll-run-{os.getpid()}",
+            ),
+        )
+
+    def step(self, plan: TrainingPlan, input: Tensor, target: Tensor) -> None:
+        """One step on a batch in your hands, for loops of your own. On a GPU it returns while the
+        step runs: loss() waits for it."""
+        self._trainer.step(plan, input, target)
+
+    def loss(self) -> float:
+        """The mean loss of the last step(), which it waits for."""
+        return self._trainer.loss()
+
+    def evaluate(
+        self, dataset: Dataset, *, threads: int = 0, skip_errors: int = 0,
+        host: Device | str | None = None,
+    ) -> dict[str, float]:
+        """"loss" and the metrics over all elements."""
+        return self._trainer.evaluate(
+            dataset, dict(threads=threads, skip_errors=skip_errors, host=host)
+        )
+
+    def predict(self, *inputs: Any) -> Any:
+        """What the model computes for a batch of inputs, or for all elements of a dataset."""
+        if len(inputs) == 1 and isinstance(inputs[0], Dataset):
+            return self._trainer.predict_dataset(inputs[0])
+        return self._trainer.predict(
+            *(x if isinstance(x, (Tensor, Variable)) else _core.tensor(x, device=self.device)
+              for x in inputs)
+        )
+
+    def save(self, path: Path, metadata: dict[str, str] | None = None) -> None:
+        """Weights and the optimizer's state, as a safetensors file, whole or not at all."""
+        self._trainer.save(path, metadata or {})
+
+    def load(self, path: Path, *, strict: bool = True) -> dict[str, str]:
+        """Reads what save() wrote, or weights of anybody's with fitting names; gives the metadata."""
+        return self._trainer.load(path, strict)
+
+    def release(self) -> None:
+        """Lets go of everything on the device; weights are lost."""
+        self._trainer.release()
+
+    def __repr__(self) -> str:
+        return f"Trainer({self._model!r}, {self.optimizer!r}, on {self.device.name})"
+
+
+def _core_error(message: str) -> Exception:
+    from .errors import InvalidArgument
+
+    return InvalidArgument(message)
+
+
+_HOOKS = ("on_begin", "on_step", "on_epoch", "on_end")
+
+
+def _callbacks(callbacks: Iterable[Any]) -> list[Any]:
+    if any(hasattr(callbacks, name) for name in _HOOKS):
+        callbacks = [callbacks]
+    found = list(callbacks)
+    for each in found:
+        if isinstance(each, type):
+            raise TypeError(f"[fit] callbacks has the class {each.__name__}; add parentheses")
+        if not any(hasattr(each, name) for name in _HOOKS):
+            raise TypeError(
+                f"[fit] callbacks has {each!r}; a callback has on_begin, on_step, on_epoch or on_end: "
+                "derive it from pm.Callback"
+            )
+    return found

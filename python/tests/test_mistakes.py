@@ -1,0 +1,199 @@
+"""The errors a newcomer makes: each message names the argument and the remedy, and none has a name
+that belongs to the inside."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import plimsoll as pm
+
+pytestmark = pytest.mark.usefixtures("device")
+
+INSIDE = re.compile(r"nanobind|_core|nb_|std::|PyObject|capsule object|0x[0-9a-f]{6}|plimsoll::")
+
+
+class NoForward(pm.nn.Module):
+    pass
+
+
+class NoReturn(pm.nn.Module):
+    def forward(self, x: pm.Tensor) -> None:
+        pm.relu(x)
+
+
+class NoSuper(pm.nn.Module):
+    def __init__(self) -> None:
+        self.layer = pm.nn.Dense(3)
+
+
+class ListOfLayers(pm.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [pm.nn.Dense(3), pm.nn.Dense(3)]
+
+
+def batches() -> pm.data.Dataset:
+    return pm.data.from_tensor_slices((np.zeros((8, 4), np.float32), np.zeros(8, np.int64))).batch(4)
+
+
+def look_at_values() -> Any:
+    @pm.function
+    def f(x: pm.Tensor) -> pm.Tensor:
+        if x.sum() > 0:
+            return x
+        return -x
+
+    return f(pm.ones((3,)))
+
+
+def closed_session() -> Any:
+    with pm.default_device().session("scratch") as scope:
+        x = pm.ones((3,))
+    return x.numpy()
+
+
+def enter_closed_session() -> Any:
+    scope = pm.default_device().session("scratch")
+    scope.close()
+    with scope:
+        pass
+
+
+def twice_a_tape() -> Any:
+    w = pm.Variable([1.0], name="w")
+    with pm.GradientTape() as tape:
+        loss = pm.sum(w * w)
+    tape.gradient(loss, w)
+    return tape.gradient(loss, w)
+
+
+def into_itself() -> Any:
+    net = pm.nn.Sequential(pm.nn.Dense(3))
+    net.append(net)
+
+
+# What is done, the class of the error, and what its message has in it.
+CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
+    "a shape of text": (lambda: pm.zeros("abc"), TypeError, ["[zeros]", "shape", "'abc'", "(2, 3)"]),  # type: ignore[arg-type]
+    "a shape of floats": (lambda: pm.zeros((2.5, 3)), TypeError, ["[zeros]", "shape", "2.5", "integer"]),  # type: ignore[arg-type]
+    "a negative extent": (lambda: pm.zeros((-1, 3)), ValueError, ["[zeros]", "shape", "negative"]),
+    "an unknown dtype": (lambda: pm.zeros((2,), dtype="float33"), ValueError, ["dtype", "float33", "f32"]),
+    "a dtype that is a number": (lambda: pm.zeros((2,), dtype=3), TypeError, ["[zeros]", "dtype", "pm.f32"]),  # type: ignore[arg-type]
+    "an unknown device": (lambda: pm.device("gpu"), ValueError, ["gpu", "cpu"]),
+    "a device that is a number": (lambda: pm.zeros((2,), device=0), TypeError, ["[zeros]", "device", 'pm.device("cpu")']),  # type: ignore[arg-type]
+    "a size without a unit": (lambda: pm.device("cpu", limit="8 gigs"), ValueError, ["limit", "8 gigs"]),
+    "a share above 1": (lambda: pm.device("cpu", limit=8.0), ValueError, ["limit", "8.0", "8GiB"]),
+    "another limit": (lambda: pm.device("cpu", limit="1GiB"), ValueError, ["limit"]),
+    "shapes that do not broadcast": (lambda: pm.ones((2, 3)) + pm.ones((4,)), ValueError, ["[2,3]", "[4]"]),
+    "shapes that do not multiply": (lambda: pm.ones((2, 3)) @ pm.ones((2, 3)), ValueError, ["[matmul]", "[2,3]"]),
+    "dtypes that do not mix": (lambda: pm.ones((2,)) + pm.ones((2,), dtype=pm.i64), ValueError, ["f32", "i64", "cast"]),
+    "a number that does not fit": (lambda: pm.ones((2,), dtype=pm.u8) + 300, ValueError, ["300", "u8"]),
+    "an array where a tensor is meant": (lambda: pm.relu(np.ones(3)), TypeError, ["[relu]", "x", "pm.tensor"]),  # type: ignore[arg-type]
+    "an array beside a tensor": (lambda: pm.ones((3,)) + np.ones(3), TypeError, ["pm.tensor(array)"]),
+    "a tensor beside an array": (lambda: np.ones(3) * pm.ones((3,)), TypeError, ["pm.tensor(array)"]),
+    "ragged lists": (lambda: pm.tensor([[1, 2], [3]]), ValueError, ["[tensor]", "data", "equal lengths"]),
+    "objects as data": (lambda: pm.tensor(object()), TypeError, ["[tensor]", "data", "numbers"]),
+    "an index outside": (lambda: pm.ones((2, 3))[5], IndexError, ["5", "dimension 0", "2 elements"]),
+    "too many indices": (lambda: pm.ones((2,))[0, 0], IndexError, ["2 indices", "[2]"]),
+    "an index of text": (lambda: pm.ones((2,))["a"], TypeError, ["[index]", "'a'", "integers"]),
+    "a backward step": (lambda: pm.ones((4,))[::-1], ValueError, ["step", "above 0"]),
+    "an axis that is not there": (lambda: pm.sum(pm.ones((2,)), axis=3), ValueError, ["3"]),
+    "a tensor as a condition": (lambda: bool(pm.ones((3,))), ValueError, ["[3]", "all()", "any()"]),
+    "one value of many": (lambda: pm.ones((3,)).item(), ValueError, ["[item]", "[3]", "tolist()"]),
+    "bf16 to NumPy": (lambda: pm.ones((3,), dtype=pm.bf16).numpy(), ValueError, ["[numpy]", "bf16", "x.to(pm.f32)"]),
+    "an array of objects": (lambda: pm.from_numpy(np.array([{}, {}])), ValueError, ["[from_numpy]", "array", "astype"]),
+    "a reversed array": (lambda: pm.from_numpy(np.arange(3)[::-1]), ValueError, ["[from_numpy]", "array.copy()"]),
+    "a list as an array": (lambda: pm.from_numpy([1, 2]), TypeError, ["[from_numpy]", "array", "NumPy"]),
+    "no forward": (lambda: NoForward()(pm.ones((2,))), ValueError, ["NoForward", "forward(self, x)"]),
+    "no return": (lambda: NoReturn()(pm.ones((2,))), TypeError, ["NoReturn", "forward()", "return"]),
+    "no super().__init__()": (lambda: NoSuper(), pm.Error, ["super().__init__()"]),
+    "a module in itself": (into_itself, ValueError, ["contains the module"]),
+    "a list of layers": (lambda: ListOfLayers(), ValueError, ["layers", "pm.nn.Sequential"]),
+    "a class instead of a module": (lambda: pm.nn.Sequential(pm.nn.ReLU), TypeError, ["[Sequential]", "parentheses"]),  # type: ignore[arg-type]
+    "a function instead of a module": (lambda: pm.Trainer(pm.relu, loss="cross_entropy"), TypeError, ["[Trainer]", "model", "pm.nn.Dense"]),  # type: ignore[arg-type]
+    "an unknown loss": (lambda: pm.Trainer(pm.nn.Dense(3), loss="crossentropy"), ValueError, ["crossentropy", "cross_entropy"]),
+    "an unknown metric": (lambda: pm.Trainer(pm.nn.Dense(3), loss="cross_entropy", metrics=["acc"]), ValueError, ["acc", "accuracy"]),
+    "an unknown optimizer": (lambda: pm.Trainer(pm.nn.Dense(3), optimizer="adamax"), ValueError, ["optimizer", "adamax", "adamw"]),
+    "a learning rate of text": (lambda: pm.optim.sgd("fast"), TypeError, ["[sgd]", "lr", "number"]),  # type: ignore[arg-type]
+    "a negative learning rate": (lambda: pm.optim.sgd(-1.0), ValueError, ["-1"]),
+    "an unknown precision": (lambda: pm.Trainer(pm.nn.Dense(3), precision="fp8"), ValueError, ["fp8", "bf16"]),
+    "arrays instead of a dataset": (lambda: pm.Trainer(pm.nn.Dense(3), loss="cross_entropy").fit(np.ones(3), epochs=1), TypeError, ["[fit]", "train", "from_tensor_slices"]),  # type: ignore[arg-type]
+    "neither epochs nor steps": (lambda: pm.Trainer(pm.nn.Dense(3), loss="cross_entropy").fit(batches()), ValueError, ["epochs", "steps"]),
+    "a callback without hooks": (lambda: pm.Trainer(pm.nn.Dense(3), loss="cross_entropy").fit(batches(), epochs=1, callbacks=[print]), TypeError, ["[fit]", "callbacks", "pm.Callback"]),
+    "no loss at all": (lambda: pm.Trainer(pm.nn.Dense(3)).fit(batches(), epochs=1), ValueError, ["loss", "cross_entropy"]),
+    "a budget that is too small": (lambda: pm.Trainer(pm.nn.make_model("resnet18")).plan(batch=64, budget="8MiB"), pm.BudgetTooSmall, ["smallest budget"]),
+    "a lambda that looks at values": (look_at_values, ValueError, ["traced", "pm.where"]),
+    "a closed session": (closed_session, pm.Error, ["scratch"]),
+    "a session that is entered again": (enter_closed_session, pm.Error, ["scratch", "device.session"]),
+    "a tape that was used": (twice_a_tape, ValueError, ["persistent"]),
+    "gradients by nothing": (lambda: pm.GradientTape().gradient(pm.ones((1,)), pm.ones((1,))), ValueError, ["with pm.GradientTape() as tape"]),
+    "a map that looks at values": (lambda: pm.data.range(3).map(lambda i: i if i > 1 else -i), ValueError, ["[map]", "pm.where", "python=True"]),
+    "a map that loops over values": (lambda: pm.data.range(3).map(lambda i: list(i)), ValueError, ["[map]", "python=True"]),
+    "a map that uses NumPy": (lambda: pm.data.range(3).map(lambda i: np.sqrt(i)), TypeError, ["Symbolic"]),
+    "a map without a return": (lambda: pm.data.range(3).map(lambda i: None), TypeError, ["[map]", "return"]),
+    "a map of what is not known": (lambda: pm.data.from_generator(lambda: [1]).map(lambda i: i), ValueError, ["[map]", "spec="]),
+    "a tensor op on a picture": (lambda: pm.data.range(3).map(lambda i: pm.conv2d(i, i)), TypeError, ["[conv2d]", "x"]),
+    "a batch size of text": (lambda: pm.data.range(3).batch("8"), TypeError, ["[batch]", "size", "integer"]),  # type: ignore[arg-type]
+    "a batch of none": (lambda: pm.data.range(3).batch(0), ValueError, ["batch", "0"]),
+    "a window of none": (lambda: pm.data.range(3).shuffle(0), ValueError, ["[shuffle]", "window"]),
+    "a folder that is not there": (lambda: pm.data.image_folder("/no/such/folder"), pm.DataError, ["/no/such/folder"]),
+    "a generator that was begun": (lambda: pm.data.from_generator(iter([1])), TypeError, ["[from_generator]", "lambda"]),  # type: ignore[arg-type]
+    "tensors of unequal lengths": (lambda: pm.data.from_tensor_slices((np.ones(3), np.ones(4))), ValueError, ["3", "4"]),
+    "the length of an endless set": (lambda: len(pm.data.range(3).repeat()), TypeError, ["[len]", "no end"]),
+    "a path that is a number": (lambda: pm.load_safetensors(3), TypeError, ["[load_safetensors]", "path", "Path"]),  # type: ignore[arg-type]
+    "a file that is not there": (lambda: pm.load_safetensors("/no/such/file"), pm.DataError, ["/no/such/file"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake_is_answered_with_its_remedy(name: str) -> None:
+    mistake, kind, parts = CASES[name]
+    with pytest.raises(kind) as caught:
+        mistake()
+    message = str(caught.value)
+    for part in parts:
+        assert part in message, message
+    assert not INSIDE.search(message), message
+
+
+def test_a_forked_child_is_told_to_use_spawn() -> None:
+    code = """
+        import os
+        import plimsoll as pm
+        x = pm.ones((2,))
+        pid = os.fork()
+        if pid == 0:
+            try:
+                pm.ones((2,))
+            except pm.Error as error:
+                os.write(1, str(error).encode())
+            os._exit(0)
+        os.waitpid(pid, 0)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
+    assert "spawn" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_child_that_was_forked_before_anything_was_used_works() -> None:
+    code = """
+        import os
+        import plimsoll as pm
+        pid = os.fork()
+        if pid == 0:
+            os.write(1, str(pm.ones((2,)).sum().item()).encode())
+            os._exit(0)
+        os.waitpid(pid, 0)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "2.0", done.stderr

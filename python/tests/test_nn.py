@@ -1,0 +1,164 @@
+"""Variables, tapes, functions, modules, optimizers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plimsoll as pm
+
+pytestmark = pytest.mark.usefixtures("device")
+
+
+class Net(pm.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = pm.nn.Dense(16)
+        self.second = pm.nn.Dense(3)
+        self.scale = pm.nn.Parameter((3,), init="ones")
+        self.calls = 0
+
+    def forward(self, x: pm.Tensor) -> pm.Tensor:
+        self.calls += 1
+        result: pm.Tensor = self.second(pm.relu(self.first(x))) * self.scale
+        return result
+
+
+def test_gradients_of_variables_and_watched_tensors() -> None:
+    w = pm.Variable([2.0, 3.0], name="w")
+    x = pm.tensor([4.0, 5.0])
+    with pm.GradientTape() as tape:
+        tape.watch(x)
+        loss = pm.sum(w * x + w[0] * 10)
+    by_w, by_x = tape.gradient(loss, [w, x])
+    assert by_w.tolist() == [24.0, 5.0]
+    assert by_x.tolist() == [2.0, 3.0]
+
+
+def test_a_gradient_is_none_where_the_loss_does_not_depend_on_it() -> None:
+    w = pm.Variable([1.0], name="w")
+    with pm.GradientTape() as tape:
+        loss = pm.sum(pm.Variable([2.0], name="v") * 2)
+    assert tape.gradient(loss, w) is None
+
+
+def test_a_variable_is_assigned_in_place() -> None:
+    w = pm.Variable(pm.zeros((2,)), name="w")
+    w.assign([1.0, 2.0])
+    assert w.tolist() == [1.0, 2.0]
+    assert (w + 1).tolist() == [2.0, 3.0]
+    assert w.shape == (2,)
+
+
+def test_modules_and_parameters_are_found_by_assignment() -> None:
+    net = Net()
+    names = [p.name for p in net.parameters()]
+    assert names == ["scale"], "what comes into layers is not known yet"
+    net.build((1, 4))
+    assert {p.name for p in net.parameters()} == {
+        "first.weight", "first.bias", "second.weight", "second.bias", "scale",
+    }
+    assert net.parameter_count == 4 * 16 + 16 + 16 * 3 + 3 + 3
+    assert net(pm.ones((2, 4))).shape == (2, 3)
+    assert isinstance(net.scale, pm.nn.Parameter)
+
+
+def test_a_step_of_an_optimizer_lowers_the_loss() -> None:
+    net, optimizer = Net(), pm.optim.adam(1e-2)
+    x, labels = pm.random_normal((8, 4)), pm.tensor([0, 1, 2, 0, 1, 2, 0, 1])
+    losses = []
+    for _ in range(20):
+        with pm.GradientTape() as tape:
+            loss = pm.nn.cross_entropy(net(x), labels)
+        optimizer.apply(tape.gradient(loss, net))
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] * 0.9
+    assert optimizer.step == 20
+
+
+def test_a_function_is_traced_once_per_signature() -> None:
+    net, optimizer = Net(), pm.optim.sgd(0.1)
+    ran = []
+
+    @pm.function
+    def step(x: pm.Tensor, y: pm.Tensor) -> dict[str, pm.Tensor]:
+        ran.append(x.shape)
+        with pm.GradientTape() as tape:
+            loss = pm.nn.cross_entropy(net(x), y)
+        optimizer.apply(tape.gradient(loss, net))
+        return {"loss": loss}
+
+    x, y = pm.random_normal((6, 4)), pm.tensor([0, 1, 2, 0, 1, 2])
+    losses = [step(x, y)["loss"].item() for _ in range(10)]
+    assert losses[-1] < losses[0]
+    assert ran == [(6, 4)], "Python runs once per trace"
+    step(x[:3], y[:3])
+    assert ran == [(6, 4), (3, 4)]
+    assert step.traces == 2
+    assert "fits" in step.plan(x, y)
+
+
+def test_what_a_function_returns_keeps_its_structure() -> None:
+    @pm.function
+    def pair(x: pm.Tensor, times: int) -> tuple[pm.Tensor, list[pm.Tensor], str]:
+        return x * times, [x + 1], "text"
+
+    twice, more, text = pair(pm.ones((2,)), 2)
+    assert (twice.tolist(), more[0].tolist(), text) == ([2.0, 2.0], [2.0, 2.0], "text")
+    assert pair(pm.ones((2,)), 3)[0].tolist() == [3.0, 3.0]
+
+
+def test_an_exception_in_a_module_is_the_one_that_was_raised() -> None:
+    class Broken(pm.nn.Module):
+        def forward(self, x: pm.Tensor) -> pm.Tensor:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as caught:
+        Broken()(pm.ones((1,)))
+    assert caught.traceback[-1].name == "forward"
+
+
+def test_sequential_holds_modules_of_both_kinds() -> None:
+    net = pm.nn.Sequential(pm.nn.Dense(8), pm.nn.Lambda(lambda x: pm.tanh(x)), Net())
+    assert net(pm.ones((2, 5))).shape == (2, 3)
+    assert len(net) == 3
+    assert {p.name.split(".")[0] for p in net.parameters()} == {"0", "2"}
+    body = pm.nn.Residual(pm.nn.Dense(5))
+    assert body(pm.ones((2, 5))).shape == (2, 5)
+
+
+def test_modules_that_are_dropped_are_collected() -> None:
+    net = Net()
+    net.names = {"me": net}  # a cycle
+    dead = weakref.ref(net)
+    net(pm.ones((2, 4)))
+    del net
+    gc.collect()
+    assert dead() is None
+
+
+def test_models_come_by_name() -> None:
+    assert "resnet18" in pm.nn.list_models()
+    model = pm.nn.make_model("lenet", size=8)
+    assert model(pm.ones((2, 1, 8, 8))).shape == (2, 10)
+
+
+def test_schedules_give_the_rate_of_a_step() -> None:
+    assert pm.optim.Schedule.cosine(0.1, 100).at(100) == 0
+    assert pm.optim.Schedule.step(1.0, 10).warm_up(5).at(0) == pytest.approx(0.2)
+    optimizer = pm.optim.sgd(pm.optim.Schedule.custom(lambda step: 1.0 / (1 + step), "inverse"))
+    assert optimizer.rate == 1.0
+    assert "inverse" in repr(optimizer)
+
+
+def test_safetensors_go_to_and_from_dicts(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    pm.save_safetensors(path, {"w": pm.ones((2, 3)), "b": pm.arange(3)}, metadata={"note": "mine"})
+    read = pm.load_safetensors(path)
+    assert sorted(read) == ["b", "w"]
+    assert read["b"].tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(read["w"].numpy(), np.ones((2, 3)))

@@ -1,0 +1,157 @@
+"""The trainer: plans, fits, evaluates, predicts, saves."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import textwrap
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import plimsoll as pm
+
+pytestmark = pytest.mark.usefixtures("device")
+
+
+def digits() -> tuple[pm.data.Dataset, pm.data.Dataset]:
+    images, labels = pm.data.load_digits()
+    pictures = pm.data.from_tensor_slices(((images.to("f32") / 16).reshape(1797, 1, 8, 8), labels))
+    return pictures.take(1437).shuffle(512).batch(32), pictures.skip(1437).batch(32)
+
+
+class Net(pm.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = pm.nn.Sequential(pm.nn.Flatten(), pm.nn.Dense(64), pm.nn.ReLU(), pm.nn.Dense(10))
+        self.ran = 0
+
+    def forward(self, x: pm.Tensor) -> Any:
+        self.ran += 1
+        return self.body(x)
+
+
+def test_a_module_in_python_learns_within_its_plan(device: pm.Device) -> None:
+    train, validation = digits()
+    net = Net()
+    trainer = pm.Trainer(net, loss="cross_entropy", optimizer=pm.optim.adamw(3e-3), metrics=["accuracy"])
+    before = device.used
+    plan = trainer.plan(train, validation)
+    assert device.used == before, "a plan takes no memory"
+    assert "fits" in str(plan)
+    assert plan.batch == 32
+    ran = net.ran
+    history = trainer.fit(train, validation, epochs=3, plan=plan)
+    assert history.planned_peak == history.measured_peak == plan.planned_peak
+    assert history["validation_accuracy"][-1] > 0.85
+    assert len(history.losses) == 3 * 45
+    assert net.ran - ran < 20, "Python runs per trace, not per step"
+    assert trainer.evaluate(validation)["accuracy"] == pytest.approx(history["validation_accuracy"][-1])
+    assert trainer.predict(pm.zeros((3, 1, 8, 8))).shape == (3, 10)
+    assert trainer.predict(validation).shape == (360, 10)
+    assert net(pm.zeros((1, 1, 8, 8))).shape == (1, 10), "the weights are the module's"
+
+
+def test_losses_metrics_and_callbacks_may_be_python(device: pm.Device) -> None:
+    train, validation = digits()
+    seen: list[tuple[int, float]] = []
+
+    class Show(pm.Callback):
+        def on_epoch(self, run: pm.Run) -> None:
+            seen.append((run.epoch, run.metrics["loss"]))
+
+        def on_step(self, run: pm.Run) -> None:
+            if run.step == 60:
+                run.stop("enough")
+
+    def loss(logits: pm.Tensor, labels: pm.Tensor) -> pm.Tensor:
+        return pm.nn.cross_entropy(logits, labels, smoothing=0.1)
+
+    right = pm.Metric(
+        "right", lambda y, t: pm.sum((y.argmax() == t).to("f32")), higher_is_better=True
+    )
+    trainer = pm.Trainer(Net(), loss=loss, metrics=[right, "top_5_accuracy"])
+    history = trainer.fit(train, validation, epochs=5, callbacks=[Show()])
+    assert history.steps == 60
+    assert history.stopped == "enough"
+    assert seen[0][0] == 1
+    assert 0 < trainer.evaluate(validation)["right"] <= 1
+
+
+def test_what_a_callback_raises_ends_the_run(device: pm.Device) -> None:
+    class Broken:
+        def on_step(self, run: pm.Run) -> None:
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        pm.Trainer(Net(), loss="cross_entropy").fit(digits()[0], epochs=1, callbacks=[Broken()])
+
+
+def test_a_budget_that_is_too_small_is_refused_before_the_first_step(device: pm.Device) -> None:
+    trainer = pm.Trainer(pm.nn.make_model("resnet18", size=64))
+    with pytest.raises(pm.BudgetTooSmall, match="smallest budget for this batch"):
+        trainer.plan(batch=256, budget="64MiB")
+    assert trainer.plan(batch=8, device="h200").planned_peak > 0
+
+
+def test_what_was_saved_is_loaded(device: pm.Device, tmp_path: Path) -> None:
+    train, validation = digits()
+    trainer = pm.Trainer(Net(), loss="cross_entropy")
+    trainer.fit(train, steps=30)
+    expected = trainer.evaluate(validation)["loss"]
+    trainer.save(tmp_path / "model.safetensors", {"note": "mine"})
+    other = pm.Trainer(Net(), loss="cross_entropy")
+    other.plan(train)
+    other.model.build((1, 1, 8, 8))
+    assert other.load(tmp_path / "model.safetensors")["note"] == "mine"
+    assert other.evaluate(validation)["loss"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_run_goes_on_from_its_checkpoints(device: pm.Device, tmp_path: Path) -> None:
+    train, _ = digits()
+    whole = pm.Trainer(Net(), loss="cross_entropy", seed=1).fit(train, epochs=2)
+    pm.Trainer(Net(), loss="cross_entropy", seed=1).fit(train, epochs=1, checkpoints=tmp_path)
+    rest = pm.Trainer(Net(), loss="cross_entropy", seed=1).fit(
+        train, epochs=2, checkpoints=tmp_path, resume=True
+    )
+    assert rest.losses == whole.losses
+
+
+def test_a_trainer_that_is_dropped_is_collected_with_its_functions(device: pm.Device) -> None:
+    net = Net()
+    net.trainer = pm.Trainer(net, loss=lambda y, t: pm.nn.cross_entropy(y, t))  # a cycle
+    net.trainer.fit(digits()[0], steps=2)
+    dead = weakref.ref(net)
+    del net
+    gc.collect()
+    assert dead() is None
+    assert device.budget.holders() == [], "its memory is back"
+
+
+def test_ctrl_c_stops_a_fit_with_a_checkpoint(tmp_path: Path) -> None:
+    code = """
+        import os, signal, sys
+        import plimsoll as pm
+        pm.set_default_device(pm.device("cpu", limit="64MiB"))
+        images, labels = pm.data.load_digits()
+        train = pm.data.from_tensor_slices((images.to("f32").reshape(1797, 64), labels)).batch(32)
+        class Interrupt(pm.Callback):
+            def on_step(self, run):
+                if run.step == 5:
+                    os.kill(os.getpid(), signal.SIGINT)
+        trainer = pm.Trainer(pm.nn.mlp(in_features=64))
+        try:
+            trainer.fit(train, epochs=1000, checkpoints=sys.argv[1], callbacks=[Interrupt()])
+        except KeyboardInterrupt:
+            print("interrupted", trainer.optimizer.step)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "run")],
+        capture_output=True, text=True, timeout=120,
+    )
+    assert "interrupted" in done.stdout, done.stderr
+    assert int(done.stdout.split()[1]) < 100
+    assert any((tmp_path / "run").iterdir())

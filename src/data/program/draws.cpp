@@ -1,0 +1,58 @@
+#include "data/program/draws.h"
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::data {
+namespace {
+
+void require_room(int picture_height, int picture_width, int height, int width,
+                  std::string_view op) {
+  if (height <= picture_height && width <= picture_width) return;
+  throw DataError(fmt::format(
+      "[{}] the picture has {} x {} pixels, and {} x {} are to be cut out; resize it first", op,
+      picture_height, picture_width, height, width));
+}
+
+}  // namespace
+
+bool drawn_flip(const Philox::Counter& words, double probability) {
+  // 2^-32 of a turn is below any probability that is not 0.
+  return static_cast<double>(words[0]) < probability * 4294967296.0;
+}
+
+image::Window drawn_window(const Philox::Counter& words, int picture_height, int picture_width,
+                           int height, int width, std::string_view op) {
+  require_room(picture_height, picture_width, height, width, op);
+  const auto offset = [](std::uint32_t word, int room) {
+    return static_cast<int>(Philox::below(word, static_cast<std::uint32_t>(room) + 1));
+  };
+  return {.x = offset(words[1], picture_width - width),
+          .y = offset(words[0], picture_height - height),
+          .width = width,
+          .height = height};
+}
+
+image::Window middle_window(int picture_height, int picture_width, int height, int width,
+                            std::string_view op) {
+  require_room(picture_height, picture_width, height, width, op);
+  return {.x = (picture_width - width) / 2,
+          .y = (picture_height - height) / 2,
+          .width = width,
+          .height = height};
+}
+
+image::Window inner_window(int picture_height, int picture_width, const image::Window& window,
+                           std::string_view op) {
+  if (window.x >= 0 && window.y >= 0 && window.x <= picture_width - window.width &&
+      window.y <= picture_height - window.height) {
+    return window;
+  }
+  throw DataError(fmt::format(
+      "[{}] a part of {} x {} pixels at y={}, x={} is not inside a picture "
+      "of {} x {}; use a smaller one, or resize first",
+      op, window.height, window.width, window.y, window.x, picture_height, picture_width));
+}
+
+}  // namespace plimsoll::data

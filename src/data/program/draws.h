@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string_view>
+
+#include <plimsoll/base/philox.h>
+#include <plimsoll/data/image/view.h>
+
+// The parameters of pictures' ops as they are drawn or follow from a picture's size: the same
+// whether an op runs alone or within a load.
+
+namespace plimsoll::data {
+
+/// True with this probability.
+bool drawn_flip(const Philox::Counter& words, double probability);
+
+/// A window of `height` x `width` pixels anywhere in a picture of that size, or in its middle.
+/// DataError naming `op` where the picture is smaller.
+image::Window drawn_window(const Philox::Counter& words, int picture_height, int picture_width,
+                           int height, int width, std::string_view op);
+image::Window middle_window(int picture_height, int picture_width, int height, int width,
+                            std::string_view op);
+/// `window` itself, if it is inside the picture. DataError.
+image::Window inner_window(int picture_height, int picture_width, const image::Window& window,
+                           std::string_view op);
+
+}  // namespace plimsoll::data

@@ -1,0 +1,146 @@
+"""What tests/tools/report_browser_slow_test.sh asks of its pages, in FOLDER: report_browser.py FOLDER [PICTURES]."""
+
+import json
+import os
+import sys
+
+from browser import Browser
+
+PAGES = ["finished", "refused", "killed", "resumed", "moved", "several", "offload", "empty"]
+INTERACTIVE_S = 2.0
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"FAILED: {what}")
+
+
+def lines_of(path):
+    """The whole lines of a log; a killed run's last one may be cut."""
+    all_lines = []
+    with open(path, encoding="utf-8") as file:
+        for text in file:
+            try:
+                all_lines.append(json.loads(text))
+            except ValueError:
+                pass
+    return all_lines
+
+
+def values(browser, selector):
+    """The exact values of the numbers that an element shows."""
+    found = browser.evaluate(f"[...document.querySelectorAll({json.dumps(selector + ' data')})].map((e) => e.value)")
+    return [float(value) for value in found if value not in ("null", "undefined", "NaN")]
+
+
+def check_numbers(browser, log):
+    """Numbers on the page are those of the log."""
+    lines = lines_of(log)
+    browser.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    browser.wait("[...document.querySelectorAll('details')].every((each) => each.childElementCount > 1)")
+    of = lambda event: [line for line in lines if line["event"] == event]
+    memory = {(line["used"], line["limit"]) for line in of("memory")}
+    rows = browser.evaluate(
+        "[...document.querySelectorAll('#memory details tbody tr')].map((row) => [...row.querySelectorAll('td')].map((cell) => cell.querySelector('data')?.value))")
+    check(len(rows) > 1, "the table of memory is empty")
+    for row in rows:
+        check((int(row[2]), int(row[3])) in memory, f"memory {row} is not in the log")
+    peak = max(line["charged"] for line in of("peak"))
+    check(float(peak) in values(browser, ".tile"), f"the peak {peak} is not shown")
+    held = [value for line in of("peak")[-1:] for value in line["holders"][1::2]]
+    shown = values(browser, "#memory .split table")
+    check(sorted(map(float, held)) == sorted(shown), f"holders at the peak: {held} in the log, {shown} on the page")
+    losses = {line["loss"] for line in of("step")}
+    table = browser.evaluate("[...document.querySelectorAll('#curves details')][0].querySelectorAll('tbody tr').length")
+    check(table > 1, "the table of losses is empty")
+    for value in browser.evaluate("[...document.querySelectorAll('#curves details')[0].querySelectorAll('tbody tr')].map((row) => row.lastChild.querySelector('data').value)"):
+        check(float(value) in losses, f"loss {value} is not in the log")
+    times = {round(line["time"], 6) for line in lines}
+    for value in browser.evaluate("[...document.querySelectorAll('#log tbody tr')].map((row) => row.querySelector('data').value)"):
+        check(round(float(value), 6) in times, f"time {value} of an event is not in the log")
+    metrics = {line["value"] for line in of("metric")}
+    last = of("metric")[-1] if metrics else None
+    if last:
+        check(browser.evaluate("document.querySelectorAll('#curves').length") == 1, "no curves")
+
+
+def check_hands(browser):
+    """Zoom, hover, keyboard and dark mode."""
+    left, top, width, height = browser.box("#memory .chart")
+    window = "document.querySelectorAll('#memory .window').length"
+    browser.mouse("mouseMoved", left + width * 0.5, top + height * 0.5)
+    tip = browser.evaluate("(() => { const t = document.querySelector('#memory .tip'); return t.hidden ? '' : t.textContent; })()")
+    check(" of " in tip, f"hovering shows '{tip}'")
+    before = browser.evaluate("document.querySelector('#memory h3').textContent")
+    check("at the peak" not in before, "the table does not follow the cursor")
+    check(browser.evaluate(window) == 0, "a part is chosen before anybody chose")
+    browser.drag(left + width * 0.3, top + height * 0.5, left + width * 0.6, top + height * 0.5)
+    check(browser.evaluate(window) == 1, "dragging does not zoom")
+    browser.evaluate("document.querySelector('#memory .chart').focus()")
+    browser.key("0")
+    check(browser.evaluate(window) == 0, "0 does not show the whole run")
+    browser.key("p")
+    check("peak" in browser.evaluate("document.getElementById('status').textContent"), "P does not go to the peak")
+    browser.key("Home")
+    first = browser.evaluate("document.querySelector('#memory .tip').textContent")
+    browser.key("ArrowRight")
+    second = browser.evaluate("document.querySelector('#memory .tip').textContent")
+    check(first != second, f"the arrow keys do not move: {first}")
+    browser.key("+")
+    check(browser.evaluate(window) == 1, "+ does not zoom")
+    browser.key("Escape")
+    left, top, width, height = browser.box("#plan .chart")
+    browser.mouse("mouseMoved", left + width * 0.5, top + height * 0.8)
+    tip = browser.evaluate("document.querySelector('#plan .tip').textContent")
+    check("predicted" in tip, f"hovering over the plan shows '{tip}'")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = browser.evaluate(colour)
+    browser.dark(True)
+    browser.wait("document.documentElement.dataset.theme === 'dark'")
+    check(browser.evaluate(colour) != light, "dark mode has the colours of light mode")
+    browser.evaluate("document.getElementById('theme').click()")
+    check(browser.evaluate(colour) == light, "the button does not switch back")
+    browser.dark(False)
+
+
+def check_reader(browser, page):
+    """Every chart has a name and a table; every section a heading."""
+    nameless = browser.evaluate("[...document.querySelectorAll('.chart, svg[role=img], button, select, input')].filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label'))).length")
+    check(nameless == 0, f"{page}: {nameless} things have no name for a screen reader")
+    check(browser.evaluate("[...document.querySelectorAll('section')].every((e) => e.querySelector('h1, h2'))"), f"{page}: a section without a heading")
+
+
+def main():
+    folder = sys.argv[1]
+    pictures = sys.argv[2] if len(sys.argv) > 2 else None
+    with Browser() as browser:
+        for page in PAGES:
+            address = f"file://{folder}/{page}.html"
+            browser.size(1200, 900)
+            browser.requests.clear()
+            browser.open(address)
+            check(not browser.problems, f"{page}: {browser.problems}")
+            check(browser.requests == [address], f"{page} asks for {browser.requests}")
+            check_reader(browser, page)
+            if pictures:
+                browser.picture(os.path.join(pictures, page + ".png"), selector="body")
+            if page in ("finished", "killed", "moved"):
+                check_numbers(browser, os.path.join(folder, page + ".jsonl"))
+            if page in ("finished", "moved"):
+                check_hands(browser)
+            browser.size(390, 800)
+            wide = browser.evaluate("document.documentElement.scrollWidth")
+            check(wide <= 390, f"{page} is {wide} pixels wide on a phone")
+            browser.pdf(os.path.join(folder, page + ".pdf"))
+            check(os.path.getsize(os.path.join(folder, page + ".pdf")) > 3000, f"{page} does not print")
+            check(not browser.problems, f"{page}: {browser.problems}")
+        browser.size(1200, 900)
+        seconds = browser.open(f"file://{folder}/long.html")
+        check(not browser.problems, f"long: {browser.problems}")
+        busy = os.getloadavg()[0] > 4
+        check(busy or seconds < INTERACTIVE_S, f"100,000 steps are shown after {seconds:.2f} s")
+        print(f"100,000 steps are shown after {seconds:.2f} s" + (" on a busy machine" if busy else ""))
+    print(f"{len(PAGES)} pages, no errors")
+
+
+main()

@@ -1,0 +1,155 @@
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
+#include <plimsoll/report/exports.h>
+#include <plimsoll/report/html.h>
+#include <plimsoll/report/run.h>
+
+#include "commands.h"
+
+extern char** environ;  // NOLINT: the system's name
+
+namespace plimsoll::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFooter =
+    "RUN is a file that `plimsoll train --log FILE` wrote, or a folder of\n"
+    "--checkpoints. Of a run that is still running, what there is so far is shown.\n"
+    "\n"
+    "Examples:\n"
+    "  plimsoll report run.jsonl\n"
+    "  plimsoll report small.jsonl large.jsonl --out compare.html\n"
+    "  plimsoll report run.jsonl --tensorboard logs --perfetto run.pftrace\n";
+
+struct Options {
+  std::vector<std::string> runs;
+  std::string out;
+  bool open = false;
+  std::string tensorboard;
+  std::string perfetto;
+  std::string memory_viz;
+  std::string csv;
+  std::string json;
+};
+
+/// Shows the page with what the desktop opens pages with; false if that cannot be.
+bool show(const std::string& path) {
+  const char* const display = std::getenv("DISPLAY");
+  const char* const wayland = std::getenv("WAYLAND_DISPLAY");
+  if (display == nullptr && wayland == nullptr) return false;
+  std::string program = "xdg-open";
+  std::string address = "file://" + fs::absolute(path).string();
+  char* const words[] = {program.data(), address.data(), nullptr};
+  pid_t process = 0;
+  if (::posix_spawnp(&process, program.c_str(), nullptr, nullptr, words, environ) != 0) {
+    return false;
+  }
+  int status = 0;
+  return ::waitpid(process, &status, 0) == process && status == 0;
+}
+
+void describe(const report::Run& run) {
+  fmt::print("{}: {}; {}\n", run.name, report::state_name(run.state), run.verdict());
+  if (run.problem_count == 0) return;
+  const report::RunProblem& first = run.problems.front();
+  fmt::print("  {} could not be read, the first at line {}: {}\n",
+             counted(run.problem_count, "line"), first.line, first.what);
+}
+
+void write_page(const Options& o, const std::vector<report::Run>& runs) {
+  const std::string path = o.out.empty() ? "report.html" : o.out;
+  report::write_html(runs, path);
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  fmt::print("report: {}{}\n", path, error ? "" : fmt::format(" ({})", format_bytes(bytes)));
+  if (o.open && !show(path)) {
+    fmt::print(stderr, "--open: there is no desktop here to show it on; open {} in a browser\n",
+               path);
+  }
+}
+
+/// False if nothing was asked for.
+bool export_runs(const Options& o, const std::vector<report::Run>& runs) {
+  bool any = false;
+  const auto written = [&](const char* what, const std::string& path) {
+    fmt::print("{}: {}\n", what, path);
+    any = true;
+  };
+  if (!o.tensorboard.empty()) {
+    report::write_tensorboard(runs, o.tensorboard);
+    written("for TensorBoard", o.tensorboard);
+  }
+  if (!o.perfetto.empty()) {
+    report::write_perfetto(runs, o.perfetto);
+    written("for ui.perfetto.dev", o.perfetto);
+  }
+  if (!o.memory_viz.empty()) {
+    if (runs.size() > 1) {
+      throw InvalidArgument("--memory-viz: it shows the plan of one run; name one RUN");
+    }
+    report::write_memory_viz(runs.front(), o.memory_viz);
+    written("for pytorch.org/memory_viz", o.memory_viz);
+  }
+  if (!o.csv.empty()) {
+    report::write_csv(runs, o.csv);
+    written("tables", o.csv);
+  }
+  if (!o.json.empty()) {
+    report::write_json(runs, o.json);
+    written("JSON", o.json);
+  }
+  return any;
+}
+
+void report_now(const Options& o) {
+  std::vector<report::Run> runs;
+  for (const std::string& path : o.runs) runs.push_back(report::read_run(path));
+  for (const report::Run& run : runs) describe(run);
+  if (!export_runs(o, runs) || !o.out.empty() || o.open) write_page(o, runs);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  CLI::App* const report =
+      app.add_subcommand("report", "Draw runs as one page: memory, plan, pipeline, curves")
+          ->footer(kFooter);
+  const auto options = std::make_shared<Options>();
+  report->add_option("RUN", options->runs, "Run logs or folders of checkpoints")->required();
+  report
+      ->add_option("--out", options->out,
+                   "Write the page to this file; default: report.html, if no other output is asked "
+                   "for")
+      ->type_name("FILE");
+  report->add_flag("--open", options->open, "Show the page in a browser");
+  report
+      ->add_option("--tensorboard", options->tensorboard,
+                   "Write event files for TensorBoard to this folder")
+      ->type_name("FOLDER");
+  report->add_option("--perfetto", options->perfetto, "Write a trace for ui.perfetto.dev")
+      ->type_name("FILE");
+  report
+      ->add_option("--memory-viz", options->memory_viz,
+                   "Write the plan of a step for PyTorch's memory viewer")
+      ->type_name("FILE");
+  report->add_option("--csv", options->csv, "Write steps, memory, metrics and events as tables")
+      ->type_name("FOLDER");
+  report->add_option("--json", options->json, "Write everything as one JSON object")
+      ->type_name("FILE");
+  report->callback([options] { report_now(*options); });
+}
+
+}  // namespace plimsoll::tools
