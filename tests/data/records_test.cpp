@@ -92,7 +92,8 @@ TEST(WebDataset, AnArchiveThatBreaksOffGivesItsWholeSamples) {
   const TemporaryFolder folder;
   const std::string tar = bytes_of(recorded("webdataset.tar"));
   folder.write("a.tar", tar.substr(0, tar.size() / 2));
-  const auto out = run(Dataset::webdataset(folder.path() / "a.tar", {{"cls", DType::i64}}));
+  const auto out =
+      run(Dataset::webdataset((folder.path() / "a.tar").string(), {{"cls", DType::i64}}));
   ASSERT_GT(out.size(), 3U);
   EXPECT_EQ(out[0], "(0)");
   EXPECT_THAT(out.back(), HasSubstr("a.tar: record"));
@@ -101,8 +102,9 @@ TEST(WebDataset, AnArchiveThatBreaksOffGivesItsWholeSamples) {
   std::string flipped = tar;
   flipped[1024] = static_cast<char>(flipped[1024] ^ 1);
   folder.write("a.tar", flipped);
-  EXPECT_THAT(run(Dataset::webdataset(folder.path() / "a.tar", {{"cls", DType::i64}})).at(0),
-              HasSubstr("offset 1024: its header does not match its checksum"));
+  EXPECT_THAT(
+      run(Dataset::webdataset((folder.path() / "a.tar").string(), {{"cls", DType::i64}})).at(0),
+      HasSubstr("offset 1024: its header does not match its checksum"));
 }
 
 const std::vector<std::string> kColumns = {"data", "id", "name", "score", "small", "wide"};
@@ -179,17 +181,17 @@ TEST(Csv, WithoutAHeaderAndWithOtherDelimiters) {
   const Features columns = {
       {"a", DType::i64}, {"b", DType::f32, {}, Value(-1.0F)}, {"c", DType::bytes}};
   const CsvOptions options{.delimiter = '\t', .header = false};
-  EXPECT_THAT(run(Dataset::csv(folder.path() / "a.tsv", columns, options)),
+  EXPECT_THAT(run(Dataset::csv((folder.path() / "a.tsv").string(), columns, options)),
               ElementsAre("(1) (2.5) 'x'", "(3) (-1) 'y'"));
-  EXPECT_EQ(features_of(csv_columns(folder.path() / "a.tsv", options)),
+  EXPECT_EQ(features_of(csv_columns((folder.path() / "a.tsv").string(), options)),
             "0 i64 []; 1 f32 []; 2 bytes []; ");
 }
 
 TEST(Csv, BadRowsAreNamedWithFileAndOffset) {
   const TemporaryFolder folder;
   folder.write("a.csv", "n,m\n1,2\n3\nx,5\n7,\"8\" 9\n10,\"open\n");
-  const auto out =
-      run(Dataset::csv(folder.path() / "a.csv", {{"n", DType::i64}, {"m", DType::bytes}}));
+  const auto out = run(
+      Dataset::csv((folder.path() / "a.csv").string(), {{"n", DType::i64}, {"m", DType::bytes}}));
   ASSERT_EQ(out.size(), 5U);
   EXPECT_EQ(out[0], "(1) '2'");
   EXPECT_THAT(out[1],
@@ -207,7 +209,7 @@ TEST(FixedRecords, AreReadByTheirLayout) {
   }
   folder.write("a.bin", file);
   const Features layout = {{"label", DType::u8}, {"value", DType::u16}, {"pixels", DType::u8, {3}}};
-  const Dataset set = Dataset::fixed_records(folder.path() / "a.bin", layout,
+  const Dataset set = Dataset::fixed_records((folder.path() / "a.bin").string(), layout,
                                              {.header_bytes = 4, .big_endian = true});
   EXPECT_EQ(set.cardinality(), 5);
   const auto out = run(set);
@@ -215,10 +217,10 @@ TEST(FixedRecords, AreReadByTheirLayout) {
   EXPECT_THAT(out[2], HasSubstr("(2) (3) [1 2 3]"));
   folder.write("a.bin", file + "x");
   const auto cut =
-      run(Dataset::fixed_records(folder.path() / "a.bin", layout, {.header_bytes = 4}));
+      run(Dataset::fixed_records((folder.path() / "a.bin").string(), layout, {.header_bytes = 4}));
   ASSERT_EQ(cut.size(), 6U);
   EXPECT_THAT(cut[5], HasSubstr("record 5 at offset 34: 1 bytes are left of records of 6"));
-  EXPECT_THROW(Dataset::fixed_records(folder.path() / "a.bin", {{"a", DType::bytes}}),
+  EXPECT_THROW(Dataset::fixed_records((folder.path() / "a.bin").string(), {{"a", DType::bytes}}),
                InvalidArgument);
 }
 

@@ -197,7 +197,7 @@ TEST(TfRecord, BrokenRecordsAreNamedWithFileAndOffset) {
   const std::string file = bytes_of(recorded("examples.tfrecord"));
   const auto stream = [&](const std::string& bytes, std::int64_t skip = 0) {
     folder.write("a.tfrecord", bytes);
-    return run(Dataset::tfrecords(folder.path() / "a.tfrecord", {{"label", DType::i64}}),
+    return run(Dataset::tfrecords((folder.path() / "a.tfrecord").string(), {{"label", DType::i64}}),
                {.skip_errors = skip});
   };
   std::string flipped = file;

@@ -40,7 +40,10 @@ std::vector<std::string> files_in(const std::string& folder) {
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     std::error_code unknown;
-    if (!name.starts_with('.') && !kind_of(name).empty() && at->is_regular_file(unknown)) {
+    // A folder of pictures may have a table beside them.
+    const std::string kind = kind_of(name);
+    const bool wanted = kind == "tfrecord" || kind == "webdataset";
+    if (!name.starts_with('.') && wanted && at->is_regular_file(unknown)) {
       names.push_back(at->path().string());
     }
   }
@@ -50,6 +53,14 @@ std::vector<std::string> files_in(const std::string& folder) {
     std::erase_if(names, [&](const std::string& name) { return kind_of(name) != kind; });
   }
   return names;
+}
+
+/// Whether the index.json of a folder is that of MDS shards, by how it begins.
+bool has_mds_index(const std::string& folder) {
+  std::ifstream in(fs::path(folder) / "index.json", std::ios::binary);
+  std::string head(256, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head.find("\"shards\"") != std::string::npos;
 }
 
 std::vector<std::string> classes_beside(const std::string& file) {
@@ -95,7 +106,7 @@ std::optional<RecordSource> find_records(const std::string& path) {
   source.path = path;
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    if (fs::exists(fs::path(path) / "index.json", error)) {
+    if (has_mds_index(path)) {
       source.kind = "mds";
       source.features = data::mds_columns(path);
       source.files = {(fs::path(path) / "index.json").string()};

@@ -72,7 +72,7 @@ void verify(const OpenSegment& segment) {
       const Bytes bytes = element_bytes(head, end - at);
       std::uint32_t wanted = 0;
       std::memcpy(&wanted, head.data() + 8, sizeof(wanted));
-      std::uint32_t crc = 0;
+      std::uint32_t crc = crc32c(head.data() + 12, sizeof(std::uint32_t));
       for (Bytes done = kElementHead; done < bytes;) {
         const Bytes some = std::min<Bytes>(kPiece, bytes - done);
         if (segment.file->read(piece.data(), some, at + done) < some) throw DataError("cut off");

@@ -130,7 +130,8 @@ Bytes write_element(OutputFile& file, const Element& element) {
   };
   const std::uint64_t bytes = words.size() * kWord + contents;
   const auto count = static_cast<std::uint32_t>(words.size());
-  std::uint32_t crc = crc32c(words.data(), words.size() * kWord);
+  std::uint32_t crc = crc32c(&count, sizeof(count));
+  crc = crc32c(words.data(), words.size() * kWord, crc);
   for_each([&](const void* data, Bytes size) { crc = crc32c(data, size, crc); });
   file.write(&bytes, sizeof(bytes));
   file.write(&crc, sizeof(crc));
@@ -154,7 +155,8 @@ Element decode_element(std::span<const std::byte> bytes, const Device& device,
   const Head head = head_of(bytes.data());
   if (head.bytes != bytes.size() - kElementHead) broken("an element is cut off");
   const std::byte* const body = bytes.data() + kElementHead;
-  if (crc32c(body, head.bytes) != head.crc) broken("an element does not match its checksum");
+  if (crc32c(body, head.bytes, crc32c(&head.words, sizeof(head.words))) != head.crc)
+    broken("an element does not match its checksum");
   Words words(body, head.words);
   auto contents = bytes.subspan(kElementHead + head.words * kWord);
   Element element;

@@ -12,9 +12,9 @@
 namespace plimsoll::data {
 
 // An element in a file: the number of bytes that follow its head (u64), their checksum (u32), the
-// number of words among them (u32); words: the id, the number of values, then for each value its
-// dtype, its rank + 1 or 0 for an inline scalar, its extents or its bits, and for byte strings
-// their lengths; then the tensors' bytes.
+// number of words among them (u32), which the checksum has before them; words: the id, the number
+// of values, then for each value its dtype, its rank + 1 or 0 for an inline scalar, its extents or
+// its bits, and for byte strings their lengths; then the tensors' bytes.
 
 inline constexpr Bytes kElementHead = 16;
 
