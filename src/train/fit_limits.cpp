@@ -178,7 +178,7 @@ void FitLoop::use_more() {
       largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
   if (range <= plan.range) return;
   const std::optional<TrainingPlan> larger = runner_.replanned(range, kUnlimited);
-  if (!larger || larger->phases.front().seconds() >= plan.phases.front().seconds()) return;
+  if (!larger || larger->phases.front().seconds() >= runner_.seconds()) return;
   if (plan.input != 0 && input_.budget().limit() > plan.input) limit_input(plan.input);
   try {
     adopt(*larger, "the limit was raised");

@@ -281,11 +281,12 @@ StepRunner::Measured StepRunner::measure() {
   return measured();
 }
 
-StepRunner::Measured StepRunner::measured() {
-  const TrainingPlan& plan = memory_.plan();
-  const Phase& phase = plan.phases.front();
-  Measured result{.predicted = phase.seconds()};
-  if (trainer_.times.empty()) return {.predicted = result.predicted, .corrected = result.predicted};
+double StepRunner::seconds() const {
+  const Phase& phase = memory_.plan().phases.front();
+  if (trainer_.times.empty() || trainer_.times_of != memory_.plan().device.kind) {
+    return phase.seconds();
+  }
+  double sum = 0;
   for (std::int64_t part = 0; part < phase.parts; ++part) {
     const plan::Plan& step = phase.step(part);
     const std::vector<double> seconds = trainer_.times.of(*step.graph);
@@ -295,11 +296,18 @@ StepRunner::Measured StepRunner::measured() {
     for (const plan::Work& work : model.work) {
       by_node[static_cast<std::size_t>(work.node)] = work.seconds;
     }
-    result.corrected += step.wait_seconds;
+    sum += step.wait_seconds;
     for (const plan::PlannedTask& task : step.tasks) {
-      result.corrected += by_node[static_cast<std::size_t>(task.node)];
+      sum += by_node[static_cast<std::size_t>(task.node)];
     }
   }
+  return sum;
+}
+
+StepRunner::Measured StepRunner::measured() {
+  const TrainingPlan& plan = memory_.plan();
+  Measured result{.predicted = plan.phases.front().seconds(), .corrected = seconds()};
+  if (trainer_.times.empty()) return result;
   const HeapScope heap;
   result.plan = search().shrink(plan, plan.range, kUnlimited);
   return result;
