@@ -2,7 +2,7 @@
 # Sources are found by folder, so that adding one touches no build file.
 
 set(plimsoll_folders
-    base memory device tensor ops graph plan function distributed data nn optim train report
+    base memory device tensor ops math graph plan function distributed data nn optim train report
     backend/cpu)
 if(PLIMSOLL_HAS_CUDA)
   list(APPEND plimsoll_folders backend/cuda_loader)
