@@ -10,17 +10,16 @@
 
 from __future__ import annotations
 
-import os
 import traceback
-import weakref
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from . import _core
 from ._cell import Cell
 from ._core import (
-    Budget, Device, MapFunction, Program, Session, Symbolic, Tensor, load_digits, load_images,
+    Device, MapFunction, Program, Session, Symbolic, Tensor, load_digits, load_images,
 )
-from .errors import InvalidArgument
+from ._dataset import Dataset, Path, Spec, name_of, shown
+from ._pipeline import Pipeline
 
 __all__ = [
     "Dataset", "MapFunction", "Pipeline", "Program", "Symbolic", "from_generator", "from_indexable", "from_npy",
@@ -28,443 +27,12 @@ __all__ = [
     "text_lines", "zip",
 ]
 
-Path = str | os.PathLike[str]
-Spec = Sequence[tuple[Any, Sequence[int | None] | None]]
-_builtin_range = range
-
 
 def _explain(error: BaseException) -> str:
     """An exception in a user's function, in one line that names where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     at = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{at}"
-
-
-def _shown(value: Any) -> str:
-    """A value in a message: a list_iterator rather than its address."""
-    text = repr(value)
-    return f"a {type(value).__name__}" if " at 0x" in text else text
-
-
-def _name(function: Callable[..., Any]) -> str:
-    name = getattr(function, "__qualname__", type(function).__name__)
-    return f"{getattr(function, '__module__', '')}.{name}".lstrip(".")
-
-
-def _function(value: Any, who: str) -> Callable[..., Any]:
-    if not callable(value):
-        raise TypeError(f"[{who}] function is {_shown(value)}; it must be a function of the components")
-    found: Callable[..., Any] = value
-    return found
-
-
-class Pipeline:
-    """A running dataset: an iterator over its elements. Dataset.iterate() makes one."""
-
-    def __init__(
-        self, dataset: Dataset, *, device: Device | Session | str | None = None,
-        limit: int | str | None = None, threads: int = 0, seed: int = 0, skip_errors: int = 0,
-        name: str = "pipeline",
-    ) -> None:
-        self._kept = dataset
-        self._pipeline = _core._Pipeline(dataset, device, limit, threads, seed, skip_errors, name)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._pipeline
-
-    def __next__(self) -> Any:
-        return next(self._pipeline)
-
-    def rewind(self) -> None:
-        """Begins the stream again, as a later epoch: shuffles differ."""
-        self._pipeline.rewind()
-
-    def pause(self) -> None:
-        """Keeps the position and lets the buffers go."""
-        self._pipeline.pause()
-
-    def cancel(self) -> None:
-        """Ends the stream: a next() that waits in another thread ends, too."""
-        self._pipeline.cancel()
-
-    def close(self) -> None:
-        """Ends its threads and gives all memory back."""
-        self._pipeline.close()
-
-    def __enter__(self) -> Pipeline:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
-    def state_dict(self) -> dict[str, bytes]:
-        """The position: what was received so far. Small, and can be pickled."""
-        return {"position": self._pipeline.save()}
-
-    def load_state_dict(self, state: Mapping[str, bytes]) -> None:
-        """Goes to a position of the same pipeline: the same elements follow."""
-        if "position" not in state:
-            raise InvalidArgument("[load_state_dict] there is no \"position\"; give what state_dict() gave")
-        self._pipeline.restore(state["position"])
-
-    def stats(self) -> list[dict[str, Any]]:
-        """What each stage has done and holds."""
-        return self._pipeline.stats()
-
-    def bottleneck(self) -> tuple[str, str, float] | None:
-        """The stage to blame when the consumer waits, what would help, and its share of all work."""
-        return self._pipeline.bottleneck()
-
-    def skipped(self) -> list[tuple[str, str]]:
-        """Elements that were left out: stage and message."""
-        return self._pipeline.skipped()
-
-    @property
-    def budget(self) -> Budget:
-        return self._pipeline.budget
-
-
-class _Converted:
-    """A dataset whose elements are converted one by one."""
-
-    def __init__(self, dataset: Dataset, convert: Callable[[Any], Any]) -> None:
-        self._set = dataset
-        self._convert = convert
-
-    def __iter__(self) -> Iterator[Any]:
-        convert = self._convert
-        for element in self._set:
-            if isinstance(element, tuple):
-                yield tuple(convert(each) for each in element)
-            else:
-                yield convert(element)
-
-    def __len__(self) -> int:
-        return len(self._set)
-
-    def state_dict(self) -> dict[str, bytes]:
-        return self._set.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, bytes]) -> None:
-        self._set.load_state_dict(state)
-
-
-class Dataset:
-    """A description of a stream of elements. Immutable: each method gives a new one. Nothing runs
-    before it is iterated or trained on, within the budget of the device.
-
-    An element is a tuple of components, or the component itself if there is one: tensors, Python
-    numbers, bytes.
-    """
-
-    def __init__(self, dataset: _core._Dataset, kept: tuple[Any, ...] = ()) -> None:
-        self._dataset = dataset
-        # The Python functions in it, which C++ reaches weakly.
-        self._kept = kept
-        self._running: Pipeline | None = None
-        self._iterator: weakref.ref[_Iteration] | None = None
-        self._resumed = False
-
-    def _with(self, dataset: _core._Dataset, *more: Any) -> Dataset:
-        return Dataset(dataset, self._kept + more)
-
-    # Stages.
-
-    def map(
-        self, function: MapFunction | Program | Callable[..., Any], *, python: bool = False,
-        parallel: int | None = None, ordered: bool = True, spec: Spec | None = None,
-    ) -> Dataset:
-        """Applies a function of the components to each element.
-
-        `function` is called once, now, with symbolic components, and becomes a program that runs on
-        the pipeline's threads without Python: arithmetic, pm.image, pm.strings and most ops. What
-        cannot be traced is an error at its line. A MapFunction such as pm.data.load_images(...) is
-        taken as it is.
-
-        With python=True the function is called for each element, with NumPy arrays, and gives the
-        new components; `spec` says what they are: [(pm.f32, (224, 224, 3)), (pm.i64, ())].
-
-        `parallel` is how many run at a time; None: as many as there are threads, and one of a Python
-        function.
-
-        >>> files.map(lambda image, label: (pm.image.resize(image, 224) / 255, label))
-        """
-        if isinstance(function, MapFunction):
-            return self._with(_core._map_native(self._dataset, function, parallel, ordered))
-        if isinstance(function, Program):
-            return self._with(_core._map_program(self._dataset, function, parallel, ordered))
-        _function(function, "map")
-        if not python:
-            program = _core._trace(self._dataset, function)
-            return self._with(_core._map_program(self._dataset, program, parallel, ordered))
-        cell = Cell(function)
-        made = _core._map_python(
-            self._dataset, cell, spec, 1 if parallel is None else parallel, ordered, _name(function)
-        )
-        return self._with(made, cell)
-
-    def trace(self, function: Callable[..., Any]) -> Program:
-        """The program that map(function) would run: printed, it is a list of instructions."""
-        return _core._trace(self._dataset, _function(function, "trace"))
-
-    def filter(self, predicate: Callable[..., Any]) -> Dataset:
-        """Keeps the elements for which `predicate`, a Python function of the components, is true."""
-        cell = Cell(_function(predicate, "filter"))
-        return self._with(_core._filter_python(self._dataset, cell, _name(predicate)), cell)
-
-    def flat_map(self, function: Callable[..., Dataset]) -> Dataset:
-        """The elements of the dataset that `function` gives for each element, one after the other."""
-        cell = Cell(_without_python(_function(function, "flat_map"), "flat_map"))
-        return self._with(_core._flat_map_python(self._dataset, cell, _name(function)), cell)
-
-    def interleave(
-        self, function: Callable[..., Dataset], *, cycle_length: int = 4, block_length: int = 1,
-        parallel: int = 1,
-    ) -> Dataset:
-        """The same, from several at a time by turns."""
-        cell = Cell(_without_python(_function(function, "interleave"), "interleave"))
-        made = _core._interleave_python(
-            self._dataset, cell, cycle_length, block_length, parallel, _name(function)
-        )
-        return self._with(made, cell)
-
-    def batch(self, size: int, *, drop_remainder: bool = False) -> Dataset:
-        """Puts `size` elements together: each component gets a first dimension."""
-        return self._with(self._dataset.batch(size, drop_remainder))
-
-    def padded_batch(
-        self, size: int, *, shapes: Sequence[Sequence[int | None]] | None = None,
-        values: Sequence[Any] | None = None, drop_remainder: bool = False,
-    ) -> Dataset:
-        """The same for elements whose extents differ: shorter ones are padded at their ends."""
-        return self._with(self._dataset.padded_batch(size, shapes, values, drop_remainder))
-
-    def window(
-        self, size: int, *, shift: int | None = None, stride: int = 1, drop_remainder: bool = False
-    ) -> Dataset:
-        """Windows of `size` elements, each put together as batch() does."""
-        return self._with(self._dataset.window(size, shift, stride, drop_remainder))
-
-    def unbatch(self) -> Dataset:
-        """The elements of each batch one by one."""
-        return self._with(self._dataset.unbatch())
-
-    def shuffle(
-        self, window: int | None = None, *, bytes: int | str | None = None, seed: int | None = None,
-        reshuffle_each_iteration: bool = True, spill_limit: int | str | None = None,
-        spill_folder: Path | None = None,
-    ) -> Dataset:
-        """The whole set in a random order, without a buffer, where elements have an index; with a
-        window, each goes out at random among that many."""
-        return self._with(
-            self._dataset.shuffle(
-                window, bytes, seed, reshuffle_each_iteration, spill_limit, spill_folder
-            )
-        )
-
-    def split(self, share: float, *, seed: int = 0) -> tuple[Dataset, Dataset]:
-        """Two parts that have no element in common: train, validation = files.split(0.8)"""
-        first, second = self._dataset.split(share, seed)
-        return self._with(first), self._with(second)
-
-    def repeat(self, count: int | None = None) -> Dataset:
-        """`count` times over; without one, for ever."""
-        return self._with(self._dataset.repeat(count))
-
-    def take(self, count: int) -> Dataset:
-        """The first `count` elements."""
-        return self._with(self._dataset.take(count))
-
-    def skip(self, count: int) -> Dataset:
-        """All but the first `count` elements."""
-        return self._with(self._dataset.skip(count))
-
-    def shard(self, shards: int, index: int) -> Dataset:
-        """Elements whose position is `index` modulo `shards`."""
-        return self._with(self._dataset.shard(shards, index))
-
-    def enumerate(self, start: int = 0) -> Dataset:
-        """Puts a position before the components."""
-        return self._with(self._dataset.enumerate(start))
-
-    def concatenate(self, other: Dataset) -> Dataset:
-        """This, then `other`."""
-        if not isinstance(other, Dataset):
-            raise TypeError(f"[concatenate] other is {_shown(other)}; it must be a dataset")
-        return self._with(self._dataset.concatenate(other._dataset), *other._kept)
-
-    def cache(self) -> Dataset:
-        """Keeps the elements of the first epoch in memory."""
-        return self._with(self._dataset.cache())
-
-    def prefetch(self, count: int | None = None) -> Dataset:
-        """Makes up to `count` elements ahead of the consumer, as far as the budget allows."""
-        return self._with(self._dataset.prefetch(count))
-
-    def prefetch_to(self, device: Device | Session | str, count: int = 2) -> Dataset:
-        """The same with the numbers copied to `device`."""
-        return self._with(self._dataset.prefetch_to(device, count))
-
-    def ignore_errors(self, most: int = -1, *, rate: float = 0) -> Dataset:
-        """Leaves out elements that fail: up to `most` in an epoch (-1: any number), and `rate` of
-        those seen."""
-        return self._with(self._dataset.ignore_errors(most, rate))
-
-    # What it is.
-
-    @property
-    def classes(self) -> list[str]:
-        """Names of the classes of an image_folder, in the order of their labels."""
-        return self._dataset.classes
-
-    @property
-    def class_counts(self) -> list[int]:
-        """How many files each of them has."""
-        return self._dataset.class_counts
-
-    @property
-    def element_spec(self) -> list[tuple[Any, tuple[int | None, ...] | None]] | None:
-        """(dtype, shape) of each component, as far as it is known without running; None if nothing
-        is. Extents that differ are None."""
-        return self._dataset.spec if self._dataset.spec_known else None
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the components; empty if they have none."""
-        return self._dataset.names
-
-    @property
-    def cardinality(self) -> int | None:
-        """Elements of one epoch; None where that is unknown or without end."""
-        count = self._dataset.cardinality
-        return None if count < 0 else count
-
-    @property
-    def signature(self) -> str:
-        """One line per stage: the same for the same pipeline."""
-        return self._dataset.signature
-
-    def __len__(self) -> int:
-        count = self._dataset.cardinality
-        if count < 0:
-            kind = "has no end" if count == -1 else "has a length that is only known after running it"
-            raise TypeError(f"[len] this dataset {kind}; count its elements, or take(n)")
-        return count
-
-    def __bool__(self) -> bool:
-        return True
-
-    # Running it.
-
-    def iterate(
-        self, *, device: Device | Session | str | None = None, limit: int | str | None = None,
-        threads: int = 0, seed: int = 0, skip_errors: int = 0, name: str = "pipeline",
-    ) -> Pipeline:
-        """A pipeline of one's own, with a limit below the device's, threads and a seed."""
-        return Pipeline(
-            self, device=device, limit=limit, threads=threads, seed=seed, skip_errors=skip_errors,
-            name=name,
-        )
-
-    def __iter__(self) -> Iterator[Any]:
-        """Each time is another epoch of the same pipeline, so that shuffles differ and caches stay;
-        while an iteration is under way, a second one is independent."""
-        before = self._iterator() if self._iterator is not None else None
-        if before is not None and not before.ended:
-            return _Iteration(Pipeline(self))
-        if self._running is None:
-            self._running = Pipeline(_Plain(self))  # type: ignore[arg-type]
-        elif not self._resumed and self._iterator is not None:
-            self._running.rewind()
-        self._resumed = False
-        made = _Iteration(self._running)
-        self._iterator = weakref.ref(made)
-        return made
-
-    def state_dict(self) -> dict[str, bytes]:
-        """The position of the iteration that is under way; it can be pickled."""
-        if self._running is None:
-            self._running = Pipeline(_Plain(self))  # type: ignore[arg-type]
-        return self._running.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, bytes]) -> None:
-        """The next iteration goes on from a position of the same dataset."""
-        if self._running is None:
-            self._running = Pipeline(_Plain(self))  # type: ignore[arg-type]
-        self._running.load_state_dict(state)
-        self._resumed = True
-
-    def to_numpy(self) -> _Converted:
-        """An iterable of the same elements with NumPy arrays that share their memory."""
-        return _Converted(self, lambda x: x.numpy() if isinstance(x, Tensor) else x)
-
-    def to_torch(self, device: Any = None) -> _Converted:
-        """An iterable of the same elements with PyTorch tensors: they share the memory, unless
-        `device` is another one."""
-        import torch  # type: ignore[import-not-found, unused-ignore]
-
-        def convert(x: Any) -> Any:
-            if isinstance(x, Tensor) and x.dtype != _core.DType.bytes:
-                made = torch.from_dlpack(x)
-                return made if device is None else made.to(device, non_blocking=True)
-            return x
-
-        return _Converted(self, convert)
-
-    def __repr__(self) -> str:
-        count = self._dataset.cardinality
-        size = "endless" if count == -1 else "of unknown size" if count < 0 else f"{count:,} elements"
-        return f"Dataset({size}, {self._dataset.spec_text})"
-
-    def _repr_html_(self) -> str:
-        import html
-
-        return f"<pre>{html.escape(repr(self))}\n{html.escape(self.signature)}</pre>"
-
-
-class _Plain:
-    """A dataset without the pipeline that runs it, which would keep itself."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset._dataset
-        self._kept = dataset._kept
-
-
-class _Iteration:
-    """An iterator: it says whether it came to the end."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        self._pipeline = pipeline
-        self._next = pipeline._pipeline.__next__
-        self.ended = False
-
-    def __iter__(self) -> _Iteration:
-        return self
-
-    def __next__(self) -> Any:
-        if self.ended:
-            raise StopIteration
-        try:
-            return self._next()
-        except BaseException:
-            self.ended = self._pipeline._pipeline.ended
-            raise
-
-
-def _without_python(function: Callable[..., Any], who: str) -> Callable[..., Any]:
-    def call(*components: Any) -> Any:
-        made = function(*components)
-        if isinstance(made, Dataset) and made._kept:
-            raise InvalidArgument(
-                f"[{who}] the dataset that {_name(function)} gives has a Python function in it; apply "
-                f"that after {who}(...)"
-            )
-        return made
-
-    return call
-
-
-# Sources.
 
 
 def range(start: int, end: int | None = None, step: int = 1) -> Dataset:
@@ -505,17 +73,17 @@ def from_generator(
     """
     if not callable(make):
         raise TypeError(
-            f"[from_generator] make is {_shown(make)}; give a function that makes an iterator for each "
+            f"[from_generator] make is {shown(make)}; give a function that makes an iterator for each "
             "epoch: from_generator(lambda: iter(rows))"
         )
     cell = Cell(make)
-    return Dataset(_core._from_generator(cell, spec, name or _name(make)), (cell,))
+    return Dataset(_core._from_generator(cell, spec, name or name_of(make)), (cell,))
 
 
 def from_indexable(values: Sequence[Any], *, spec: Spec | None = None, name: str | None = None) -> Dataset:
     """Elements values[0], values[1], ...: anything with a length and an index."""
     if not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
-        raise TypeError(f"[from_indexable] values is {_shown(values)}; it must have a length and an index")
+        raise TypeError(f"[from_indexable] values is {shown(values)}; it must have a length and an index")
     cell = Cell(values.__getitem__)
     made = _core._from_indexable(cell, len(values), spec, name or type(values).__name__)
     return Dataset(made, (cell, values))
@@ -550,6 +118,6 @@ def zip(*datasets: Dataset) -> Dataset:
     """The components of all, side by side; ends with the shortest."""
     for each in datasets:
         if not isinstance(each, Dataset):
-            raise TypeError(f"[zip] {_shown(each)} is not a dataset")
+            raise TypeError(f"[zip] {shown(each)} is not a dataset")
     kept = tuple(one for each in datasets for one in each._kept)
     return Dataset(_core._Dataset.zip([each._dataset for each in datasets]), kept)

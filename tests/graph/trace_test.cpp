@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 std::vector<std::string> ops_of(const Graph& graph) {
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) names.push_back(node.op->name);
+  for (const Node& node : graph.nodes()) names.emplace_back(node.op->name);
   return names;
 }
 

@@ -103,7 +103,7 @@ TEST_F(Views, WithinATraceAreNodesOfTheGraph) {
   }
   std::vector<std::string> names;
   const graph::Graph graph = tracer.finish();
-  for (const graph::Node& node : graph.nodes()) names.push_back(node.op->name);
+  for (const graph::Node& node : graph.nodes()) names.emplace_back(node.op->name);
   EXPECT_THAT(names, ElementsAre("transpose", "slice", "reshape", "square", "sum"));
 }
 

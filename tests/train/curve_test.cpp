@@ -14,7 +14,8 @@ struct Case {
   const char* device;
   std::int64_t batch;
   double least;  ///< of the memory that the fastest takes, the least that is enough
-  double most;   ///< times the fastest, at the least memory
+  double most;   ///< times the fastest, before the least memory
+  double last;   ///< and there
 };
 
 class Curve : public testing::TestWithParam<Case> {};
@@ -30,18 +31,21 @@ TEST_P(Curve, LessMemoryCostsLittleTime) {
   for (std::size_t i = 1; i < curve.size(); ++i) {
     // What fits less memory fits more.
     EXPECT_LE(curve[i - 1].seconds, curve[i].seconds * 1.02) << i;
-    EXPECT_LE(curve[i].seconds, c.most * fastest.seconds) << i;
+    const double most = i + 1 == curve.size() ? c.last : c.most;
+    EXPECT_LE(curve[i].seconds, most * fastest.seconds) << i;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Curve,
-                         testing::Values(Case{"vit_b16", "bf16", "h200", 128, 0.30, 1.35},
-                                         Case{"gpt2", "bf16", "h200", 16, 0.40, 1.35},
-                                         // In full f32 a GPU has a twentieth of bf16's rate, so
-                                         // that recomputing costs nearly what it computes.
-                                         Case{"gpt2", "f32", "h200", 16, 0.40, 1.45},
-                                         Case{"gpt2", "tf32", "h200", 16, 0.40, 1.40},
-                                         Case{"resnet50", "bf16", "h200", 256, 0.40, 1.45}),
+                         testing::Values(Case{"vit_b16", "bf16", "h200", 128, 0.30, 1.35, 1.35},
+                                         Case{"gpt2", "bf16", "h200", 16, 0.40, 1.35, 1.35},
+                                         // Next to nothing is lost down to a third of the memory.
+                                         // At the very least every product of the forward pass is
+                                         // computed again, in full f32, in which a GPU has a
+                                         // twentieth of bf16's rate: nothing else hides it.
+                                         Case{"gpt2", "f32", "h200", 16, 0.40, 1.15, 1.45},
+                                         Case{"gpt2", "tf32", "h200", 16, 0.40, 1.40, 1.40},
+                                         Case{"resnet50", "bf16", "h200", 256, 0.40, 1.45, 1.45}),
                          [](const auto& tested) {
                            return std::string(tested.param.model) + "_" + tested.param.precision;
                          });

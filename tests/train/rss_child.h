@@ -102,7 +102,7 @@ inline void rss_run(const Json& c) {
   for (std::string line; std::getline(status, line);) {
     std::sscanf(line.c_str(), "VmHWM: %ld", &peak);
   }
-  std::printf("rss_peak %ld\n", peak);
+  std::printf("replans %lld\nrss_peak %ld\n", static_cast<long long>(result.replans), peak);
 }
 
 TEST(RssChild, Trains) {

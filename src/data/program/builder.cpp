@@ -119,12 +119,12 @@ std::string Symbolic::Recorder::describe(const Operand& operand) const {
   if (operand.index < static_cast<int>(input.components.size())) {
     const auto at = static_cast<std::size_t>(operand.index);
     const std::string name = input.names.empty() ? "" : fmt::format(" \"{}\"", input.names[at]);
-    return fmt::format("%{}, component{} of the element", operand.index, name);
+    return fmt::format("%{} (component{} of the element)", operand.index, name);
   }
   for (const Instruction& each : instructions) {
     const int count = static_cast<int>(each.outputs.size());
     if (operand.index >= each.first_output && operand.index < each.first_output + count) {
-      return fmt::format("%{}, the result of {}", operand.index, each.op);
+      return fmt::format("%{} (the result of {})", operand.index, each.op);
     }
   }
   return fmt::format("%{}", operand.index);

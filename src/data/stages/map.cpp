@@ -127,18 +127,51 @@ class MapNode final : public Node {
   std::unique_ptr<NeedsScan> needs_;
 };
 
-}  // namespace
-
-Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
-  if (!function.run) throw InvalidArgument("[map] needs a function");
+void check(const MapOptions& options) {
   if (options.parallel < 1 && options.parallel != kAutotune) {
     throw InvalidArgument(
         fmt::format("[map] parallel is {}; give 1 or more, or kAutotune", options.parallel));
+  }
+}
+
+/// Reading a path and decoding what is there, and nothing else.
+bool only_decodes(const Program& program) { return program.instructions().size() == 2; }
+
+Dataset map_by(const NodePtr& input, const Program& program, const MapOptions& options, bool lazy) {
+  return Dataset(std::make_shared<MapNode>(input, program.function(), options, program, lazy));
+}
+
+}  // namespace
+
+Dataset map_lazily(const Dataset& input, const Program& program) {
+  return map_by(input.node(), program, {.parallel = kAutotune}, true);
+}
+
+std::optional<Dataset> choose_below(const Dataset& dataset,
+                                    const std::function<Dataset(const Dataset&)>& choose) {
+  const Node& node = *dataset.node();
+  if (!node.is_lazy()) return std::nullopt;
+  const Dataset chosen = choose(Dataset(node.inputs().front()));
+  return map_by(chosen.node(), *node.program(), dynamic_cast<const MapNode&>(node).options(), true);
+}
+
+Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
+  if (!function.run) throw InvalidArgument("[map] needs a function");
+  check(options);
+  if (function.takes_paths && node_->is_lazy()) {
+    if (!only_decodes(*node_->program())) {
+      throw InvalidArgument(fmt::format(
+          "[map] {} takes files, and the pictures have been through a program before it; use it "
+          "first, or put all of it into the program",
+          function.name.substr(0, function.name.find_first_of(" :("))));
+    }
+    return Dataset(node_->inputs().front()).map(std::move(function), options);
   }
   return Dataset(std::make_shared<MapNode>(node_, std::move(function), options));
 }
 
 Dataset Dataset::map(const Program& program, const MapOptions& options) const {
+  check(options);
   const ElementSpec& given = element_spec();
   const ElementSpec& wanted = program.input_spec();
   bool fits = !given.known || given.components.size() == wanted.components.size();
@@ -149,7 +182,13 @@ Dataset Dataset::map(const Program& program, const MapOptions& options) const {
     throw InvalidArgument(fmt::format("[map] the program takes elements {}, and the dataset has {}",
                                       wanted.to_string(), given.to_string()));
   }
-  return map(program.function(), options);
+  const auto* const before = dynamic_cast<const MapNode*>(node_.get());
+  if (before == nullptr || before->program() == nullptr ||
+      before->options().ordered != options.ordered) {
+    return map_by(node_, program, options, false);
+  }
+  return map_by(node_->inputs().front(), before->program()->then(program), options,
+                before->is_lazy());
 }
 
 Dataset Dataset::map(std::function<Element(const Element&)> function,

@@ -28,13 +28,13 @@ TEST(ProgramErrors, LookingAtDataNamesTheOp) {
     return length > 3 ? Symbolics{in[0]} : Symbolics{in[1]};
   };
   EXPECT_THAT(refusal([&](Symbolics in) { return looks(in); }),
-              AllOf(HasSubstr("%4, the result of less, has no data while the function is traced"),
+              AllOf(HasSubstr("%3 (the result of less) has no data while the function is traced"),
                     HasSubstr("a condition needs it"), HasSubstr("where()")));
   EXPECT_THAT(refusal([](Symbolics in) {
                 in[1].item<std::int64_t>();
                 return Symbolics{in[1]};
               }),
-              HasSubstr("%1, component \"label\" of the element, has no data"));
+              HasSubstr("%1 (component \"label\" of the element) has no data"));
 }
 
 TEST(ProgramErrors, AnExtentThatIsNotKnownYetIsNotGivenOut) {
@@ -49,7 +49,7 @@ TEST(ProgramErrors, DtypesDoNotMixAndNumbersMustFit) {
   EXPECT_THAT(refusal([](Symbolics in) { return in[0] + in[1]; }, picture_and_numbers()),
               HasSubstr("[add]"));
   EXPECT_THAT(refusal([](Symbolics in) { return in[0] + 1.5; }, picture_and_numbers()),
-              HasSubstr("1.5 does not fit the dtype of %0, component \"image\" of the element"));
+              HasSubstr("1.5 does not fit the dtype of %0 (component \"image\" of the element)"));
   EXPECT_THAT(refusal([](Symbolics in) { return in[0] * 300; }, picture_and_numbers()),
               HasSubstr("300 does not fit"));
   EXPECT_THAT(refusal([](Symbolics in) { return in[0] + 1; }),

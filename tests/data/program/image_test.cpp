@@ -123,6 +123,8 @@ TEST(ProgramImages, EqualsLoadImages) {
 TEST(ProgramImages, NeedsWhatLoadImagesNeeds) {
   const TemporaryFolder folder;
   write_pictures(folder, 12);
+  const auto large = image::testing::make_jpeg({.width = 300, .height = 200});
+  folder.write("a/large.jpg", large.data(), large.size());
   const auto needs = [&](const Dataset& dataset) { return decode_needs(dataset); };
   const auto files = Dataset::image_paths(folder.path().string());
   const DecodeNeeds by_function = needs(files.map(load_images({.height = 32, .width = 24})));

@@ -1,0 +1,132 @@
+"""Running datasets: iterators over their elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+
+from . import _core
+from ._core import Budget, Device, Session
+from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
+
+
+class Pipeline:
+    """A running dataset: an iterator over its elements. Dataset.iterate() makes one."""
+
+    def __init__(
+        self, dataset: Dataset | Plain, *, device: Device | Session | str | None = None,
+        limit: int | str | None = None, threads: int = 0, seed: int = 0, skip_errors: int = 0,
+        name: str = "pipeline",
+    ) -> None:
+        self._kept = dataset
+        self._pipeline = _core._Pipeline(dataset, device, limit, threads, seed, skip_errors, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._pipeline
+
+    def __next__(self) -> Any:
+        return next(self._pipeline)
+
+    def rewind(self) -> None:
+        """Begins the stream again, as a later epoch: shuffles differ."""
+        self._pipeline.rewind()
+
+    def pause(self) -> None:
+        """Keeps the position and lets the buffers go."""
+        self._pipeline.pause()
+
+    def cancel(self) -> None:
+        """Ends the stream: a next() that waits in another thread ends, too."""
+        self._pipeline.cancel()
+
+    def close(self) -> None:
+        """Ends its threads and gives all memory back."""
+        self._pipeline.close()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def state_dict(self) -> dict[str, bytes]:
+        """The position: what was received so far. Small, and can be pickled."""
+        return {"position": self._pipeline.save()}
+
+    def load_state_dict(self, state: Mapping[str, bytes]) -> None:
+        """Goes to a position of the same pipeline: the same elements follow."""
+        if "position" not in state:
+            raise InvalidArgument("[load_state_dict] there is no \"position\"; give what state_dict() gave")
+        self._pipeline.restore(state["position"])
+
+    def stats(self) -> list[dict[str, Any]]:
+        """What each stage has done and holds."""
+        return self._pipeline.stats()
+
+    def bottleneck(self) -> tuple[str, str, float] | None:
+        """The stage to blame when the consumer waits, what would help, and its share of all work."""
+        return self._pipeline.bottleneck()
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """Elements that were left out: stage and message."""
+        return self._pipeline.skipped()
+
+    @property
+    def budget(self) -> Budget:
+        return self._pipeline.budget
+
+
+class Plain:
+    """A dataset without the pipeline that runs it, which would keep itself."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset._dataset
+        self._kept = dataset._kept
+
+
+class Iteration:
+    """An iterator: it says whether it came to the end."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._next = pipeline._pipeline.__next__
+        self.ended = False
+
+    def __iter__(self) -> Iteration:
+        return self
+
+    def __next__(self) -> Any:
+        if self.ended:
+            raise StopIteration
+        try:
+            return self._next()
+        except BaseException:
+            self.ended = self._pipeline._pipeline.ended
+            raise
+
+
+class Converted:
+    """A dataset whose elements are converted one by one."""
+
+    def __init__(self, dataset: Dataset, convert: Callable[[Any], Any]) -> None:
+        self._set = dataset
+        self._convert = convert
+
+    def __iter__(self) -> Iterator[Any]:
+        convert = self._convert
+        for element in self._set:
+            if isinstance(element, tuple):
+                yield tuple(convert(each) for each in element)
+            else:
+                yield convert(element)
+
+    def __len__(self) -> int:
+        return len(self._set)
+
+    def state_dict(self) -> dict[str, bytes]:
+        return self._set.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, bytes]) -> None:
+        self._set.load_state_dict(state)
