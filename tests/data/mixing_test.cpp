@@ -122,7 +122,7 @@ TEST(BalanceClasses, MakesEveryClassEquallyLikely) {
   for (int i = 0; i < 90; ++i) folder.write("many/" + std::to_string(i) + ".jpg", "x");
   for (int i = 0; i < 10; ++i) folder.write("few/" + std::to_string(i) + ".jpg", "x");
   const Device device = host();
-  const Dataset set = Dataset::image_folder(folder.path()).balance_classes(4000, 2);
+  const Dataset set = Dataset::image_paths(folder.path()).balance_classes(4000, 2);
   Pipeline pipeline(set, device);
   std::map<std::int64_t, int> seen;
   while (const auto element = pipeline.next()) ++seen[element->at(1).as<std::int64_t>()];

@@ -80,7 +80,7 @@ void pack(const PackOptions& options) {
       classes = records->classes;
       return all_records(*records);
     }
-    const Dataset files = Dataset::image_folder(options.source);
+    const Dataset files = Dataset::image_paths(options.source);
     classes = files.classes();
     return contents_of(files, options.format);
   }();

@@ -63,6 +63,17 @@ bool has_mds_index(const std::string& folder) {
   return head.find("\"shards\"") != std::string::npos;
 }
 
+/// The shards that index.json names, which mds_columns() has found good.
+std::vector<std::string> mds_files(const std::string& folder) {
+  std::ifstream in(fs::path(folder) / "index.json");
+  std::vector<std::string> files;
+  for (const auto& shard : nlohmann::json::parse(in).at("shards")) {
+    const auto name = shard.at("raw_data").at("basename").get<std::string>();
+    files.push_back((fs::path(folder) / name).string());
+  }
+  return files;
+}
+
 std::vector<std::string> classes_beside(const std::string& file) {
   std::ifstream in(fs::path(file).parent_path() / kClassesFile);
   if (!in) return {};
@@ -109,8 +120,8 @@ std::optional<RecordSource> find_records(const std::string& path) {
     if (has_mds_index(path)) {
       source.kind = "mds";
       source.features = data::mds_columns(path);
-      source.files = {(fs::path(path) / "index.json").string()};
-      source.classes = classes_beside(source.files.front());
+      source.files = mds_files(path);
+      source.classes = classes_beside((fs::path(path) / "index.json").string());
       return source;
     }
     source.files = files_in(path);

@@ -8,6 +8,7 @@
 #include <plimsoll/data/program.h>
 
 #include "data/program/executor.h"
+#include "data/program/op.h"
 #include "data/program/recorder.h"
 #include "data/program/steps.h"
 
@@ -104,6 +105,10 @@ MapFunction Program::function() const {
       return program.parts().executor->needs(probe_file(path));
     };
   }
+  function.random = std::ranges::any_of(parts_->instructions, [](const Instruction& each) {
+    const ProgramOp* const op = find_program_op(each.op);
+    return op == nullptr || op->random;
+  });
   function.name = name_of(*parts_);
   function.details = to_string();
   return function;

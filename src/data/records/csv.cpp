@@ -206,7 +206,11 @@ Features csv_columns(const Shards& files, const CsvOptions& options) {
   const CsvFormat format({}, options, {});
   look_at_records({names.front()}, format, options.records, kLookedAt,
                   [&](std::span<const std::byte> row, std::size_t /*file*/) {
-                    split_row(text_of(row), options.delimiter, fields);
+                    try {
+                      split_row(text_of(row), options.delimiter, fields);
+                    } catch (const DataError&) {
+                      return true;  // told when it is read
+                    }
                     for (std::size_t i = 0; i < std::min(fields.size(), dtypes.size()); ++i) {
                       if (fields[i].text.empty()) continue;
                       dtypes[i] = narrowed(dtypes[i], fields[i].text);

@@ -33,14 +33,15 @@ class Inflated final : public ByteSource {
     if (offset < at_) restart();
     std::array<std::byte, 16 * 1024> dropped;
     while (at_ < offset) {
-      if (more(dropped.data(), std::min<Bytes>(dropped.size(), offset - at_)) == 0) return 0;
+      if (more(dropped.data(), std::min<Bytes>(dropped.size(), offset - at_)) == 0) break;
     }
     Bytes done = 0;
-    while (done < bytes && (done == 0 || broken_.empty())) {
+    while (at_ >= offset && done < bytes) {
       const Bytes got = more(static_cast<std::byte*>(to) + done, bytes - done);
       if (got == 0) break;
       done += got;
     }
+    if (done == 0 && bytes > 0 && !broken_.empty()) throw DataError(broken_);
     return done;
   }
 
@@ -63,7 +64,7 @@ class Inflated final : public ByteSource {
     stream_.next_in = input_.data();
     stream_.avail_in = static_cast<uInt>(got);
   }
-  /// Up to `bytes` more; 0 at the end. What comes before an error is given first.
+  /// Up to `bytes` more; 0 at the end, and where the data is broken.
   Bytes more(void* to, Bytes bytes) const {
     stream_.next_out = static_cast<Bytef*>(to);
     stream_.avail_out = static_cast<uInt>(std::min<Bytes>(bytes, Bytes{1} << 30));
@@ -87,7 +88,6 @@ class Inflated final : public ByteSource {
       }
     }
     const Bytes got = room - stream_.avail_out;
-    if (got == 0) throw DataError(broken_);
     at_ += got;
     return got;
   }

@@ -280,7 +280,12 @@ void look_at_records(const std::vector<std::string>& names, const RecordFormat& 
       if (file.index.at(r + 1) - begin > kMost) continue;
       bytes.resize(file.index.at(r + 1) - begin);
       if (source->read(bytes.data(), bytes.size(), begin) < bytes.size()) break;
-      if (!look(bytes, i)) return;
+      try {
+        if (!look(bytes, i)) return;
+      } catch (const DataError& error) {
+        throw DataError(fmt::format("{}: record {} at offset {}: {}", printable(file.name), r,
+                                    begin, error.what()));
+      }
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "data/engine/indexed_stage.h"
 #include "data/engine/node.h"
 #include "data/records/crc32c.h"
+#include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
@@ -148,6 +149,9 @@ class WeightedNode final : public Node {
 
 Dataset Dataset::sample_weighted(const std::vector<double>& weights, std::int64_t count,
                                  std::optional<std::uint64_t> seed) const {
+  const auto below = choose_below(
+      *this, [&](const Dataset& files) { return files.sample_weighted(weights, count, seed); });
+  if (below) return *below;
   if (node_->indexed() == nullptr) {
     throw InvalidArgument(fmt::format(
         "[sample_weighted] elements need an index, and {} gives them in order; sample what it is "
@@ -173,6 +177,9 @@ Dataset Dataset::sample_weighted(const std::vector<double>& weights, std::int64_
 }
 
 Dataset Dataset::balance_classes(std::int64_t count, std::optional<std::uint64_t> seed) const {
+  const auto below =
+      choose_below(*this, [&](const Dataset& paths) { return paths.balance_classes(count, seed); });
+  if (below) return *below;
   const FileSource* const files = node_->files();
   if (files == nullptr || files->class_names().empty()) {
     throw InvalidArgument(

@@ -85,7 +85,7 @@ def record_webdataset():
             )
             rows.append(
                 {
-                    "__key__": f"set/{i:04}",
+                    "__key__": f"set/{i:04}".encode().hex(),
                     "jpg": image(i).hex(),
                     "cls": i * 7,
                     "npy": [list(map(float, r)) for r in array],
