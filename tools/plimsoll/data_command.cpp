@@ -37,8 +37,10 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  plimsoll data bench train --size 224 --batch 128 --budget 256MiB\n"
     "  plimsoll data bench digits --model mlp --batch 32\n"
-    "  plimsoll data bench train --budget 1GiB --json | tail -n 1 | jq .images_per_second\n"
-    "  plimsoll data inspect train\n";
+    "  plimsoll data bench train --budget 1GiB --json | jq .images_per_second\n"
+    "  plimsoll data inspect train\n"
+    "\n"
+    "`data inspect` exits 2 if a picture is bad.";
 
 constexpr int kSize = 224;
 
@@ -267,8 +269,8 @@ void bench(const BenchOptions& options) {
 }
 
 void add_bench(CLI::App& data) {
-  CLI::App* const command = data.add_subcommand(
-      "bench", "Measure how fast data is read, decoded and batched, as for training");
+  CLI::App* const command =
+      data.add_subcommand("bench", "Measure how fast data is read and decoded");
   const auto options = std::make_shared<BenchOptions>();
   command
       ->add_option("data,--data", options->data,
@@ -327,8 +329,7 @@ void add_bench(CLI::App& data) {
 }  // namespace
 
 void add_data(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("data", "Measure an input pipeline, or check a folder of pictures");
+  CLI::App* const command = app.add_subcommand("data", "Measure input pipelines, check pictures");
   command->footer(kFooter);
   command->require_subcommand(1);
   add_bench(*command);

@@ -209,8 +209,8 @@ void run(const std::string& path, bool quick, bool json) {
 }  // namespace
 
 void add_data_inspect(CLI::App& data) {
-  CLI::App* const command = data.add_subcommand(
-      "inspect", "Decode every picture of a folder; exits 2 and names those that are bad");
+  CLI::App* const command =
+      data.add_subcommand("inspect", "Decode every picture and name the bad ones");
   const auto path = std::make_shared<std::string>();
   const auto quick = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
