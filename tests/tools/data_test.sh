@@ -91,7 +91,7 @@ rm "$folder/two/"*31m.png
 
 # What train reads can be measured.
 text=$("$PLIMSOLL" data bench digits --batch 32 --budget 16MiB) || fail "bench digits exits $?"
-[[ $text == *"1438 images"* ]] || fail "bench digits: $text"
+[[ $text == *"1,438 images"* ]] || fail "bench digits: $text"
 text=$("$PLIMSOLL" data bench --data synthetic --model gpt2_tiny --size 16 --batch 4 --elements 12 --budget 64MiB) ||
   fail "bench synthetic exits $?"
 [[ $text == *"12 examples"* ]] || fail "bench synthetic: $text"

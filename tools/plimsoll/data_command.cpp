@@ -38,10 +38,12 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  plimsoll data bench train --size 224 --batch 128 --budget 256MiB\n"
     "  plimsoll data bench digits --model mlp --batch 32\n"
-    "  plimsoll data bench train --budget 1GiB --json | tail -n 1 | jq .images_per_second\n"
+    "  plimsoll data bench train --budget 1GiB --json | jq .images_per_second\n"
     "  plimsoll data inspect train\n"
     "  plimsoll data pack train records --format webdataset --shards 16\n"
-    "  plimsoll data cache ls cache\n";
+    "  plimsoll data cache ls cache\n"
+    "\n"
+    "`data inspect` exits 2 if a picture or a record is bad.";
 
 constexpr int kSize = 224;
 
@@ -276,8 +278,8 @@ void bench(const BenchOptions& options) {
 }
 
 void add_bench(CLI::App& data) {
-  CLI::App* const command = data.add_subcommand(
-      "bench", "Measure how fast data is read, decoded and batched, as for training");
+  CLI::App* const command =
+      data.add_subcommand("bench", "Measure how fast data is read and decoded");
   const auto options = std::make_shared<BenchOptions>();
   command
       ->add_option(
@@ -337,8 +339,7 @@ void add_bench(CLI::App& data) {
 }  // namespace
 
 void add_data(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("data", "Measure input pipelines; inspect, pack and unpack data");
+  CLI::App* const command = app.add_subcommand("data", "Measure, inspect, pack and unpack data");
   command->footer(kFooter);
   command->require_subcommand(1);
   add_bench(*command);

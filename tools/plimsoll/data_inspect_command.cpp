@@ -214,8 +214,8 @@ void run(const std::string& path, bool quick, bool json) {
 }  // namespace
 
 void add_data_inspect(CLI::App& data) {
-  CLI::App* const command = data.add_subcommand(
-      "inspect", "Check pictures of a folder or records of files; exits 2 and names bad ones");
+  CLI::App* const command =
+      data.add_subcommand("inspect", "Check pictures or records and name the bad ones");
   const auto path = std::make_shared<std::string>();
   const auto quick = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
