@@ -30,7 +30,7 @@ class Symbolic {
   /// The extent of dimension `dim`; below 0 counts from the end. InvalidArgument, naming the op,
   /// where it is known only when an element arrives.
   std::int64_t dim(int dim) const;
-  /// "%4, the result of resize": for messages.
+  /// "%4 (the result of resize)": for messages.
   std::string describe() const;
 
   /// A symbolic value has no data: these throw.
@@ -43,7 +43,7 @@ class Symbolic {
     no_data("data()");
   }
   explicit operator bool() const { no_data("a condition"); }
-  /// InvalidArgument: "[map] %4, the result of resize, has no data while ... ; `what` needs it".
+  /// InvalidArgument: "[map] %4 (the result of resize) has no data while ..., and `what` needs it".
   [[noreturn]] void no_data(std::string_view what) const;
 
   /// For ops.
@@ -106,7 +106,7 @@ class ProgramBuilder {
 
   /// Adds an instruction and gives its results. The op's rule is asked at once, with the unknown
   /// extents standing for any. InvalidArgument for an unknown op (naming near ones), and for inputs
-  /// or attributes that do not fit it.
+  /// or attributes that do not fit it. Names of attributes must be string literals.
   std::vector<Symbolic> call(std::string_view op, std::span<const Symbolic> inputs,
                              const ops::Attributes& attributes = {});
   Symbolic call_one(std::string_view op, std::initializer_list<Symbolic> inputs,
