@@ -79,7 +79,7 @@ Symbolic indexed(const Symbolic& x, nb::handle index) {
   std::vector<int> removed;
   for (const nb::object& each : parts) {
     if (each.ptr() == Py_Ellipsis) {
-      axis = x.rank() - (static_cast<int>(parts.size()) - 1);
+      axis += x.rank() - (static_cast<int>(parts.size()) - 1);
     } else if (PySlice_Check(each.ptr()) != 0) {
       const nb::object begin = each.attr("start");
       const nb::object end = each.attr("stop");

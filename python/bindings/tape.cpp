@@ -178,7 +178,7 @@ void bind_tape(nb::module_& m) {
                    "typing.Any"))
       .def(
           "item", [](const Variable& v) { return item(v.value()); },
-          nb::sig("def item(self) -> int | float | bool | bytes"))
+          nb::sig("def item(self) -> typing.Any"))
       .def(
           "tolist", [](const Variable& v) { return to_list(v.value()); },
           nb::sig("def tolist(self) -> typing.Any"))

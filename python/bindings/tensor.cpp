@@ -105,7 +105,7 @@ void bind_tensor(nb::module_& m) {
       .def_prop_ro(
           "label", [](const Tensor& x) { return x.storage()->label(); },
           "Who its memory is charged to.")
-      .def("item", &item, nb::sig("def item(self) -> int | float | bool | bytes"),
+      .def("item", &item, nb::sig("def item(self) -> typing.Any"),
            "The value of a tensor with one element, as a Python number.")
       .def("tolist", &to_list, nb::sig("def tolist(self) -> typing.Any"),
            "The values as nested lists of Python numbers.")
@@ -138,7 +138,7 @@ void bind_tensor(nb::module_& m) {
       .def("__bool__", &truth)
       .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
-      .def("__index__", &as_index)
+      .def("__index__", &as_index, nb::sig("def __index__(self) -> int"))
       .def("__len__",
            [](const Tensor& x) {
              if (x.rank() == 0)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ._core._image import (
+from ._core._image import (  # type: ignore[import-not-found, unused-ignore]
     center_crop, crop, decode, decode_raw, flip_left_right, flip_up_down, normalize, random_crop,
     random_flip, read_file, resize, to_unit,
 )

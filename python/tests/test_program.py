@@ -36,7 +36,7 @@ def test_programs_compute_what_numpy_computes() -> None:
         (lambda x, i: pm.maximum(x, 0.5), lambda x: np.maximum(x, 0.5)),
         (lambda x, i: x.mean(axis=0), lambda x: x.mean(0)),
         (lambda x, i: pm.sum(abs(x)), lambda x: np.abs(x).sum()),
-        (lambda x, i: x.transpose(2, 0, 1), lambda x: x.transpose(2, 0, 1)),
+        (lambda x, i: x.transpose(1, 0), lambda x: x.transpose(1, 0)),
         (lambda x, i: x[1:, ..., :2], lambda x: x[1:, ..., :2]),
         (lambda x, i: x[0], lambda x: x[0]),
         (lambda x, i: x.reshape(-1), lambda x: x.reshape(-1)),

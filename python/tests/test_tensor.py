@@ -112,7 +112,7 @@ def test_strides_and_read_only_arrays_are_kept() -> None:
     array.setflags(write=False)
     frozen = pm.from_numpy(array).numpy()
     assert not frozen.flags.writeable
-    assert memoryview(pm.zeros((2, 3))).shape == (2, 3)
+    assert memoryview(pm.zeros((2, 3))).shape == (2, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ class Net(pm.nn.Module):
         super().__init__()
         self.body = pm.nn.Sequential(pm.nn.Flatten(), pm.nn.Dense(64), pm.nn.ReLU(), pm.nn.Dense(10))
         self.ran = 0
+        self.trainer: pm.Trainer | None = None
 
     def forward(self, x: pm.Tensor) -> Any:
         self.ran += 1
@@ -122,8 +123,10 @@ def test_a_run_goes_on_from_its_checkpoints(device: pm.Device, tmp_path: Path) -
 
 def test_a_trainer_that_is_dropped_is_collected_with_its_functions(device: pm.Device) -> None:
     net = Net()
-    net.trainer = pm.Trainer(net, loss=lambda y, t: pm.nn.cross_entropy(y, t))  # a cycle
-    net.trainer.fit(digits()[0], steps=2)
+    trainer = pm.Trainer(net, loss=lambda y, t: pm.nn.cross_entropy(y, t))
+    trainer.fit(digits()[0], steps=2)
+    net.trainer = trainer  # a cycle
+    del trainer
     dead = weakref.ref(net)
     del net
     gc.collect()
