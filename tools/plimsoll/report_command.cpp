@@ -129,7 +129,7 @@ void report_now(const Options& o) {
 
 void add_report(CLI::App& app) {
   CLI::App* const report =
-      app.add_subcommand("report", "Draw runs as one page: memory, plan, pipeline, curves")
+      app.add_subcommand("report", "Draw runs as a page; export them to other tools")
           ->footer(kFooter);
   const auto options = std::make_shared<Options>();
   report->add_option("RUN", options->runs, "Run logs or folders of checkpoints")->required();
