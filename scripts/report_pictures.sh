@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes the pictures of docs/pictures from a real run: scripts/report_pictures.sh [BUILD_FOLDER]
 #
-# A small network learns from JPEG files within 256 MiB; the limit is lowered and raised meanwhile. Needs
-# Chromium (./dev deps) and a release build.
+# A small network learns from JPEG files; its limit is lowered and raised meanwhile. The plan is GPT-2's on a
+# GPU that need not be here. Needs Chromium (./dev deps) and a release build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${1:-build/release}
@@ -22,17 +22,19 @@ until_steps 90
 "$build/bin/plimsoll" ctl "$run" --budget 560MiB
 wait "$run"
 "$build/bin/plimsoll" report "$work/run.jsonl" --out "$work/report.html"
+"$build/bin/plimsoll" plan --model gpt2 --batch 16 --precision bf16 --device h200 --budget 5GiB --offload 16GiB \
+  --html "$work/plan.html"
 
 mkdir -p docs/pictures
-PYTHONPATH=tests/tools python3 - "$work/report.html" <<'PYTHON'
+PYTHONPATH=tests/tools python3 - "$work" <<'PYTHON'
 import sys
 
 from browser import Browser
 
 with Browser(1100, 900) as browser:
-    browser.open("file://" + sys.argv[1])
-    browser.evaluate("document.querySelector('.top').style.position = 'static'")
-    for section in ("memory", "plan"):
+    for page, section in (("report", "memory"), ("plan", "plan")):
+        browser.open(f"file://{sys.argv[1]}/{page}.html")
+        browser.evaluate("document.querySelector('.top').style.position = 'static'")
         browser.picture(f"docs/pictures/report-{section}.png", selector="#" + section)
 PYTHON
 ls -l docs/pictures

@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 "$PLIMSOLL" --help | grep -q "Exit codes" || fail "--help does not list the exit codes"
 [[ $("$PLIMSOLL") == "$("$PLIMSOLL" --help)" ]] || fail "no arguments does not show the help"
 
-commands=(train plan ctl devices replay place data "data bench" "data inspect")
+commands=(train plan ctl report watch devices replay place data "data bench" "data inspect")
 for command in "" "${commands[@]}"; do
   # shellcheck disable=SC2086
   help=$("$PLIMSOLL" $command --help) || fail "'$command --help' exits $?"

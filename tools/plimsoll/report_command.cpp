@@ -69,24 +69,26 @@ void describe(const report::Run& run) {
              counted(run.problem_count, "line"), first.line, first.what);
 }
 
-void write_page(const Options& o, const std::vector<report::Run>& runs) {
+/// Returns what to say of it.
+std::string write_page(const Options& o, const std::vector<report::Run>& runs) {
   const std::string path = o.out.empty() ? "report.html" : o.out;
   report::write_html(runs, path);
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
-  fmt::print("report: {}{}\n", path, error ? "" : fmt::format(" ({})", format_bytes(bytes)));
+  std::string said =
+      fmt::format("report: {}{}\n", path, error ? "" : fmt::format(" ({})", format_bytes(bytes)));
   if (o.open && !show(path)) {
-    fmt::print(stderr, "--open: there is no desktop here to show it on; open {} in a browser\n",
-               path);
+    said +=
+        fmt::format("--open: there is no desktop here to show it on; open {} in a browser\n", path);
   }
+  return said;
 }
 
-/// False if nothing was asked for.
-bool export_runs(const Options& o, const std::vector<report::Run>& runs) {
-  bool any = false;
+/// Returns what to say of them; nothing if none was asked for.
+std::string export_runs(const Options& o, const std::vector<report::Run>& runs) {
+  std::string said;
   const auto written = [&](const char* what, const std::string& path) {
-    fmt::print("{}: {}\n", what, path);
-    any = true;
+    said += fmt::format("{}: {}\n", what, path);
   };
   if (!o.tensorboard.empty()) {
     report::write_tensorboard(runs, o.tensorboard);
@@ -111,21 +113,23 @@ bool export_runs(const Options& o, const std::vector<report::Run>& runs) {
     report::write_json(runs, o.json);
     written("JSON", o.json);
   }
-  return any;
+  return said;
 }
 
 void report_now(const Options& o) {
   std::vector<report::Run> runs;
   for (const std::string& path : o.runs) runs.push_back(report::read_run(path));
+  std::string said = export_runs(o, runs);
+  if (said.empty() || !o.out.empty() || o.open) said += write_page(o, runs);
   for (const report::Run& run : runs) describe(run);
-  if (!export_runs(o, runs) || !o.out.empty() || o.open) write_page(o, runs);
+  fmt::print("{}", said);
 }
 
 }  // namespace
 
 void add_report(CLI::App& app) {
   CLI::App* const report =
-      app.add_subcommand("report", "Draw runs as one page: memory, plan, pipeline, curves")
+      app.add_subcommand("report", "Draw runs as a page; export them to other tools")
           ->footer(kFooter);
   const auto options = std::make_shared<Options>();
   report->add_option("RUN", options->runs, "Run logs or folders of checkpoints")->required();

@@ -114,8 +114,7 @@ void watch_now(const CLI::App& command, const Options& o) {
 
 void add_watch(CLI::App& app) {
   CLI::App* const watch =
-      app.add_subcommand("watch", "Show a run while it goes on, in the terminal or as a page")
-          ->footer(kFooter);
+      app.add_subcommand("watch", "Show a run live, in the terminal or as a page")->footer(kFooter);
   const auto options = std::make_shared<Options>();
   watch->add_option("RUN", options->run, "A run log, a folder of checkpoints, or a process id")
       ->required();

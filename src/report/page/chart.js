@@ -149,7 +149,7 @@ class Chart {
       picture.append(svg("line", { class: "grid", x1: left, x2: left + inner, y1: y, y2: y }),
         svg("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, this.o.yText(tick)));
     }
-    for (const tick of ticksOf(frame.x0, frame.x1, Math.max(2, Math.round(inner / 110)))) {
+    for (const tick of ticksOf(frame.x0, frame.x1, Math.max(2, Math.round(inner / 110)), this.o.xBinary)) {
       picture.append(svg("text", { x: frame.x(tick), y: top + tall + 18, "text-anchor": "middle" }, this.o.xText(tick)));
     }
     picture.append(svg("line", { class: "axis", x1: left, x2: left + inner, y1: top + tall, y2: top + tall }));

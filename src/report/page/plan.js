@@ -117,7 +117,7 @@ function curveChart(curve, run) {
   const sx = order.map((i) => xs[i]);
   const sy = order.map((i) => ys[i]);
   const chart = new Chart({
-    label: "Predicted step time against the memory budget", height: 230, binary: false, x: () => [0, sx[sx.length - 1] * 1.04], y: () => [0, largest(sy) * 1.08],
+    label: "Predicted step time against the memory budget", height: 230, xBinary: true, x: () => [0, sx[sx.length - 1] * 1.04], y: () => [0, largest(sy) * 1.08],
     xText: bytesText, yText: durationText, stops: () => sx,
     tip: (x) => { const i = indexAt(sx, x); return x < sx[0] ? `below ${bytesText(sx[0])} nothing fits` : `${bytesText(sx[i])}: ${durationText(sy[i])} for a step`; },
     draw: (frame) => {
