@@ -2,7 +2,7 @@
 # Sources are found by folder, so that adding one touches no build file.
 
 set(plimsoll_folders
-    base memory device tensor ops graph plan function distributed data nn optim train report)
+    base memory device tensor ops math graph plan function distributed data nn optim train report)
 # Every folder of src/backend is a backend that the core links, but for what they share and what is
 # a library of its own. Where CUDA is not built, its stand-in is linked instead of its loader.
 file(GLOB plimsoll_backends CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src"

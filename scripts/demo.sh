@@ -9,8 +9,8 @@ plimsoll=$build/bin/plimsoll
 rm -rf "$folder"
 echo "1,920 JPEG pictures of crosses, discs, rings and squares, in $folder"
 "$build/examples/make_pictures" "$folder"
-echo "a small convolutional network learns them from the files, within 256 MiB"
-"$plimsoll" train --data "$folder" --model lenet --size 32 --batch 32 --epochs 10 --budget 256MiB \
+echo "a small convolutional network learns them from the files, within 8 MiB"
+"$plimsoll" train --data "$folder" --model lenet --size 32 --batch 32 --epochs 10 --budget 8MiB \
   --optimizer adam --log "$folder/run.jsonl" --chart
 "$plimsoll" report "$folder/run.jsonl" --out "$folder/report.html" >/dev/null
 echo "look at the run: $(cd "$folder" && pwd)/report.html"

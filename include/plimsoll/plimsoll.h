@@ -21,6 +21,8 @@
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/function/function.h>
+#include <plimsoll/math/arrange.h>
+#include <plimsoll/math/einsum.h>
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/budget.h>
 #include <plimsoll/memory/ledger.h>
@@ -42,7 +44,9 @@
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tape.h>
 #include <plimsoll/ops/variable.h>
+#include <plimsoll/optim/adaptive.h>
 #include <plimsoll/optim/optimizer.h>
+#include <plimsoll/optim/weight_average.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/plan/plan.h>
 #include <plimsoll/report/chart.h>
@@ -57,6 +61,7 @@
 #include <plimsoll/train/checkpoint.h>
 #include <plimsoll/train/control.h>
 #include <plimsoll/train/precision.h>
+#include <plimsoll/train/reduce_on_plateau.h>
 #include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/step.h>
 #include <plimsoll/train/trainer.h>
@@ -64,7 +69,8 @@
 namespace plimsoll {
 
 // Ops and what most programs use are pm::relu and pm::Trainer, without a further name.
-using namespace ops;  // NOLINT: this header is for programs, and pm:: is theirs
+using namespace ops;   // NOLINT: this header is for programs, and pm:: is theirs
+using namespace math;  // NOLINT: as above
 using data::Dataset;
 using data::Pipeline;
 using data::Program;

@@ -175,7 +175,15 @@ void bind_stages(nb::class_<Dataset>& cls) {
              return self.enumerate(as_int(start, {"enumerate", "start"}));
            })
       .def("concatenate", &Dataset::concatenate)
-      .def("cache", &Dataset::cache)
+      .def(
+          "cache",
+          [](const Dataset& self, nb::handle folder, nb::handle quota) {
+            if (folder.is_none()) return self.cache();
+            data::CacheOptions options;
+            if (!quota.is_none()) options.quota = as_bytes(quota, {"cache", "quota"});
+            return self.cache(as_path(folder, {"cache", "folder"}), options);
+          },
+          nb::arg("folder").none(), nb::arg("quota").none())
       .def(
           "prefetch",
           [](const Dataset& self, nb::handle count) {

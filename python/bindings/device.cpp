@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
 #include <plimsoll/base/text.h>
+#include <plimsoll/device/backend.h>
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/ops/seed.h>
@@ -72,7 +73,8 @@ void bind_device(nb::module_& m) {
                      "handles are the same device, which closes with the last of them.")
       .def_prop_ro("name", &Device::name, "\"cpu:0\", \"cuda:0\", \"cpu:0/training\"")
       .def_prop_ro(
-          "kind", [](const Device& self) { return self.backend().name; }, "\"cpu\" or \"cuda\"")
+          "kind", [](const Device& self) { return std::string(self.backend().name); },
+          "\"cpu\" or \"cuda\"")
       .def_prop_ro("ordinal", &Device::ordinal, "N of \"cuda:N\"; 0 on the CPU.")
       .def_prop_ro("closed", &Device::closed, "True once its session was closed.")
       .def_prop_ro("budget", &Device::budget, "Its limit, and who holds what.")

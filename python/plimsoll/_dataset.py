@@ -191,9 +191,10 @@ class Dataset:
             raise TypeError(f"[concatenate] other is {shown(other)}; it must be a dataset")
         return self._with(self._dataset.concatenate(other._dataset), *other._kept)
 
-    def cache(self) -> Dataset:
-        """Keeps the elements of the first epoch in memory."""
-        return self._with(self._dataset.cache())
+    def cache(self, folder: Path | None = None, *, quota: int | str | None = None) -> Dataset:
+        """Keeps the elements of the first epoch in memory, or in a folder on the disk, of which it
+        takes at most `quota` bytes."""
+        return self._with(self._dataset.cache(folder, quota))
 
     def prefetch(self, count: int | None = None) -> Dataset:
         """Makes up to `count` elements ahead of the consumer, as far as the budget allows."""

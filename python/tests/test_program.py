@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Callable
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_a_function_is_called_once_and_runs_without_python() -> None:
 def test_programs_compute_what_numpy_computes() -> None:
     a = np.random.default_rng(1).normal(size=(6, 4, 3)).astype(np.float32)
     rows = pm.data.from_tensor_slices((a, np.arange(6)))
-    for ours, theirs in [
+    cases: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
         (lambda x, i: (x - 1) / 2, lambda x: (x - 1) / 2),
         (lambda x, i: 1 - x, lambda x: 1 - x),
         (lambda x, i: pm.where(x > 0, x, 0), lambda x: np.where(x > 0, x, 0)),
@@ -42,7 +43,8 @@ def test_programs_compute_what_numpy_computes() -> None:
         (lambda x, i: pm.concat([x, x * 2], axis=1), lambda x: np.concatenate([x, x * 2], 1)),
         (lambda x, i: x * np.array([1, 2, 3], np.float32), lambda x: x * np.array([1, 2, 3], np.float32)),
         (lambda x, i: x.to("f64"), lambda x: x.astype(np.float64)),
-    ]:
+    ]
+    for ours, theirs in cases:
         for row, expected in zip(rows.map(ours), a):
             made = row.numpy() if isinstance(row, pm.Tensor) else row
             np.testing.assert_allclose(made, theirs(expected), rtol=1e-5, atol=1e-6)

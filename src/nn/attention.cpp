@@ -33,7 +33,7 @@ std::int64_t hidden(const TransformerOptions& options) {
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(const TransformerOptions& options)
+SelfAttention::SelfAttention(const TransformerOptions& options)
     : heads_(options.heads),
       causal_(options.causal),
       dropout_(options.dropout),
@@ -42,12 +42,12 @@ MultiHeadAttention::MultiHeadAttention(const TransformerOptions& options)
       projection_(add(is_gpt2(options) ? "c_proj" : "proj",
                       dense(options, options.features, options.features, true))) {
   if (heads_ < 1 || options.features % heads_ != 0) {
-    throw InvalidArgument(fmt::format("[MultiHeadAttention] {} heads do not divide {} features",
-                                      heads_, options.features));
+    throw InvalidArgument(fmt::format("[SelfAttention] {} heads do not divide {} features", heads_,
+                                      options.features));
   }
 }
 
-Tensor MultiHeadAttention::forward(const Tensor& x) const {
+Tensor SelfAttention::forward(const Tensor& x) const {
   const Tensor rows = ops::self_attention(qkv_(x), {.heads = heads_, .causal = causal_});
   const Tensor y = projection_(rows);
   return training() && dropout_ > 0 ? ops::dropout(y, dropout_) : y;
@@ -68,7 +68,7 @@ Tensor FeedForward::forward(const Tensor& x) const {
 
 TransformerBlock::TransformerBlock(const TransformerOptions& options)
     : norm1_(add(is_gpt2(options) ? "ln_1" : "norm1", norm(options))),
-      attention_(add("attn", MultiHeadAttention(options))),
+      attention_(add("attn", SelfAttention(options))),
       norm2_(add(is_gpt2(options) ? "ln_2" : "norm2", norm(options))),
       mlp_(add("mlp", FeedForward(options))) {}
 

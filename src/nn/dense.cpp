@@ -11,33 +11,28 @@
 namespace plimsoll::nn {
 
 Dense::Dense(std::int64_t out, const DenseOptions& options) : out_(out), options_(options) {
+  if (options.transposed && options.form != WeightForm::plain) {
+    throw InvalidArgument(
+        "[Dense] a weight that lies as [in, out] cannot be normalised; leave out .transposed");
+  }
   if (options.in != 0) declare(options.in);
 }
 
 void Dense::declare(std::int64_t in) const {
   const Init fan_in = Init::fan_in_uniform(in);
-  parameter("weight", options_.transposed ? Shape{in, out_} : Shape{out_, in},
-            options_.init.value_or(fan_in));
+  declare_weight(options_.transposed ? Shape{in, out_} : Shape{out_, in},
+                 options_.init.value_or(fan_in), options_.form);
   if (options_.bias) parameter("bias", {out_}, options_.init ? Init::zeros() : fan_in);
 }
 
 Tensor Dense::forward(const Tensor& x) const {
-  if (own("weight") == nullptr) declare(x.dim(-1));
+  if (!has_weight(options_.form)) declare(x.dim(-1));
   const Parameter* bias = own("bias");
-  return ops::linear(x, *own("weight"), bias != nullptr ? bias->value() : Tensor(),
+  return ops::linear(x, weight_value(options_.form), bias != nullptr ? bias->value() : Tensor(),
                      {.transposed = options_.transposed});
 }
 
-const Parameter& Dense::weight() const {
-  const Parameter* weight = own("weight");
-  if (weight == nullptr) {
-    throw InvalidArgument(
-        fmt::format("[Dense] {} has no weight yet: it is not known what comes in; call it, build() "
-                    "it, or say {{.in = N}}",
-                    name().empty() ? "it" : name()));
-  }
-  return *weight;
-}
+const Parameter& Dense::weight() const { return weight_parameter(options_.form, "Dense"); }
 
 Embedding::Embedding(std::int64_t count, std::int64_t features, double deviation)
     : weight_(parameter("weight", {count, features}, Init::normal(deviation))) {}

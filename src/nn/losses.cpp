@@ -1,72 +1,77 @@
+// Losses of numbers: distances, margins, counts.
 #include <plimsoll/nn/losses.h>
 
-#include <fmt/format.h>
+#include <numbers>
 
-#include <plimsoll/base/error.h>
-#include <plimsoll/ops/elementwise.h>
-#include <plimsoll/ops/random.h>
-#include <plimsoll/ops/reduce.h>
-#include <plimsoll/ops/softmax.h>
+#include "nn/loss_inputs.h"
 
 namespace plimsoll::nn {
 namespace {
 
-Tensor widened(const Tensor& x) { return x.dtype() == DType::f64 ? x : ops::cast(x, DType::f32); }
-
-/// Both in f32 or f64, of one shape: a loss that broadcasts is a mistake more often than not.
-std::pair<Tensor, Tensor> pair(const char* who, const Tensor& prediction, const Tensor& target) {
-  if (prediction.shape() != target.shape()) {
-    throw InvalidArgument(fmt::format("[{}] predictions have shape {}, targets {}; reshape one",
-                                      who, prediction.shape().to_string(),
-                                      target.shape().to_string()));
-  }
-  const Tensor wide = widened(prediction);
-  return {wide, ops::cast(target, wide.dtype())};
+Tensor margins(const char* who, const Tensor& prediction, const Tensor& target) {
+  const auto [x, y] = pair(who, prediction, target);
+  return ops::relu(ops::shift(ops::neg(ops::mul(x, y)), 1));
 }
 
-void check_smoothing(double smoothing) {
-  if (!(smoothing >= 0 && smoothing < 1)) {
-    throw InvalidArgument(
-        fmt::format("[cross_entropy] smoothing is {}; it must be in [0, 1)", smoothing));
-  }
+/// huber() of every element.
+Tensor huber_of(const Tensor& difference, double delta) {
+  const Tensor away = ops::abs(difference);
+  // Within delta it is the square, beyond it the line that touches it.
+  const Tensor near = ops::clip(away, 0, delta);
+  return ops::add(ops::scale(ops::square(near), 0.5), ops::scale(ops::sub(away, near), delta));
 }
 
 }  // namespace
 
 Tensor mean_squared_error(const Tensor& prediction, const Tensor& target) {
+  return mean_squared_error(prediction, target, {});
+}
+Tensor mean_squared_error(const Tensor& prediction, const Tensor& target, const Tensor& weights) {
   const auto [x, y] = pair("mean_squared_error", prediction, target);
-  return ops::mean(ops::square(ops::sub(x, y)));
+  return weighed_mean("mean_squared_error", ops::square(ops::sub(x, y)), weights);
 }
 
 Tensor mean_absolute_error(const Tensor& prediction, const Tensor& target) {
+  return mean_absolute_error(prediction, target, {});
+}
+Tensor mean_absolute_error(const Tensor& prediction, const Tensor& target, const Tensor& weights) {
   const auto [x, y] = pair("mean_absolute_error", prediction, target);
-  return ops::mean(ops::abs(ops::sub(x, y)));
+  return weighed_mean("mean_absolute_error", ops::abs(ops::sub(x, y)), weights);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
-                     const CrossEntropyOptions& options) {
-  check_smoothing(options.smoothing);
-  const Tensor rows = ops::cross_entropy(logits, labels, options.smoothing);
-  const Tensor ignored =
-      ops::full_like_type(labels, {labels.dtype(), {}}, static_cast<double>(ops::kIgnoreLabel));
-  const Tensor counted = ops::sum(ops::cast(ops::not_equal(labels, ignored), rows.dtype()));
-  return ops::div(ops::sum(rows),
-                  ops::maximum(counted, ops::full_like_type(rows, {rows.dtype(), {}}, 1)));
+Tensor huber(const Tensor& prediction, const Tensor& target, double delta, const Tensor& weights) {
+  check_above_zero("huber", "delta", delta);
+  const auto [x, y] = pair("huber", prediction, target);
+  return weighed_mean("huber", huber_of(ops::sub(x, y), delta), weights);
 }
 
-Tensor cross_entropy_dense(const Tensor& logits, const Tensor& targets,
-                           const CrossEntropyOptions& options) {
-  check_smoothing(options.smoothing);
-  const auto [x, y] = pair("cross_entropy_dense", logits, targets);
-  if (options.smoothing == 0) return ops::mean(ops::cross_entropy_dense(x, y));
-  const Tensor smooth = ops::shift(ops::scale(y, 1 - options.smoothing),
-                                   options.smoothing / static_cast<double>(x.dim(-1)));
-  return ops::mean(ops::cross_entropy_dense(x, smooth));
+Tensor smooth_l1(const Tensor& prediction, const Tensor& target, double beta,
+                 const Tensor& weights) {
+  check_above_zero("smooth_l1", "beta", beta);
+  const auto [x, y] = pair("smooth_l1", prediction, target);
+  return weighed_mean("smooth_l1", ops::scale(huber_of(ops::sub(x, y), beta), 1 / beta), weights);
 }
 
-Tensor binary_cross_entropy(const Tensor& logits, const Tensor& targets) {
-  const auto [x, y] = pair("binary_cross_entropy", logits, targets);
-  return ops::mean(ops::sub(ops::softplus(x), ops::mul(x, y)));
+Tensor log_cosh(const Tensor& prediction, const Tensor& target, const Tensor& weights) {
+  const auto [x, y] = pair("log_cosh", prediction, target);
+  // log((e^d + e^-d) / 2) = d + log(1 + e^-2d) - log(2)
+  const Tensor d = ops::sub(x, y);
+  const Tensor sum = ops::add(d, ops::softplus(ops::scale(d, -2)));
+  return weighed_mean("log_cosh", ops::shift(sum, -std::numbers::ln2), weights);
+}
+
+Tensor poisson(const Tensor& log_rate, const Tensor& target, const Tensor& weights) {
+  const auto [x, y] = pair("poisson", log_rate, target);
+  return weighed_mean("poisson", ops::sub(ops::exp(x), ops::mul(x, y)), weights);
+}
+
+Tensor hinge(const Tensor& prediction, const Tensor& target, const Tensor& weights) {
+  return weighed_mean("hinge", margins("hinge", prediction, target), weights);
+}
+
+Tensor squared_hinge(const Tensor& prediction, const Tensor& target, const Tensor& weights) {
+  const Tensor all = margins("squared_hinge", prediction, target);
+  return weighed_mean("squared_hinge", ops::square(all), weights);
 }
 
 }  // namespace plimsoll::nn

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/nn/language_models.h>
 #include <plimsoll/nn/losses.h>
 #include <plimsoll/nn/models.h>
+#include <plimsoll/nn/vision_models.h>
 
 namespace plimsoll::nn {
 namespace {
@@ -68,6 +70,36 @@ constexpr std::array kModels = {
                          .layers = 4,
                          .heads = 4,
                          .dropout = 0});
+          }},
+    Entry{{"llama", "language model of Touvron et al. 2023, 12 layers of 768"},
+          [](const ModelOptions& o) {
+            return llama({.vocabulary = given(o.classes, 32000), .context = given(o.size, 1024)});
+          }},
+    Entry{{"bert", "masked words, Devlin et al. 2018, base"},
+          [](const ModelOptions& o) {
+            return bert({.vocabulary = given(o.classes, 30522), .context = given(o.size, 512)});
+          }},
+    Entry{{"lstm_lm", "language model of two LSTM layers of 1024"},
+          [](const ModelOptions& o) {
+            return lstm_lm({.vocabulary = given(o.classes, 10000), .context = given(o.size, 35)});
+          }},
+    Entry{{"convnext_t", "Liu et al. 2022, tiny"},
+          [](const ModelOptions& o) {
+            return convnext({.classes = given(o.classes, 1000),
+                             .channels = given(o.channels, 3),
+                             .size = given(o.size, 224)});
+          }},
+    Entry{{"efficientnet_b0", "Tan and Le 2019"},
+          [](const ModelOptions& o) {
+            return efficientnet_b0({.classes = given(o.classes, 1000),
+                                    .channels = given(o.channels, 3),
+                                    .size = given(o.size, 224)});
+          }},
+    Entry{{"mixer", "MLP-Mixer-B/16 of Tolstikhin et al. 2021"},
+          [](const ModelOptions& o) {
+            return mixer({.classes = given(o.classes, 1000),
+                          .channels = given(o.channels, 3),
+                          .size = given(o.size, 224)});
           }},
     Entry{{"unet", "segmentation, Ronneberger et al. 2015"},
           [](const ModelOptions& o) {

@@ -7,6 +7,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/update.h>
 
 namespace plimsoll::nn {
@@ -17,26 +18,37 @@ void move_towards(const Tensor& target, const Tensor& value, double share) {
   ops::assign(target, ops::add(ops::scale(target, 1 - share), value));
 }
 
+/// Sequences and volumes with everything between batch and channels in one row.
+Tensor as_pictures(const Tensor& x, std::int64_t channels, ops::Layout layout) {
+  const std::int64_t n = x.dim(0);
+  const std::int64_t each = n * channels == 0 ? 0 : x.elements() / (n * channels);
+  return ops::reshape(
+      x, layout == ops::Layout::nhwc ? Shape{n, 1, each, channels} : Shape{n, channels, 1, each});
+}
+
 }  // namespace
 
-BatchNorm2D::BatchNorm2D(const BatchNormOptions& options) : options_(options) {
+BatchNorm::BatchNorm(const BatchNormOptions& options) : options_(options) {
   if (options.channels != 0) declare(options.channels);
 }
 
-void BatchNorm2D::declare(std::int64_t channels) const {
+void BatchNorm::declare(std::int64_t channels) const {
   parameter("weight", {channels}, Init::ones());
   parameter("bias", {channels}, Init::zeros());
   buffer("running_mean", {DType::f32, {channels}}, Init::zeros());
   buffer("running_var", {DType::f32, {channels}}, Init::ones());
 }
 
-Tensor BatchNorm2D::forward(const Tensor& x) const {
-  if (own("weight") == nullptr) {
-    if (x.rank() < 2) {
-      throw InvalidArgument(
-          fmt::format("[BatchNorm2D] the input is {}; it has no channels", x.type().to_string()));
-    }
-    declare(x.dim(options_.layout == ops::Layout::nhwc ? -1 : 1));
+Tensor BatchNorm::forward(const Tensor& x) const {
+  if (x.rank() < 2 || x.rank() > 5) {
+    throw InvalidArgument(fmt::format(
+        "[BatchNorm] the input is {}; it takes 2 to 5 dimensions, {}", x.type().to_string(),
+        options_.layout == ops::Layout::nhwc ? "[n, ..., channels]" : "[n, channels, ...]"));
+  }
+  const std::int64_t channels = x.dim(options_.layout == ops::Layout::nhwc ? -1 : 1);
+  if (own("weight") == nullptr) declare(channels);
+  if (x.rank() == 3 || x.rank() == 5) {
+    return ops::reshape(forward(as_pictures(x, channels, options_.layout)), x.shape());
   }
   const Parameter& weight = *own("weight");
   const Parameter& bias = *own("bias");

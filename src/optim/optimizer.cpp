@@ -1,12 +1,14 @@
 #include <plimsoll/optim/optimizer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/random.h>
 #include <plimsoll/ops/update.h>
 #include <plimsoll/ops/variable_reader.h>
 
@@ -15,17 +17,20 @@ namespace {
 
 constexpr std::size_t kRate = 0;
 constexpr std::size_t kStep = 1;
-constexpr std::size_t kFirst = 2;  ///< of the rule's
 
-State declare(std::string name, const TensorType& type) {
-  return Variable::declare(type, {.name = std::move(name),
-                                  .trainable = false,
-                                  .tag = Tag::optimizer,
-                                  .initial = [](const Variable& state, const Device& device) {
-                                    return Tensor::zeros(
-                                        state.type().shape, state.type().dtype, device,
-                                        {.tag = Tag::optimizer, .label = state.name()});
-                                  }});
+State declare(std::string name, const TensorType& type, double initial = 0) {
+  return Variable::declare(
+      type, {.name = std::move(name),
+             .trainable = false,
+             .tag = Tag::optimizer,
+             .initial = [initial](const Variable& state, const Device& device) {
+               Tensor made = Tensor::zeros(state.type().shape, state.type().dtype, device,
+                                           {.tag = Tag::optimizer, .label = state.name()});
+               if (initial != 0) {
+                 ops::assign(made, ops::full(made.shape(), initial, made.dtype(), device));
+               }
+               return made;
+             }});
 }
 
 }  // namespace
@@ -41,8 +46,10 @@ struct Optimizer::Impl {
   Schedule schedule;
   std::vector<Group> groups;
   std::vector<Variable> parameters = {};
-  std::vector<State> state = {};  ///< rate, step, then those of each parameter in turn
+  std::vector<State> state = {};        ///< rate, step, then those of each parameter in turn
+  std::vector<std::size_t> first = {};  ///< of each parameter, among those
   std::int64_t step = 0;
+  double rate_factor = 1;
   float written_rate = -1;
   const void* written_to = nullptr;  ///< where it was written; elsewhere it must be written again
 
@@ -52,8 +59,10 @@ struct Optimizer::Impl {
       state.push_back(declare("rate", {DType::f32, {}}));
       state.push_back(declare("step", {DType::f32, {}}));
     }
-    for (const std::string_view name : rule->state_names()) {
-      state.push_back(declare(fmt::format("{}.{}", name, variable.name()), variable.type()));
+    first.push_back(state.size());
+    for (const Rule::Kept& kept : rule->state_of(variable.type())) {
+      state.push_back(
+          declare(fmt::format("{}.{}", kept.name, variable.name()), kept.type, kept.initial));
     }
     parameters.push_back(variable);
   }
@@ -65,8 +74,14 @@ struct Optimizer::Impl {
     return nullptr;
   }
 
+  double rate() const { return schedule.at(step) * rate_factor; }
+  std::span<const State> state_of(std::size_t parameter) const {
+    const std::size_t end = parameter + 1 < first.size() ? first[parameter + 1] : state.size();
+    return std::span(state).subspan(first[parameter], end - first[parameter]);
+  }
+
   bool rate_changes() const {
-    return written_rate != static_cast<float>(schedule.at(step)) ||
+    return written_rate != static_cast<float>(rate()) ||
            written_to != state[kRate].tensor().raw_data();
   }
 };
@@ -101,7 +116,15 @@ void Optimizer::set_step(std::int64_t step) {
   impl_->step = step;
   impl_->written_to = nullptr;
 }
-double Optimizer::rate() const { return impl_->schedule.at(impl_->step); }
+double Optimizer::rate() const { return impl_->rate(); }
+double Optimizer::rate_factor() const { return impl_->rate_factor; }
+void Optimizer::set_rate_factor(double factor) {
+  if (!std::isfinite(factor) || factor < 0) {
+    throw InvalidArgument(
+        fmt::format("[Optimizer] a rate factor of {}; it must be 0 or more, and finite", factor));
+  }
+  impl_->rate_factor = factor;
+}
 bool Optimizer::rate_changes() const { return impl_->rate_changes(); }
 
 void Optimizer::attach(std::span<const Variable> variables) {
@@ -162,7 +185,6 @@ void Optimizer::apply(std::span<const Tensor> gradients, const Tensor& enable) {
   const Tensor& step = impl_->state[kStep].value();
   ops::assign(
       step, enable.defined() ? ops::add(step, ops::cast(enable, DType::f32)) : ops::shift(step, 1));
-  const std::size_t each = impl_->rule->state_names().size();
   std::vector<std::pair<double, Tensor>> rates;
   const auto rate_times = [&](double factor) {
     for (const auto& [known, rate] : rates) {
@@ -176,9 +198,7 @@ void Optimizer::apply(std::span<const Tensor> gradients, const Tensor& enable) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     kept.clear();
-    for (std::size_t s = 0; s < each; ++s) {
-      kept.push_back(impl_->state[kFirst + i * each + s].value());
-    }
+    for (const State& state : impl_->state_of(i)) kept.push_back(state.value());
     const Variable& variable = impl_->parameters[i];
     const Group* group = impl_->group_of(variable);
     const Tensor rate = rate_times(group != nullptr ? group->rate_factor : 1);

@@ -1,35 +1,22 @@
 // The rules behind optim/optimizer.h: each hands its state to an op of ops/update.h.
-#include <cmath>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/update.h>
 #include <plimsoll/optim/optimizer.h>
 
+#include "optim/checks.h"
+
 namespace plimsoll::optim {
 namespace {
-
-/// Throws unless 0 <= value < 1 (for shares), or 0 <= value (for others).
-void check_share(std::string_view who, std::string_view what, double value) {
-  if (!(value >= 0 && value < 1)) {
-    throw InvalidArgument(fmt::format("[{}] {} is {}; it must be in [0, 1)", who, what, value));
-  }
-}
-void check_positive(std::string_view who, std::string_view what, double value) {
-  if (!(value >= 0) || !std::isfinite(value)) {
-    throw InvalidArgument(fmt::format("[{}] {} is {}; it must be 0 or more", who, what, value));
-  }
-}
 
 class SgdRule final : public Rule {
  public:
   explicit SgdRule(const ops::SgdOptions& options) : options_(options) {}
   std::string_view name() const override { return "sgd"; }
-  std::vector<std::string_view> state_names() const override {
+  std::vector<Kept> state_of(const TensorType& type) const override {
     if (options_.momentum == 0) return {};
-    return {"momentum"};
+    return {{"momentum", type}};
   }
   void apply(const Update& u) const override {
     ops::SgdOptions options = options_;
@@ -46,7 +33,9 @@ class AdamRule final : public Rule {
  public:
   explicit AdamRule(const ops::AdamOptions& options) : options_(options) {}
   std::string_view name() const override { return options_.decoupled ? "adamw" : "adam"; }
-  std::vector<std::string_view> state_names() const override { return {"exp_avg", "exp_avg_sq"}; }
+  std::vector<Kept> state_of(const TensorType& type) const override {
+    return {{"exp_avg", type}, {"exp_avg_sq", type}};
+  }
   void apply(const Update& u) const override {
     ops::AdamOptions options = options_;
     options.weight_decay *= u.weight_decay_factor;
@@ -62,9 +51,9 @@ class RmspropRule final : public Rule {
  public:
   explicit RmspropRule(const ops::RmspropOptions& options) : options_(options) {}
   std::string_view name() const override { return "rmsprop"; }
-  std::vector<std::string_view> state_names() const override {
-    if (options_.momentum == 0) return {"square_avg"};
-    return {"square_avg", "momentum"};
+  std::vector<Kept> state_of(const TensorType& type) const override {
+    if (options_.momentum == 0) return {{"square_avg", type}};
+    return {{"square_avg", type}, {"momentum", type}};
   }
   void apply(const Update& u) const override {
     ops::RmspropOptions options = options_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,7 +87,8 @@ std::string draw(const Series& series, const ChartOptions& options) {
 
   const std::string upper = label(high);
   const std::string lower = label(low);
-  const std::size_t margin = std::max(upper.size(), lower.size()) + 1;
+  constexpr std::string_view kSteps = "step";
+  const std::size_t margin = std::max({upper.size(), lower.size(), kSteps.size()}) + 1;
   const std::size_t around = margin + 1;
   const std::size_t bars =
       options.columns > around + kLeastBars ? options.columns - around - 1 : kLeastBars;
@@ -116,7 +118,7 @@ std::string draw(const Series& series, const ChartOptions& options) {
   text += fmt::format("{:>{}}{}", lower, margin, options.plain ? "+" : "└");
   for (std::size_t i = 0; i < bars; ++i) text += options.plain ? "-" : "─";
   const std::string end = format_count(series.count());
-  text += fmt::format("\n{:>{}} 1{:>{}}\n", "step", margin, end, bars - 1);
+  text += fmt::format("\n{:>{}} 1{:>{}}\n", kSteps, margin, end, bars - 1);
   return text;
 }
 

@@ -154,7 +154,7 @@ void FitLimits::use_more() {
       largest_range(plan.blocks, plan.outputs, plan.workspace, plan.page_size, room);
   if (range <= plan.range) return;
   const std::optional<TrainingPlan> larger = runner_.replanned(range, kUnlimited);
-  if (!larger || larger->phases.front().seconds() >= plan.phases.front().seconds()) return;
+  if (!larger || larger->phases.front().seconds() >= runner_.seconds()) return;
   if (plan.input != 0 && input_.session().budget().limit() > plan.input) input_.limit(plan.input);
   try {
     plan_.adopt(*larger, "the limit was raised");

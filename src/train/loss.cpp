@@ -1,5 +1,8 @@
 #include <plimsoll/train/loss.h>
 
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
@@ -8,19 +11,42 @@
 namespace plimsoll::train {
 namespace {
 
+struct Entry {
+  std::string_view name;
+  Tensor (*loss)(const Tensor& prediction, const Tensor& target);
+};
+
+constexpr std::array kLosses = {
+    Entry{"cross_entropy",
+          [](const Tensor& x, const Tensor& y) { return nn::cross_entropy(x, y); }},
+    Entry{"mean_squared_error",
+          [](const Tensor& x, const Tensor& y) { return nn::mean_squared_error(x, y); }},
+    Entry{"mean_absolute_error",
+          [](const Tensor& x, const Tensor& y) { return nn::mean_absolute_error(x, y); }},
+    Entry{"binary_cross_entropy",
+          [](const Tensor& x, const Tensor& y) { return nn::binary_cross_entropy(x, y); }},
+    Entry{"huber", [](const Tensor& x, const Tensor& y) { return nn::huber(x, y); }},
+    Entry{"log_cosh", [](const Tensor& x, const Tensor& y) { return nn::log_cosh(x, y); }},
+    Entry{"poisson", [](const Tensor& x, const Tensor& y) { return nn::poisson(x, y); }},
+    Entry{"hinge", [](const Tensor& x, const Tensor& y) { return nn::hinge(x, y); }},
+    Entry{"squared_hinge",
+          [](const Tensor& x, const Tensor& y) { return nn::squared_hinge(x, y); }},
+    Entry{"focal", [](const Tensor& x, const Tensor& y) { return nn::focal(x, y); }},
+    Entry{"binary_focal", [](const Tensor& x, const Tensor& y) { return nn::binary_focal(x, y); }},
+    Entry{"kl_divergence",
+          [](const Tensor& x, const Tensor& y) { return nn::kl_divergence(x, y); }},
+    Entry{"cosine_distance",
+          [](const Tensor& x, const Tensor& y) { return nn::cosine_distance(x, y); }},
+};
+
 Loss::One by_name(const std::string& name) {
-  if (name == "cross_entropy") {
-    return [](const Tensor& logits, const Tensor& labels) {
-      return nn::cross_entropy(logits, labels);
-    };
+  std::string names;
+  for (const Entry& entry : kLosses) {
+    if (entry.name == name) return entry.loss;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
   }
-  if (name == "mean_squared_error") return nn::mean_squared_error;
-  if (name == "mean_absolute_error") return nn::mean_absolute_error;
-  if (name == "binary_cross_entropy") return nn::binary_cross_entropy;
   throw InvalidArgument(
-      fmt::format("[Loss] there is no loss '{}'; there are cross_entropy, mean_squared_error, "
-                  "mean_absolute_error and binary_cross_entropy, or give a function",
-                  name));
+      fmt::format("[Loss] there is no loss '{}'; there are {}, or give a function", name, names));
 }
 
 }  // namespace

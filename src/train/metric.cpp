@@ -1,16 +1,20 @@
 #include <plimsoll/train/metric.h>
 
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/nn/counts.h>
 #include <plimsoll/nn/losses.h>
 #include <plimsoll/nn/metrics.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/random.h>
+#include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
+#include <plimsoll/ops/softmax.h>
 
 namespace plimsoll::train {
 namespace {
@@ -26,10 +30,115 @@ MetricDef mean_of(std::string name, std::function<Tensor(const Tensor&, const Te
           .higher_is_better = higher_is_better};
 }
 
+/// [k], of k scalars.
+Tensor list(const std::vector<Tensor>& numbers) {
+  std::vector<Tensor> rows;
+  for (const Tensor& each : numbers) {
+    rows.push_back(ops::reshape(ops::cast(each, DType::f32), Shape{1}));
+  }
+  return ops::concat(rows, 0);
+}
+
+/// Of a classifier: of two classes by one logit each, where predictions and targets have one shape;
+/// else the mean over all classes, each against the others.
+MetricDef of_counts(std::string name, double (nn::BinaryCounts::*value)() const) {
+  return {
+      .name = std::move(name),
+      .sums =
+          [](const Tensor& prediction, const Tensor& target) {
+            if (prediction.shape() == target.shape()) {
+              return nn::binary_counts(prediction, target);
+            }
+            const Tensor matrix = nn::confusion_counts(prediction, target);
+            const std::int64_t classes = matrix.dim(0);
+            const Tensor right = ops::sum(
+                ops::mul(matrix, ops::one_hot(ops::arange(classes, DType::i64, matrix), classes)),
+                {.axes = {0}});
+            // An odd one in front tells the two apart.
+            return ops::concat({ops::full_like_type(right, {DType::f32, {1}}, 0), right,
+                                ops::sum(matrix, {.axes = {0}}), ops::sum(matrix, {.axes = {1}})},
+                               0);
+          },
+      .result =
+          [value](std::span<const double> totals) {
+            if (totals.size() == 4) return (nn::BinaryCounts::of(totals).*value)();
+            const std::size_t classes = (totals.size() - 1) / 3;
+            double sum = 0;
+            for (std::size_t c = 0; c < classes; ++c) {
+              const double right = totals[1 + c];
+              sum += (nn::BinaryCounts{right, totals[1 + classes + c] - right,
+                                       totals[1 + 2 * classes + c] - right, 0}.*
+                      value)();
+            }
+            return sum / static_cast<double>(classes);
+          },
+      .higher_is_better = true};
+}
+
+MetricDef perplexity() {
+  return {.name = "perplexity",
+          .sums =
+              [](const Tensor& logits, const Tensor& labels) {
+                const Tensor ignored = ops::full_like_type(labels, {labels.dtype(), {}},
+                                                           static_cast<double>(ops::kIgnoreLabel));
+                const Tensor counted = ops::cast(ops::not_equal(labels, ignored), DType::f32);
+                return list({ops::sum(ops::cross_entropy(logits, labels)), ops::sum(counted)});
+              },
+          .result = [](std::span<const double> s) { return std::exp(s[0] / s[1]); }};
+}
+
+MetricDef root_mean_squared_error() {
+  return {.name = "root_mean_squared_error",
+          .sums =
+              [](const Tensor& prediction, const Tensor& target) {
+                const Tensor n = ops::full_like_type(prediction, {DType::f32, {}},
+                                                     static_cast<double>(prediction.dim(0)));
+                return list({ops::mul(nn::mean_squared_error(prediction, target), n), n});
+              },
+          .result = [](std::span<const double> s) { return std::sqrt(s[0] / s[1]); }};
+}
+
+/// The share of the targets' variance that predictions explain.
+MetricDef r2() {
+  return {
+      .name = "r2",
+      .sums =
+          [](const Tensor& prediction, const Tensor& target) {
+            const Tensor y = ops::cast(target, DType::f32);
+            const auto count = static_cast<double>(y.elements());
+            const Tensor apart = nn::mean_squared_error(prediction, target);
+            return list({ops::scale(apart, count), ops::sum(y), ops::sum(ops::square(y)),
+                         ops::full_like_type(y, {DType::f32, {}}, count)});
+          },
+      .result = [](std::span<const double> s) { return 1 - s[0] / (s[2] - s[1] * s[1] / s[3]); },
+      .higher_is_better = true};
+}
+
+MetricDef area_under_curve() {
+  return {.name = "auc",
+          .sums = [](const Tensor& logits,
+                     const Tensor& targets) { return nn::roc_counts(logits, targets); },
+          .result = nn::auc,
+          .higher_is_better = true};
+}
+
 MetricDef by_name(const std::string& name) {
+  const auto mean_squared = [](const Tensor& x, const Tensor& y) {
+    return nn::mean_squared_error(x, y);
+  };
+  const auto mean_absolute = [](const Tensor& x, const Tensor& y) {
+    return nn::mean_absolute_error(x, y);
+  };
   if (name == "accuracy") return mean_of(name, nn::accuracy, true);
-  if (name == "mean_squared_error") return mean_of(name, nn::mean_squared_error, false);
-  if (name == "mean_absolute_error") return mean_of(name, nn::mean_absolute_error, false);
+  if (name == "mean_squared_error") return mean_of(name, mean_squared, false);
+  if (name == "mean_absolute_error") return mean_of(name, mean_absolute, false);
+  if (name == "root_mean_squared_error") return root_mean_squared_error();
+  if (name == "r2") return r2();
+  if (name == "precision") return of_counts(name, &nn::BinaryCounts::precision);
+  if (name == "recall") return of_counts(name, &nn::BinaryCounts::recall);
+  if (name == "f1") return of_counts(name, &nn::BinaryCounts::f1);
+  if (name == "auc") return area_under_curve();
+  if (name == "perplexity") return perplexity();
   constexpr std::string_view kTop = "top_";
   if (name.starts_with(kTop) && name.ends_with("_accuracy")) {
     std::int64_t k = 0;
@@ -46,7 +155,8 @@ MetricDef by_name(const std::string& name) {
   }
   throw InvalidArgument(
       fmt::format("[Metric] there is no metric '{}'; there are accuracy, top_5_accuracy (any "
-                  "number), mean_squared_error and mean_absolute_error, or give {{.name, .sums}}",
+                  "number), precision, recall, f1, auc, perplexity, mean_squared_error, "
+                  "mean_absolute_error, root_mean_squared_error and r2, or give {{.name, .sums}}",
                   name));
 }
 

@@ -281,14 +281,22 @@ StepRunner::Measured StepRunner::measure() {
   return measured();
 }
 
+double StepRunner::seconds() const {
+  const Phase& phase = memory_.plan().phases.front();
+  if (trainer_.times.empty() || trainer_.times_of != memory_.plan().device.backend) {
+    return phase.seconds();
+  }
+  double sum = 0;
+  for (std::int64_t part = 0; part < phase.parts; ++part) {
+    sum += trainer_.times.seconds(phase.step(part));
+  }
+  return sum;
+}
+
 StepRunner::Measured StepRunner::measured() {
   const TrainingPlan& plan = memory_.plan();
-  const Phase& phase = plan.phases.front();
-  Measured result{.predicted = phase.seconds()};
-  if (trainer_.times.empty()) return {.predicted = result.predicted, .corrected = result.predicted};
-  for (std::int64_t part = 0; part < phase.parts; ++part) {
-    result.corrected += trainer_.times.seconds(phase.step(part));
-  }
+  Measured result{.predicted = plan.phases.front().seconds(), .corrected = seconds()};
+  if (trainer_.times.empty()) return result;
   const HeapScope heap;
   result.plan = search().shrink(plan, plan.range, kUnlimited);
   return result;

@@ -94,6 +94,10 @@ class StepRunner {
   std::optional<TrainingPlan> replanned(Bytes range, Bytes host);
   void use(const TrainingPlan& plan);
 
+  /// Of a full training batch in the plan that is in force, by the times of ops that were measured
+  /// where some were: what plans that are made now are to be compared with.
+  double seconds() const;
+
   /// What measuring the ops of a full training batch says.
   struct Measured {
     double predicted = 0;  ///< seconds of a step of this plan, as it was made

@@ -68,8 +68,11 @@ TEST_F(Trace, KnowsABoundTensorByItsNameAndAnyOtherAsAConstant) {
   EXPECT_EQ(count(graph, Role::parameter), 1);
   EXPECT_EQ(count(graph, Role::constant), 1);
   for (const Value& value : graph.values()) {
-    if (value.role == Role::parameter) EXPECT_EQ(value.name, "dense.weight");
-    if (value.role == Role::constant) EXPECT_EQ(value.name, "offset");
+    if (value.role == Role::parameter) {
+      EXPECT_EQ(value.name, "dense.weight");
+    } else if (value.role == Role::constant) {
+      EXPECT_EQ(value.name, "offset");
+    }
   }
 }
 
@@ -87,7 +90,10 @@ TEST_F(Trace, WritesComeAfterEverybodyWhoReadsTheOldValue) {
   const auto writer =
       std::ranges::find_if(graph.nodes(), [](const Node& node) { return node.op->writes != 0; });
   ASSERT_NE(writer, graph.nodes().end());
-  EXPECT_EQ(writer->after.size() + 1, 2U) << "the square; the scale is what it writes";
+  const auto square = std::ranges::find_if(
+      graph.nodes(), [](const Node& node) { return node.op->name == "square"; });
+  EXPECT_THAT(writer->after,
+              testing::Contains(static_cast<NodeId>(square - graph.nodes().begin())));
   const auto sum =
       std::ranges::find_if(graph.nodes(), [](const Node& node) { return node.op->name == "add"; });
   ASSERT_NE(sum, graph.nodes().end());

@@ -190,7 +190,7 @@ TEST_F(Layers, AttentionMixesRowsByTheirScores) {
   constexpr std::size_t kHeads = 2;
   constexpr std::size_t kSize = kFeatures / kHeads;
   for (const bool causal : {false, true}) {
-    MultiHeadAttention layer(
+    SelfAttention layer(
         {.features = kFeatures, .heads = kHeads, .causal = causal, .deviation = 0.7});
     layer.materialize(device_, 6);
     const Tensor x = random({1, kTokens, kFeatures});
@@ -222,7 +222,7 @@ TEST_F(Layers, AttentionMixesRowsByTheirScores) {
                 dense(mixed, kTokens, of(layer, "proj.weight"), of(layer, "proj.bias"), false));
   }
   try {
-    MultiHeadAttention({.features = 10, .heads = 3});
+    SelfAttention({.features = 10, .heads = 3});
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("3 heads do not divide 10 features"));

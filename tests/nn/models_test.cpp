@@ -8,6 +8,8 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/language_models.h>
+#include <plimsoll/nn/vision_models.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/train/step.h>
 
@@ -40,6 +42,12 @@ TEST(Models, CountsOfParametersAreThePublishedOnes) {
       {"vit_tiny", 5717416},
       {"gpt2", 124439808},
       {"unet", 31037698},
+      {"convnext_t", 28589128},
+      {"efficientnet_b0", 5288548},
+      {"mixer", 59880472},
+      {"bert", 109514298},
+      {"llama", 124668672},
+      {"lstm_lm", 37283600},
       {"mlp", 784 * 256 + 256 + 256 * 256 + 256 + 2560 + 10},
       {"gpt2_tiny", 256 * 128 + 128 * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 256}};
   for (const ModelInfo& info : list_models()) {
@@ -79,6 +87,57 @@ TEST(Models, NamesAreThoseOfTheFilesPeopleHave) {
         {"transformer.h.0.mlp.c_proj.weight", {3072, 768}},
         {"transformer.h.0.ln_1.bias", {768}},
         {"transformer.ln_f.weight", {768}}}},
+      {"convnext_t",
+       {{"features.0.0.weight", {96, 3, 4, 4}},
+        {"features.0.1.bias", {96}},
+        {"features.1.0.layer_scale", {96, 1, 1}},
+        {"features.1.2.block.0.weight", {96, 1, 7, 7}},
+        {"features.2.0.weight", {96}},
+        {"features.2.1.weight", {192, 96, 2, 2}},
+        {"features.5.8.block.3.weight", {1536, 384}},
+        {"features.7.2.block.5.bias", {768}},
+        {"classifier.0.weight", {768}},
+        {"classifier.2.weight", {1000, 768}}}},
+      {"efficientnet_b0",
+       {{"features.0.0.weight", {32, 3, 3, 3}},
+        {"features.0.1.running_var", {32}},
+        {"features.1.0.block.0.0.weight", {32, 1, 3, 3}},
+        {"features.1.0.block.1.fc1.weight", {8, 32, 1, 1}},
+        {"features.2.0.block.0.0.weight", {96, 16, 1, 1}},
+        {"features.2.0.block.2.fc2.bias", {96}},
+        {"features.2.0.block.3.1.weight", {24}},
+        {"features.7.0.block.1.0.weight", {1152, 1, 3, 3}},
+        {"features.8.0.weight", {1280, 320, 1, 1}},
+        {"classifier.1.weight", {1000, 1280}}}},
+      {"mixer",
+       {{"stem.proj.weight", {768, 3, 16, 16}},
+        {"blocks.0.mlp_tokens.fc1.weight", {384, 196}},
+        {"blocks.11.mlp_channels.fc2.weight", {768, 3072}},
+        {"norm.weight", {768}},
+        {"head.bias", {1000}}}},
+      {"llama",
+       {{"model.embed_tokens.weight", {32000, 768}},
+        {"model.layers.0.self_attn.q_proj.weight", {768, 768}},
+        {"model.layers.11.self_attn.k_proj.weight", {256, 768}},
+        {"model.layers.0.mlp.gate_proj.weight", {2048, 768}},
+        {"model.layers.0.post_attention_layernorm.weight", {768}},
+        {"model.norm.weight", {768}},
+        {"lm_head.weight", {32000, 768}}}},
+      {"bert",
+       {{"bert.embeddings.word_embeddings.weight", {30522, 768}},
+        {"bert.embeddings.token_type_embeddings.weight", {2, 768}},
+        {"bert.embeddings.LayerNorm.bias", {768}},
+        {"bert.encoder.layer.11.attention.self.query.weight", {768, 768}},
+        {"bert.encoder.layer.0.attention.output.LayerNorm.weight", {768}},
+        {"bert.encoder.layer.0.intermediate.dense.bias", {3072}},
+        {"bert.encoder.layer.0.output.dense.weight", {768, 3072}},
+        {"cls.predictions.transform.LayerNorm.weight", {768}},
+        {"cls.predictions.bias", {30522}}}},
+      {"lstm_lm",
+       {{"encoder.weight", {10000, 1024}},
+        {"rnn.weight_ih_l0", {4096, 1024}},
+        {"rnn.bias_hh_l1", {4096}},
+        {"decoder.weight", {10000, 1024}}}},
       {"unet",
        {{"inc.double_conv.0.weight", {64, 3, 3, 3}},
         {"down4.maxpool_conv.1.double_conv.3.weight", {1024, 1024, 3, 3}},
@@ -124,6 +183,34 @@ TEST(Models, EachRunsAndLearnsSmall) {
   std::map<std::string, Model> models;
   for (const auto& [name, options] : small) models.emplace(name, make_model(name, options));
   models.emplace("unet", unet({.size = 16, .width = 8}));
+  models.emplace("convnext",
+                 convnext({.classes = 4, .size = 16, .blocks = {1, 1}, .widths = {8, 12}}));
+  models.emplace("efficientnet_b0",
+                 efficientnet_b0({.classes = 4, .size = 32, .dropout = 0, .drop_path = 0}));
+  models.emplace("mixer",
+                 mixer({.classes = 4, .size = 16, .patch = 4, .features = 16, .layers = 2}));
+  models.emplace("llama", llama({.vocabulary = 20,
+                                 .context = 8,
+                                 .features = 24,
+                                 .hidden = 16,
+                                 .layers = 2,
+                                 .heads = 6,
+                                 .key_heads = 2,
+                                 .tied = true}));
+  models.emplace("bert", bert({.vocabulary = 20,
+                               .context = 8,
+                               .features = 24,
+                               .hidden = 16,
+                               .layers = 2,
+                               .heads = 4,
+                               .dropout = 0,
+                               .padding_id = -1}));
+  models.emplace("lstm_lm", lstm_lm({.vocabulary = 20,
+                                     .context = 8,
+                                     .features = 16,
+                                     .hidden = 16,
+                                     .dropout = 0,
+                                     .tied = true}));
   for (const auto& [name, model] : models) {
     model.materialize(device, 3);
     optim::Optimizer optimizer = optim::adam({.lr = 1e-3});
@@ -179,6 +266,9 @@ TEST(Models, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(message("vit_tiny", {.size = 30}), HasSubstr("[vit] pictures of 30x30"));
   EXPECT_THAT(message("unet", {.size = 40}), HasSubstr("multiple of 16"));
   EXPECT_THAT(message("mlp", {.classes = -1}), HasSubstr("negative"));
+  EXPECT_THAT(message("mixer", {.size = 30}), HasSubstr("[mixer] pictures of 30x30"));
+  EXPECT_THAT(message("convnext_t", {.size = 16}), HasSubstr("use 32x32 or more"));
+  EXPECT_THAT(message("efficientnet_b0", {.size = 16}), HasSubstr("use 32x32 or more"));
 }
 
 }  // namespace

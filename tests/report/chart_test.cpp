@@ -85,14 +85,14 @@ TEST(Chart, DrawsAFallingCurveFromTheUpperLeftToTheLowerRight) {
   std::vector<double> values(16);
   for (int i = 0; i < 16; ++i) values[static_cast<std::size_t>(i)] = 16 - i;
   const std::string text =
-      report::draw(series_of(values), {.columns = 20, .rows = 4, .plain = true});
+      report::draw(series_of(values), {.columns = 23, .rows = 4, .plain = true});
   EXPECT_EQ(text,
-            " 16|##:.\n"
-            "   |######:.\n"
-            "   |##########:.\n"
-            "   |##############:.\n"
-            "  0+----------------\n"
-            "step 1            16\n");
+            "   16|#::.\n"
+            "     |#####::.\n"
+            "     |#########::.\n"
+            "     |#############::.\n"
+            "    0+----------------\n"
+            " step 1             16\n");
 }
 
 TEST(Chart, FitsTheColumnsItIsGiven) {

@@ -153,7 +153,7 @@ TEST(Run, SurvivesTwentyThousandMutations) {
   for (int i = 0; i < 20'000; ++i) {
     std::string log = whole;
     const int changes = 1 + static_cast<int>(random() % 6);
-    for (int c = 0; c < changes; ++c) {
+    for (int c = 0; c < changes && !log.empty(); ++c) {
       const std::size_t at = random() % log.size();
       switch (random() % 6) {
         case 0:

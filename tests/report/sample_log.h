@@ -64,7 +64,8 @@ inline RandomLog random_log(std::uint64_t seed, int steps) {
     log.loss_min = std::min(log.loss_min, loss);
     log.loss_max = std::max(log.loss_max, loss);
     log.text += fmt::format(
-        "{{\"time\":{0},\"event\":\"memory\",\"device\":\"cpu:0\",\"used\":{1},\"limit\":1073741824,"
+        "{{\"time\":{0},\"event\":\"memory\",\"device\":\"cpu:0\",\"used\":{1},\"limit\":"
+        "1073741824,"
         "\"peak\":{2},\"system\":{3},\"holders\":[{4},{1}]}}\n"
         "{{\"time\":{0},\"event\":\"step\",\"step\":{5},\"loss\":{6},\"used\":{1},\"lr\":0.1,"
         "\"elements\":32,\"epoch\":0}}\n",

@@ -16,8 +16,8 @@ awk -v a="$accuracy" 'BEGIN { exit !(a >= 0.95) }' || fail "accuracy '$accuracy'
 
 # The picture: a curve that falls, the memory under its budget, no character that a file cannot have.
 grep -q '^loss: 1\.[0-9]* after the first step, 0\.0' out || fail "no loss: $(cat out)"
-grep -q 'of a budget of 256 MiB$' out || fail "no memory: $(cat out)"
-grep -q '^256 MiB|' out || fail "no axis up to the budget: $(cat out)"
+grep -q 'of a budget of 8 MiB$' out || fail "no memory: $(cat out)"
+grep -q '^ *8 MiB|' out || fail "no axis up to the budget: $(cat out)"
 ! LC_ALL=C grep -q '[^ -~]' out || fail "not plain in a file: $(cat out)"
 while IFS= read -r line; do ((${#line} <= 80)) || fail "${#line} columns: $line"; done \
   < <(sed -n '/^loss: /,/^Try next/p' out)

@@ -14,7 +14,8 @@ for option in --data --model --log --checkpoints --resume --budget --best --opti
   refuses_command train 2 "$option: " --steps 1 "$option" ""
 done
 for option in --log --checkpoints --data; do
-  refuses_command train 2 "the value is empty" --steps 1 "$option="
+  refuses_command train 2 "$option: the value is empty" --steps 1 "$option" ""
+  refuses_command train 2 "$option needs a value" --steps 1 "$option="
 done
 refuses_command data 2 "is empty" inspect ""
 refuses_command plan 2 "is empty" --data ""

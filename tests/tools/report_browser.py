@@ -56,7 +56,7 @@ def check_numbers(browser, log):
     for value in browser.evaluate("[...document.querySelectorAll('#curves details')[0].querySelectorAll('tbody tr')].map((row) => row.lastChild.querySelector('data').value)"):
         check(float(value) in losses, f"loss {value} is not in the log")
     times = {round(line["time"], 6) for line in lines}
-    for value in browser.evaluate("[...document.querySelectorAll('#log tbody tr')].map((row) => row.querySelector('data').value)"):
+    for value in browser.evaluate("[...document.querySelector('#log table[data-events]').querySelectorAll('tbody tr')].map((row) => row.querySelector('data').value)"):
         check(round(float(value), 6) in times, f"time {value} of an event is not in the log")
     metrics = {line["value"] for line in of("metric")}
     last = of("metric")[-1] if metrics else None

@@ -159,6 +159,16 @@ TEST_F(MovingLimit, RaisedAllowsAFasterPlanWithTheSameNumbers) {
   EXPECT_EQ(result.losses, expected.losses);
 }
 
+TEST_F(MovingLimit, RaisedAfterOpsWereMeasuredAllowsAFasterPlanToo) {
+  // A plan made with measured times is compared with the old one by the same times.
+  const Device device = test::own_cpu({.limit = least()});
+  const auto result = fit(device, {.on_step = [&](train::Run& run) {
+                            if (run.step() == 6) run.device().budget().set_limit(kAmple);
+                          }});
+  EXPECT_GT(result.corrected_step_seconds, 0) << "nothing was measured";
+  EXPECT_EQ(result.replans, 1);
+}
+
 TEST_F(MovingLimit, WhatComesAfterATrainingUsesTheMemoryThatIsThere) {
   for (const Bytes less : {KiB(128), KiB(384)}) {
     const Device device = test::own_cpu({.limit = kAmple, .page_size = KiB(4)});

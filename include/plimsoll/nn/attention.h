@@ -29,9 +29,9 @@ struct TransformerOptions {
 };
 
 /// Self-attention over x [n, tokens, features]. Throws InvalidArgument if heads do not divide.
-class MultiHeadAttention final : public Module {
+class SelfAttention final : public Module {
  public:
-  explicit MultiHeadAttention(const TransformerOptions& options);
+  explicit SelfAttention(const TransformerOptions& options);
   Tensor forward(const Tensor& x) const override;
 
  private:
@@ -63,7 +63,7 @@ class TransformerBlock final : public Module {
 
  private:
   LayerNorm norm1_;
-  MultiHeadAttention attention_;
+  SelfAttention attention_;
   LayerNorm norm2_;
   FeedForward mlp_;
 };

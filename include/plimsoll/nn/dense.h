@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include <plimsoll/nn/module.h>
+#include <plimsoll/nn/weight_form.h>
 
 namespace plimsoll::nn {
 
@@ -13,10 +13,12 @@ struct DenseOptions {
   bool transposed = false;
   /// Default: Init::fan_in_uniform for both. With a weight's given, the bias starts at 0.
   std::optional<Init> init = {};
+  /// Weight or spectral normalisation; InvalidArgument together with `transposed`.
+  WeightForm form = WeightForm::plain;
 };
 
 /// x [..., in] times the transpose of `weight` [out, in], plus `bias` [out].
-class Dense final : public Module {
+class Dense final : public WeightedModule {
  public:
   explicit Dense(std::int64_t out, const DenseOptions& options = {});
   Tensor forward(const Tensor& x) const override;

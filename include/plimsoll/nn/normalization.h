@@ -13,12 +13,13 @@ struct BatchNormOptions {
   ops::Layout layout = ops::Layout::nchw;
 };
 
-/// Over all but the channels: with the batch's statistics in training, which also move
-/// `running_mean` and `running_var`; with those in evaluation. As in PyTorch, the running variance
-/// is of the unbiased estimate.
-class BatchNorm2D final : public Module {
+/// Over all but the channels of an input with 2 to 5 dimensions: with the batch's statistics in
+/// training, which also move `running_mean` and `running_var`; with those in evaluation. As in
+/// PyTorch, the running variance is of the unbiased estimate. Channels are dimension 1, or the last
+/// with Layout::nhwc.
+class BatchNorm final : public Module {
  public:
-  explicit BatchNorm2D(const BatchNormOptions& options = {});
+  explicit BatchNorm(const BatchNormOptions& options = {});
   Tensor forward(const Tensor& x) const override;
 
  private:
@@ -26,6 +27,11 @@ class BatchNorm2D final : public Module {
 
   BatchNormOptions options_;
 };
+
+/// One class serves sequences, pictures and volumes; the names say what is meant.
+using BatchNorm1D = BatchNorm;
+using BatchNorm2D = BatchNorm;
+using BatchNorm3D = BatchNorm;
 
 struct LayerNormOptions {
   std::int64_t features = 0;  ///< 0: those of the first input

@@ -33,16 +33,22 @@ Group no_decay_for_vectors();
 /// and without data until its first step or materialize().
 using State = Variable;
 
-/// One update of one parameter, by an op of ops/update.h.
+/// One update of one parameter: by an op of ops/update.h, or written in ops.
 class Rule {
  public:
   virtual ~Rule() = default;
   virtual std::string_view name() const = 0;
-  /// What it keeps for each parameter: "momentum"; f32 and of the parameter's shape.
-  virtual std::vector<std::string_view> state_names() const = 0;
+  /// What a rule keeps for a parameter: "momentum", which begins with `initial` everywhere.
+  struct Kept {
+    std::string_view name;
+    TensorType type;
+    double initial = 0;
+  };
+  /// Of a parameter of this type.
+  virtual std::vector<Kept> state_of(const TensorType& parameter) const = 0;
   struct Update {
     const Tensor& parameter;
-    std::span<const Tensor> state;  ///< one for each of state_names()
+    std::span<const Tensor> state;  ///< one for each of state_of()
     const Tensor& gradient;
     const Tensor& rate;  ///< f32 scalar
     const Tensor& step;  ///< f32 scalar, from 1 on
@@ -106,6 +112,11 @@ class Optimizer {
   void set_step(std::int64_t step);
   /// The learning rate of the step that comes next.
   double rate() const;
+  /// Multiplies the schedule's rate in all steps to come; 1 at first. For callbacks that lower it
+  /// by what they see. It is no part of a checkpoint. InvalidArgument unless it is finite and not
+  /// negative.
+  void set_rate_factor(double factor);
+  double rate_factor() const;
 
   /// Writes the learning rate of the next step for apply() to read, unless it is there already, and
   /// counts the step. It is written in the order of `stream`, on which steps run: one that is

@@ -28,8 +28,9 @@ struct MetricDef {
 
 class Metric {
  public:
-  /// "accuracy", "top_K_accuracy" with a number K, "mean_squared_error", "mean_absolute_error";
-  /// InvalidArgument for another.
+  /// "accuracy", "top_K_accuracy" with a number K, "precision", "recall", "f1" (of one logit for
+  /// each target, else means over the classes), "auc", "perplexity", "mean_squared_error",
+  /// "mean_absolute_error", "root_mean_squared_error", "r2"; InvalidArgument for another.
   Metric(const std::string& name);                         // NOLINT: {.metrics = {"accuracy"}}
   Metric(const char* name) : Metric(std::string(name)) {}  // NOLINT: as above
   /// InvalidArgument without a name or sums.

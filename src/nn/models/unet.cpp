@@ -9,6 +9,7 @@
 #include <plimsoll/nn/losses.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/nn/normalization.h>
+#include <plimsoll/nn/pooling.h>
 #include <plimsoll/nn/sequential.h>
 #include <plimsoll/ops/shape_ops.h>
 
@@ -50,7 +51,8 @@ class Down final : public Module {
 class Up final : public Module {
  public:
   Up(std::int64_t in, std::int64_t out)
-      : up_(add("up", ConvTranspose2D(in / 2, 2, in))), conv_(add("conv", DoubleConv(in, out))) {}
+      : up_(add("up", ConvTranspose2D(in / 2, 2, {.in = in}))),
+        conv_(add("conv", DoubleConv(in, out))) {}
   Tensor forward(const Tensor& x) const override { return up_(x); }
   Tensor joined(const Tensor& x, const Tensor& beside) const {
     const ops::NameScope scope(name());

@@ -36,7 +36,7 @@ class CurveBoard {
     const log = () => this.log && logable && shown.every((each) => each.ys.every((y) => !isNumber(y) || y > 0));
     const chart = new Chart({
       label: `${title} of ${shown.length === 1 ? "the run" : shown.length + " runs"}; the table below has the figures`, height: 220, left: 62, top: 12,
-      x: () => range || [Math.min(...shown.map((each) => smallest(xs(each)))), Math.max(...shown.map((each) => largest(xs(each))), 1e-3)],
+      x: () => range || [shown[0].dots ? 0 : Math.min(...shown.map((each) => smallest(xs(each)))), Math.max(...shown.map((each) => largest(xs(each))), 1e-3)],
       y: () => {
         let low = Math.min(...shown.map((each) => smallest(each.ys)));
         let high = Math.max(...shown.map((each) => largest(each.ys)));

@@ -83,7 +83,7 @@ function eventsSection(run) {
       run.event_count > run.events.length && [" of ", count(run.event_count), "; the others repeat every epoch"], "."]));
   if (shown.length > 0) {
     section.append(scrolled(table(null, ["#time", "#step", "event", ""], shown.map((event) => [
-      duration(event.time), isNumber(event.step) ? count(event.step) : "", EVENT_NAMES[event.event] || event.event, eventText(event)])), "Events"));
+      duration(event.time), isNumber(event.step) ? count(event.step) : "", EVENT_NAMES[event.event] || event.event, eventText(event)]), { "data-events": true }), "Events"));
   }
   if (run.problem_count > 0) {
     section.append(el("h3", {}, "Lines that could not be read"),

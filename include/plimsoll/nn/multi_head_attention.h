@@ -1,0 +1,60 @@
+#pragma once
+
+#include <plimsoll/nn/dense.h>
+#include <plimsoll/nn/module.h>
+
+namespace plimsoll::nn {
+
+struct AttentionOptions {
+  bool causal = false;  ///< hides keys behind their query, the last of both aligned
+  double scale = 0;     ///< of the scores; 0: 1 / sqrt(size)
+  /// bool [n, keys]: which keys count. PyTorch's key_padding_mask is the opposite. A query without
+  /// any key takes the mean of all values.
+  Tensor key_mask = {};
+  /// Added to the scores, which are [n, heads, queries, keys]; broadcast to that. Gradients flow.
+  Tensor bias = {};
+};
+
+/// softmax(q kᵀ scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, keys,
+/// size]. Fewer key heads than heads, which they must divide, serve as many heads each. Without
+/// mask and bias it is ops::attention and never has the matrix of scores; with one of them it does,
+/// in f32, which takes 4 * n * heads * queries * keys bytes and more for gradients.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options = {});
+
+/// [n, tokens, heads * size] as [n, heads, tokens, size], and back.
+Tensor split_heads(const Tensor& x, std::int64_t heads);
+Tensor merge_heads(const Tensor& x);
+
+struct MultiHeadAttentionOptions {
+  std::int64_t features = 0;
+  std::int64_t heads = 0;  ///< divides `features`
+  /// Of keys and of values where they come from elsewhere; 0: `features`.
+  std::int64_t key_features = 0;
+  std::int64_t value_features = 0;
+  bool bias = true;
+};
+
+/// Vaswani et al. 2017, with PyTorch's names: in_proj_weight [3 * features, features] (or
+/// q_proj_weight, k_proj_weight and v_proj_weight where keys or values have other features),
+/// in_proj_bias, out_proj.weight, out_proj.bias. Probabilities are not dropped.
+///
+/// forward(x) is self-attention; forward_all({query, memory}) takes keys and values from `memory`,
+/// and forward_all({query, key, value}) each from its own. All are [n, tokens, features].
+class MultiHeadAttention final : public Module {
+ public:
+  /// InvalidArgument if heads do not divide.
+  explicit MultiHeadAttention(const MultiHeadAttentionOptions& options);
+  Tensor forward(const Tensor& x) const override { return attend(x, x, x); }
+  Tensors forward_all(const Tensors& inputs) const override;
+  Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                const AttentionOptions& options = {}) const;
+
+ private:
+  bool packed() const;
+
+  MultiHeadAttentionOptions options_;
+  Dense out_;
+};
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <plimsoll/optim/optimizer.h>
+
+// More rules, written in ops: they run wherever those do, and are planned with their temporaries.
+// Defaults are PyTorch's where it has the rule. Weight decay is added to the gradient, unless said
+// otherwise, and `epsilon` to the root.
+
+namespace plimsoll::optim {
+
+struct AdagradOptions {
+  Schedule lr = 0.01;
+  double lr_decay = 0;             ///< the rate is divided by 1 + lr_decay * (step - 1)
+  double initial_accumulator = 0;  ///< Keras: 0.1
+  double epsilon = 1e-10;          ///< Keras: 1e-7
+  double weight_decay = 0;
+  std::vector<Group> groups = {};
+};
+/// Duchi et al. 2011: gradients divided by the root of the sum of their squares so far.
+Optimizer adagrad(const AdagradOptions& options = {});
+
+struct AdadeltaOptions {
+  Schedule lr = 1.0;
+  double rho = 0.9;
+  double epsilon = 1e-6;  ///< under both roots
+  double weight_decay = 0;
+  std::vector<Group> groups = {};
+};
+/// Zeiler 2012.
+Optimizer adadelta(const AdadeltaOptions& options = {});
+
+struct NadamOptions {
+  Schedule lr = 0.002;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double momentum_decay = 0.004;
+  double weight_decay = 0;
+  std::vector<Group> groups = {};
+};
+/// Dozat 2016: Adam with Nesterov's momentum.
+Optimizer nadam(const NadamOptions& options = {});
+
+struct LionOptions {
+  Schedule lr = 1e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double weight_decay = 0;  ///< shrinks the parameter itself
+  std::vector<Group> groups = {};
+};
+/// Chen et al. 2023: steps of one size in the direction of the sign. Half of Adam's state.
+Optimizer lion(const LionOptions& options = {});
+
+struct LambOptions {
+  Schedule lr = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0;  ///< added to the step before its length is measured
+  std::vector<Group> groups = {};
+};
+/// You et al. 2019: Adam's step, as long as the parameter it changes. Where either length is 0, the
+/// step is as long as it is.
+Optimizer lamb(const LambOptions& options = {});
+
+struct AdafactorOptions {
+  Schedule lr = 0.01;
+  double beta2_decay = -0.8;      ///< the second moment's memory is 1 - step^beta2_decay
+  double epsilon = 1.1920929e-7;  ///< the least second moment, squared
+  double least_scale = 1e-3;      ///< the least root mean square that a parameter counts with
+  double clip = 1.0;              ///< the largest root mean square of a step
+  double weight_decay = 0;        ///< shrinks the parameter itself
+  std::vector<Group> groups = {};
+};
+/// Shazeer and Stern 2018, as PyTorch has it: of a matrix only the means of rows and of columns of
+/// the second moment are kept, so that its state is next to nothing.
+Optimizer adafactor(const AdafactorOptions& options = {});
+
+}  // namespace plimsoll::optim

@@ -1,0 +1,97 @@
+#include <plimsoll/nn/group_norm.h>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/random.h>
+#include <plimsoll/ops/shape_ops.h>
+
+namespace plimsoll::nn {
+namespace {
+
+void check_groups(std::int64_t groups, std::int64_t channels) {
+  if (groups < 1 || channels % groups != 0) {
+    throw InvalidArgument(
+        fmt::format("[GroupNorm] {} groups do not divide {} channels", groups, channels));
+  }
+}
+
+void check_input(const char* who, const Tensor& x, int rank, std::int64_t channels) {
+  if (x.rank() < rank) {
+    throw InvalidArgument(
+        fmt::format("[{}] the input is {}; it takes [n, channels, ...] with {} "
+                    "dimensions or more",
+                    who, x.type().to_string(), rank));
+  }
+  if (channels != 0 && x.dim(1) != channels) {
+    throw InvalidArgument(
+        fmt::format("[{}] the input {} has {} channels (dimension 1), and the "
+                    "layer {}; say {{.channels = {}}}",
+                    who, x.type().to_string(), x.dim(1), channels, x.dim(1)));
+  }
+}
+
+/// One for each channel of x, to be broadcast, in x's dtype.
+Tensor per_channel(const Tensor& values, const Tensor& x) {
+  Shape aligned;
+  for (int i = 0; i < x.rank(); ++i) aligned = aligned.with_inserted(i, i == 1 ? x.dim(1) : 1);
+  return ops::cast(ops::reshape(values, aligned), x.dtype());
+}
+
+}  // namespace
+
+Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
+                  double epsilon) {
+  check_input("group_norm", x, 2, 0);
+  check_groups(groups, x.dim(1));
+  const std::int64_t rows = x.dim(0) * groups;
+  const std::int64_t row = rows == 0 ? 1 : x.elements() / rows;
+  const DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  // Each group is a row to normalise.
+  const Tensor ones = ops::full_like_type(x, {wide, {row}}, 1);
+  Tensor y = ops::layer_norm(ops::reshape(x, Shape{rows, row}), ones, {}, epsilon);
+  y = ops::reshape(y, x.shape());
+  if (weight.defined()) y = ops::mul(y, per_channel(weight, y));
+  if (bias.defined()) y = ops::add(y, per_channel(bias, y));
+  return y;
+}
+
+GroupNorm::GroupNorm(std::int64_t groups, const GroupNormOptions& options)
+    : groups_(groups), options_(options) {
+  if (options.channels != 0) declare(options.channels);
+}
+
+void GroupNorm::declare(std::int64_t channels) const {
+  check_groups(groups_, channels);
+  if (!options_.affine) return;
+  parameter("weight", {channels}, Init::ones());
+  parameter("bias", {channels}, Init::zeros());
+}
+
+Tensor GroupNorm::forward(const Tensor& x) const {
+  check_input("GroupNorm", x, 2, options_.channels);
+  if (!options_.affine) return group_norm(x, groups_, {}, {}, options_.epsilon);
+  if (own("weight") == nullptr) declare(x.dim(1));
+  return group_norm(x, groups_, *own("weight"), *own("bias"), options_.epsilon);
+}
+
+InstanceNorm::InstanceNorm(const InstanceNormOptions& options) : options_(options) {
+  if (options.channels != 0) declare(options.channels);
+}
+
+void InstanceNorm::declare(std::int64_t channels) const {
+  if (!options_.affine) return;
+  parameter("weight", {channels}, Init::ones());
+  parameter("bias", {channels}, Init::zeros());
+}
+
+Tensor InstanceNorm::forward(const Tensor& x) const {
+  check_input("InstanceNorm", x, 3, options_.channels);
+  if (!options_.affine) return group_norm(x, x.dim(1), {}, {}, options_.epsilon);
+  if (own("weight") == nullptr) declare(x.dim(1));
+  return group_norm(x, x.dim(1), *own("weight"), *own("bias"), options_.epsilon);
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,186 @@
+#include <plimsoll/nn/multi_head_attention.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/matmul.h>
+#include <plimsoll/ops/random.h>
+#include <plimsoll/ops/shape_ops.h>
+#include <plimsoll/ops/softmax.h>
+
+namespace plimsoll::nn {
+namespace {
+
+/// Where a score does not count. Not infinite: a row of nothing else gives a mean and no NaN.
+constexpr double kHidden = -1e30;
+
+/// k or v with every head as often as needed for `heads`.
+Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
+  const std::int64_t own = x.dim(1);
+  if (own == heads) return x;
+  const Tensor apart = ops::reshape(x, Shape{x.dim(0), own, 1, x.dim(2), x.dim(3)});
+  const Shape repeated{x.dim(0), own, heads / own, x.dim(2), x.dim(3)};
+  return ops::reshape(ops::broadcast_to(apart, repeated),
+                      Shape{x.dim(0), heads, x.dim(2), x.dim(3)});
+}
+
+void check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) {
+    throw InvalidArgument(
+        fmt::format("[attention] q is {}, k {} and v {}; they need [n, heads, "
+                    "tokens, size]",
+                    q.type().to_string(), k.type().to_string(), v.type().to_string()));
+  }
+  if (k.dim(1) < 1 || q.dim(1) % k.dim(1) != 0 || v.dim(1) != k.dim(1)) {
+    throw InvalidArgument(
+        fmt::format("[attention] {} heads of q, {} of k and {} of v; those of k "
+                    "and v must be as many, and divide those of q",
+                    q.dim(1), k.dim(1), v.dim(1)));
+  }
+  if (options.key_mask.defined() &&
+      options.key_mask.type() != TensorType{DType::boolean, {q.dim(0), k.dim(2)}}) {
+    throw InvalidArgument(
+        fmt::format("[attention] key_mask is {}; it must be bool [{},{}], one "
+                    "for each key",
+                    options.key_mask.type().to_string(), q.dim(0), k.dim(2)));
+  }
+}
+
+/// bool [queries, keys]: which keys come no later than their query.
+Tensor causal_mask(const Tensor& like, std::int64_t queries, std::int64_t keys) {
+  const Tensor rows = ops::reshape(ops::arange(queries, DType::i64, like), Shape{queries, 1});
+  const Tensor columns = ops::reshape(ops::arange(keys, DType::i64, like), Shape{1, keys});
+  return ops::greater_equal(ops::shift(rows, static_cast<double>(keys - queries)), columns);
+}
+
+/// The same with all scores there.
+Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
+                   const AttentionOptions& options, double scale) {
+  Tensor scores = ops::matmul(q, k, {.transpose_b = true});
+  const DType wide = scores.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  scores = ops::scale(ops::cast(scores, wide), scale);
+  if (options.bias.defined()) scores = ops::add(scores, ops::cast(options.bias, wide));
+  const Tensor hidden = ops::full_like_type(scores, {wide, {}}, kHidden);
+  if (options.key_mask.defined()) {
+    const Shape shape{q.dim(0), 1, 1, k.dim(2)};
+    scores = ops::where(ops::reshape(options.key_mask, shape), scores, hidden);
+  }
+  if (options.causal) {
+    scores = ops::where(causal_mask(q, q.dim(2), k.dim(2)), scores, hidden);
+  }
+  const Tensor probabilities = ops::softmax(scores);
+  return ops::matmul(ops::cast(probabilities, v.dtype()), v);
+}
+
+}  // namespace
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options) {
+  check(q, k, v, options);
+  const std::int64_t heads = q.dim(1);
+  const Tensor keys = repeat_heads(k, heads);
+  const Tensor values = repeat_heads(v, heads);
+  const double scale =
+      options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.dim(3)));
+  if (options.key_mask.defined() || options.bias.defined()) {
+    return written_out(q, keys, values, options, scale);
+  }
+  return ops::attention(q, keys, values, {.causal = options.causal, .scale = scale});
+}
+
+Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  if (x.rank() != 3 || heads < 1 || x.dim(2) % heads != 0) {
+    throw InvalidArgument(
+        fmt::format("[attention] {} heads of {}; they must divide the last of "
+                    "[n, tokens, features]",
+                    heads, x.type().to_string()));
+  }
+  return ops::transpose(ops::reshape(x, Shape{x.dim(0), x.dim(1), heads, x.dim(2) / heads}),
+                        {0, 2, 1, 3});
+}
+
+Tensor merge_heads(const Tensor& x) {
+  return ops::reshape(ops::transpose(x, {0, 2, 1, 3}),
+                      Shape{x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
+}
+
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options)
+    : options_(options),
+      out_(add("out_proj",
+               Dense(options.features, {.in = options.features,
+                                        .bias = options.bias,
+                                        .init = Init::fan_in_uniform(options.features)}))) {
+  const std::int64_t features = options.features;
+  if (options.heads < 1 || features < 1 || features % options.heads != 0) {
+    throw InvalidArgument(fmt::format("[MultiHeadAttention] {} heads do not divide {} features",
+                                      options.heads, features));
+  }
+  if (options_.key_features == 0) options_.key_features = features;
+  if (options_.value_features == 0) options_.value_features = features;
+  if (packed()) {
+    parameter("in_proj_weight", {3 * features, features},
+              Init::glorot_uniform(features, 3 * features));
+  } else {
+    const auto declare = [&](const char* name, std::int64_t in) {
+      parameter(name, {features, in}, Init::glorot_uniform(in, features));
+    };
+    declare("q_proj_weight", features);
+    declare("k_proj_weight", options_.key_features);
+    declare("v_proj_weight", options_.value_features);
+  }
+  if (options.bias) parameter("in_proj_bias", {3 * features}, Init::zeros());
+}
+
+bool MultiHeadAttention::packed() const {
+  return options_.key_features == options_.features && options_.value_features == options_.features;
+}
+
+Tensors MultiHeadAttention::forward_all(const Tensors& inputs) const {
+  if (inputs.empty() || inputs.size() > 3) {
+    throw InvalidArgument(
+        fmt::format("[MultiHeadAttention] {} inputs; it takes x, query and "
+                    "memory, or query, key and value",
+                    inputs.size()));
+  }
+  const Tensor& key = inputs[std::min<std::size_t>(1, inputs.size() - 1)];
+  return {attend(inputs.front(), key, inputs.back())};
+}
+
+Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const AttentionOptions& options) const {
+  const std::int64_t features = options_.features;
+  const std::vector<std::int64_t> thirds(3, features);
+  const Parameter* bias = own("in_proj_bias");
+  const bool same = query.id() == key.id() && key.id() == value.id();
+  if (packed() && same) {
+    const Tensor qkv =
+        ops::linear(query, *own("in_proj_weight"), bias != nullptr ? bias->value() : Tensor());
+    const bool plain = !options.key_mask.defined() && !options.bias.defined();
+    if (plain) {
+      return out_(ops::self_attention(
+          qkv, {.heads = options_.heads, .causal = options.causal, .scale = options.scale}));
+    }
+    const std::vector<Tensor> parts = ops::split(qkv, thirds, 2);
+    return out_(merge_heads(attention(split_heads(parts[0], options_.heads),
+                                      split_heads(parts[1], options_.heads),
+                                      split_heads(parts[2], options_.heads), options)));
+  }
+  std::vector<Tensor> weights;
+  if (packed()) {
+    weights = ops::split(*own("in_proj_weight"), thirds, 0);
+  } else {
+    weights = {*own("q_proj_weight"), *own("k_proj_weight"), *own("v_proj_weight")};
+  }
+  std::vector<Tensor> biases(3);
+  if (bias != nullptr) biases = ops::split(*bias, thirds, 0);
+  const auto project = [&](const Tensor& x, std::size_t i) {
+    return split_heads(ops::linear(x, weights[i], biases[i]), options_.heads);
+  };
+  return out_(
+      merge_heads(attention(project(query, 0), project(key, 1), project(value, 2), options)));
+}
+
+}  // namespace plimsoll::nn

@@ -1,0 +1,215 @@
+#include <plimsoll/nn/recurrent.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/nn/dense.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/matmul.h>
+#include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/random.h>
+#include <plimsoll/ops/shape_ops.h>
+
+namespace plimsoll::nn {
+namespace {
+
+std::string suffix(int layer, bool backwards) {
+  return fmt::format("_l{}{}", layer, backwards ? "_reverse" : "");
+}
+
+/// The state where `counts` [n, 1] holds, else what it was.
+Tensor kept(const Tensor& counts, const Tensor& after, const Tensor& before) {
+  return counts.defined() ? ops::where(counts, after, before) : after;
+}
+
+/// For every step [n, 1] whether it counts, by the lengths [n].
+std::vector<Tensor> counting(const Tensor& lengths, std::int64_t steps) {
+  std::vector<Tensor> all(static_cast<std::size_t>(steps));
+  if (!lengths.defined()) return all;
+  const Tensor column = ops::reshape(ops::cast(lengths, DType::i64), Shape{lengths.dim(0), 1});
+  for (std::int64_t t = 0; t < steps; ++t) {
+    all[static_cast<std::size_t>(t)] =
+        ops::greater(column, ops::full_like_type(column, {DType::i64, {}}, static_cast<double>(t)));
+  }
+  return all;
+}
+
+/// Piece `i` of the state of all layers and directions, [n, hidden].
+Tensor piece(const Tensor& all, std::int64_t i) {
+  return ops::reshape(ops::slice(all, 0, i, i + 1), Shape{all.dim(1), all.dim(2)});
+}
+
+}  // namespace
+
+Recurrent::Recurrent(const char* who, std::int64_t hidden, std::int64_t gates,
+                     const RecurrentOptions& options)
+    : who_(who), hidden_(hidden), gates_(gates), options_(options) {
+  if (hidden < 1 || options.layers < 1) {
+    throw InvalidArgument(fmt::format("[{}] {} layers of {}; there must be at least one of each",
+                                      who, options.layers, hidden));
+  }
+  if (!(options.dropout >= 0 && options.dropout < 1)) {
+    throw InvalidArgument(
+        fmt::format("[{}] dropout is {}; it must be in [0, 1)", who, options.dropout));
+  }
+  if (options.in != 0) declare(options.in);
+}
+
+void Recurrent::declare(std::int64_t in) const {
+  const Init init = Init::fan_in_uniform(hidden_);
+  const std::int64_t rows = gates_ * hidden_;
+  for (int layer = 0; layer < options_.layers; ++layer) {
+    for (const bool backwards : {false, true}) {
+      if (backwards && !options_.bidirectional) continue;
+      const std::string behind = suffix(layer, backwards);
+      const std::int64_t from = layer == 0 ? in : hidden_ * (options_.bidirectional ? 2 : 1);
+      parameter("weight_ih" + behind, {rows, from}, init);
+      parameter("weight_hh" + behind, {rows, hidden_}, init);
+      if (!options_.bias) continue;
+      parameter("bias_ih" + behind, {rows}, init);
+      parameter("bias_hh" + behind, {rows}, init);
+    }
+  }
+}
+
+/// `x` is [steps, n, features], and so is the result's y.
+RecurrentResult Recurrent::run_layer(const Tensor& x, const std::vector<Tensor>& counts, int number,
+                                     bool backwards, const RecurrentState& first) const {
+  const std::string behind = suffix(number, backwards);
+  const std::int64_t steps = x.dim(0);
+  const std::int64_t n = x.dim(1);
+  Tensor bias;
+  Tensor state_bias;
+  if (options_.bias) {
+    bias = *own("bias_ih" + behind);
+    const Parameter& other = *own("bias_hh" + behind);
+    if (apart_bias()) {
+      state_bias = other;
+    } else {
+      bias = ops::add(bias, other);
+    }
+  }
+  const Tensor products = ops::linear(x, *own("weight_ih" + behind), bias);
+  const std::vector<Tensor> inputs =
+      ops::split(products, std::vector<std::int64_t>(static_cast<std::size_t>(steps), 1), 0);
+  // Cast once, and not in every step.
+  const Tensor weight = in_compute_dtype(*own("weight_hh" + behind));
+  RecurrentState state = first;
+  const Tensor zeros = ops::full_like_type(products, {products.dtype(), {n, hidden_}}, 0);
+  if (!state.h.defined()) state.h = zeros;
+  if (!state.c.defined() && has_cell()) state.c = zeros;
+  state.h = ops::cast(state.h, products.dtype());
+  if (has_cell()) state.c = ops::cast(state.c, products.dtype());
+  std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const auto t = static_cast<std::size_t>(backwards ? steps - 1 - i : i);
+    const Tensor input = ops::reshape(inputs[t], Shape{n, gates_ * hidden_});
+    const RecurrentState after = step(input, state, weight, state_bias);
+    outputs[t] = kept(counts[t], after.h, zeros);
+    state.h = kept(counts[t], after.h, state.h);
+    if (has_cell()) state.c = kept(counts[t], after.c, state.c);
+  }
+  return {ops::stack(outputs, 0), state};
+}
+
+RecurrentResult Recurrent::run(const Tensor& x, const Tensor& lengths,
+                               const RecurrentState& first) const {
+  if (x.rank() != 3 || x.dim(1) == 0) {
+    throw InvalidArgument(
+        fmt::format("[{}] the input is {}; it takes [n, steps, features] with at "
+                    "least one step",
+                    who_, x.type().to_string()));
+  }
+  if (own("weight_ih_l0") == nullptr) declare(x.dim(2));
+  const std::int64_t n = x.dim(0);
+  if (lengths.defined() && lengths.shape() != Shape{n}) {
+    throw InvalidArgument(
+        fmt::format("[{}] lengths are {} for an input {}; give one for each "
+                    "sequence, [{}]",
+                    who_, lengths.type().to_string(), x.type().to_string(), n));
+  }
+  const std::int64_t directions = options_.bidirectional ? 2 : 1;
+  const Shape state_shape{options_.layers * directions, n, hidden_};
+  for (const Tensor& state : {first.h, first.c}) {
+    if (state.defined() && state.shape() != state_shape) {
+      throw InvalidArgument(
+          fmt::format("[{}] a first state is {}; it must be {}, [layers * "
+                      "directions, n, hidden]",
+                      who_, state.type().to_string(), state_shape.to_string()));
+    }
+  }
+  const std::vector<Tensor> counts = counting(lengths, x.dim(1));
+  // Steps in front, so that those of all sequences lie together.
+  Tensor y = ops::transpose(in_compute_dtype(x), {1, 0, 2});
+  std::vector<Tensor> h;
+  std::vector<Tensor> c;
+  for (int layer = 0; layer < options_.layers; ++layer) {
+    if (layer > 0 && training() && options_.dropout > 0) y = ops::dropout(y, options_.dropout);
+    std::vector<Tensor> sides;
+    for (int side = 0; side < directions; ++side) {
+      const std::int64_t at = layer * directions + side;
+      const RecurrentState from = {first.h.defined() ? piece(first.h, at) : Tensor(),
+                                   first.c.defined() ? piece(first.c, at) : Tensor()};
+      const RecurrentResult result = run_layer(y, counts, layer, side == 1, from);
+      sides.push_back(result.y);
+      h.push_back(result.state.h);
+      if (has_cell()) c.push_back(result.state.c);
+    }
+    y = directions == 1 ? sides.front() : ops::concat(sides, 2);
+  }
+  return {ops::transpose(y, {1, 0, 2}),
+          {ops::stack(h, 0), has_cell() ? ops::stack(c, 0) : Tensor()}};
+}
+
+Tensor Recurrent::forward(const Tensor& x) const { return run(x).y; }
+
+Tensors Recurrent::forward_all(const Tensors& inputs) const {
+  if (inputs.empty() || inputs.size() > 2) {
+    throw InvalidArgument(
+        fmt::format("[{}] {} inputs; it takes x, or x and lengths", who_, inputs.size()));
+  }
+  const RecurrentResult result = run(inputs[0], inputs.size() > 1 ? inputs[1] : Tensor());
+  Tensors all = {result.y, result.state.h};
+  if (has_cell()) all.push_back(result.state.c);
+  return all;
+}
+
+LSTM::LSTM(std::int64_t hidden, const RecurrentOptions& options)
+    : Recurrent("LSTM", hidden, 4, options) {}
+
+RecurrentState LSTM::step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                          const Tensor& /*bias*/) const {
+  const Tensor sums = ops::add(input, ops::linear(state.h, weight));
+  const std::vector<Tensor> gates = ops::split(sums, std::vector<std::int64_t>(4, hidden()), 1);
+  const Tensor fresh = ops::mul(ops::sigmoid(gates[0]), ops::tanh(gates[2]));
+  const Tensor c = ops::add(ops::mul(ops::sigmoid(gates[1]), state.c), fresh);
+  return {ops::mul(ops::sigmoid(gates[3]), ops::tanh(c)), c};
+}
+
+GRU::GRU(std::int64_t hidden, const RecurrentOptions& options)
+    : Recurrent("GRU", hidden, 3, options) {}
+
+RecurrentState GRU::step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                         const Tensor& bias) const {
+  const std::vector<std::int64_t> parts = {2 * hidden(), hidden()};
+  const std::vector<Tensor> x = ops::split(input, parts, 1);
+  const std::vector<Tensor> h = ops::split(ops::linear(state.h, weight, bias), parts, 1);
+  const std::vector<Tensor> gates =
+      ops::split(ops::sigmoid(ops::add(x[0], h[0])), {hidden(), hidden()}, 1);
+  const Tensor fresh = ops::tanh(ops::add(x[1], ops::mul(gates[0], h[1])));
+  // (1 - z) new + z h
+  return {ops::add(fresh, ops::mul(gates[1], ops::sub(state.h, fresh))), {}};
+}
+
+SimpleRNN::SimpleRNN(std::int64_t hidden, const RecurrentOptions& options, Activation activation)
+    : Recurrent("SimpleRNN", hidden, 1, options), activation_(activation) {}
+
+RecurrentState SimpleRNN::step(const Tensor& input, const RecurrentState& state,
+                               const Tensor& weight, const Tensor& /*bias*/) const {
+  const Tensor sums = ops::add(input, ops::linear(state.h, weight));
+  return {activation_ == Activation::tanh ? ops::tanh(sums) : ops::relu(sums), {}};
+}
+
+}  // namespace plimsoll::nn

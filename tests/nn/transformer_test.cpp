@@ -1,0 +1,135 @@
+#include <plimsoll/nn/transformer.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <plimsoll/nn/rope.h>
+
+#include "support/op_checks.h"
+#include "support/recorded.h"
+
+namespace plimsoll::nn {
+namespace {
+
+using test::complaint;
+using test::expect_gradients;
+using test::expect_recorded;
+using test::expect_trains;
+using test::random_tensor;
+using ::testing::HasSubstr;
+
+TEST(AttentionFunction, EqualsPyTorchs) {
+  const auto plain = [](const Tensors& in) { return Tensors{attention(in[0], in[1], in[2])}; };
+  expect_recorded("attention", "grouped", plain);
+  expect_recorded("attention", "one", plain);
+  expect_recorded("attention", "grouped_causal", [](const Tensors& in) {
+    return Tensors{attention(in[0], in[1], in[2], {.causal = true})};
+  });
+  expect_recorded("attention", "masked", [](const Tensors& in) {
+    return Tensors{attention(in[0], in[1], in[2], {.key_mask = in[3]})};
+  });
+  expect_recorded("attention", "masked_causal", [](const Tensors& in) {
+    return Tensors{attention(in[0], in[1], in[2], {.causal = true, .key_mask = in[3]})};
+  });
+  expect_recorded("attention", "bias", [](const Tensors& in) {
+    return Tensors{attention(in[0], in[1], in[2], {.scale = 0.3, .bias = in[3]})};
+  });
+}
+
+TEST(AttentionFunction, WrittenOutIsTheFusedOne) {
+  const Tensor q = random_tensor({2, 4, 5, 3}, 1);
+  const Tensor k = random_tensor({2, 2, 257, 3}, 2);
+  const Tensor v = random_tensor({2, 2, 257, 3}, 3);
+  const Tensor nothing = Tensor::zeros({1}, DType::f32, q.device());
+  for (const bool causal : {false, true}) {
+    EXPECT_LT(test::distance(attention(q, k, v, {.causal = causal}),
+                             attention(q, k, v, {.causal = causal, .bias = nothing})),
+              1e-5);
+  }
+}
+
+TEST(AttentionFunction, AQueryWithoutKeysTakesTheMean) {
+  const Tensor q = random_tensor({1, 1, 2, 3}, 1);
+  const Tensor v = random_tensor({1, 1, 4, 3}, 2);
+  const Tensor mask = Tensor::zeros({1, 4}, DType::boolean, q.device());
+  const auto y = attention(q, v, v, {.key_mask = mask}).to_vector<float>();
+  const auto values = v.to_vector<float>();
+  EXPECT_NEAR(y[0], (values[0] + values[3] + values[6] + values[9]) / 4, 1e-6);
+}
+
+TEST(AttentionFunction, GradientsAreWhatDifferencesSay) {
+  expect_gradients(
+      [](const Tensors& in) {
+        return Tensors{attention(in[0], in[1], in[2], {.causal = true, .bias = in[3]})};
+      },
+      {random_tensor({1, 2, 3, 2}, 1, DType::f64), random_tensor({1, 1, 4, 2}, 2, DType::f64),
+       random_tensor({1, 1, 4, 2}, 3, DType::f64), random_tensor({2, 3, 4}, 4, DType::f64)});
+  expect_gradients(
+      [](const Tensors& in) {
+        return Tensors{rope(in[0], rope_tables(in[0], 3, 4), RopeStyle::interleaved)};
+      },
+      {random_tensor({2, 3, 4}, 5, DType::f64)});
+}
+
+TEST(Rope, EqualsTheFormula) {
+  expect_recorded("attention", "rope_halves",
+                  [](const Tensors& in) { return Tensors{rope(in[0], rope_tables(in[0], 9, 6))}; });
+  expect_recorded("attention", "rope_interleaved", [](const Tensors& in) {
+    return Tensors{rope(in[0], rope_tables(in[0], 9, 8, 500, 7), RopeStyle::interleaved)};
+  });
+}
+
+TEST(Transformers, MultiHeadAttentionEqualsPyTorchs) {
+  expect_recorded("attention", "mha_self", MultiHeadAttention({.features = 8, .heads = 2}));
+  expect_recorded("attention", "mha_cross",
+                  MultiHeadAttention({.features = 8, .heads = 2, .bias = false}));
+  expect_recorded(
+      "attention", "mha_other",
+      MultiHeadAttention({.features = 8, .heads = 4, .key_features = 6, .value_features = 3}));
+}
+
+TEST(Transformers, LayersEqualPyTorchs) {
+  for (const bool first : {false, true}) {
+    const TransformerLayerOptions options = {
+        .features = 8,
+        .heads = 2,
+        .hidden = 12,
+        .dropout = 0,
+        .activation = first ? TransformerLayerOptions::Activation::gelu
+                            : TransformerLayerOptions::Activation::relu,
+        .norm_first = first};
+    const std::string when = first ? "pre" : "post";
+    expect_recorded("attention", "encoder_" + when, TransformerEncoderLayer(options));
+    // A query that does not count takes part in nothing; PyTorch's is as ours.
+    expect_recorded("attention", "encoder_mask_" + when, TransformerEncoderLayer(options));
+    expect_recorded("attention", "decoder_" + when, TransformerDecoderLayer(options));
+  }
+}
+
+TEST(Transformers, AreTrainedInsideOfAPlan) {
+  const Tensor x = random_tensor({4, 5, 8}, 1);
+  const Tensor mask = ops::greater(random_tensor({4, 5}, 2), random_tensor({4, 5}, 3));
+  const TransformerLayerOptions options = {.features = 8, .heads = 2, .hidden = 12};
+  expect_trains(TransformerEncoderLayer(options), {x});
+  expect_trains(TransformerEncoderLayer(options), {x, mask});
+  expect_trains(TransformerDecoderLayer(options), {x, random_tensor({4, 7, 8}, 4)});
+  expect_trains(GatedFeedForward(8, 12, Gate::gelu), {x}, 1);
+}
+
+TEST(Transformers, MistakesAreNamed) {
+  EXPECT_THAT(complaint([] { MultiHeadAttention({.features = 10, .heads = 3}); }),
+              HasSubstr("[MultiHeadAttention] 3 heads do not divide 10 features"));
+  const Tensor q = random_tensor({2, 4, 5, 3}, 1);
+  const Tensor k = random_tensor({2, 3, 5, 3}, 1);
+  EXPECT_THAT(complaint([&] { attention(q, k, k); }),
+              HasSubstr("[attention] 4 heads of q, 3 of k and 3 of v"));
+  EXPECT_THAT(complaint([&] { attention(q, q, q, {.key_mask = q}); }),
+              HasSubstr("key_mask is f32 [2,4,5,3]; it must be bool [2,5]"));
+  EXPECT_THAT(complaint([&] { rope_tables(q, 5, 3); }), HasSubstr("needs an even number"));
+  EXPECT_THAT(complaint([&] { rope(q, rope_tables(q, 5, 4)); }), HasSubstr("[rope] x is"));
+  EXPECT_THAT(complaint([&] { TransformerDecoderLayer({.features = 8, .heads = 2})(Tensors{q}); }),
+              HasSubstr("[TransformerDecoderLayer] 1 inputs; it takes x and memory"));
+}
+
+}  // namespace
+}  // namespace plimsoll::nn
