@@ -200,6 +200,12 @@ Features csv_columns(const Shards& files, const CsvOptions& options) {
   if (!options.header) {
     for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = std::to_string(i);
   }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto end = columns.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(columns.begin(), end, columns[i]) == end) continue;
+    throw DataError(fmt::format("{}: column \"{}\" is in its header twice; name those you want",
+                                printable(names.front()), printable(columns[i])));
+  }
   std::vector<DType> dtypes(columns.size(), DType::i64);
   std::vector<bool> any(columns.size(), false);
   std::vector<CsvField> fields;

@@ -26,8 +26,8 @@ Dataset records(const std::vector<std::string>& files, std::shared_ptr<const Rec
                 const RecordOptions& options, FindCompression compression = nullptr);
 
 /// The first `most` records of the files, handed to `look` with the number of their file; for
-/// finding out what they are. Stops where `look` returns false. Its DataErrors are given the file and
-/// the offset.
+/// finding out what they are. Stops where `look` returns false. Its DataErrors are given the file
+/// and the offset.
 void look_at_records(const std::vector<std::string>& files, const RecordFormat& format,
                      const RecordOptions& options, std::int64_t most,
                      const std::function<bool(std::span<const std::byte>, std::size_t file)>& look,
