@@ -156,12 +156,12 @@ Schedule Schedule::one_cycle(double highest, std::int64_t steps, double rise, do
   }
   return {[=](std::int64_t step) {
             const double first = highest / start;
-            const double top = rise * static_cast<double>(steps) - 1;
+            // The step with the highest rate, which need not be a whole one.
+            const double top = std::max(rise * static_cast<double>(steps) - 1, 0.0);
             const double last = static_cast<double>(steps) - 1;
             const double at = std::min(static_cast<double>(step), last);
-            if (at <= top && top > 0) return half_cosine(first, highest, at / top);
-            const double down =
-                last > top ? (at - std::max(top, 0.0)) / (last - std::max(top, 0.0)) : 1;
+            if (at < top) return half_cosine(first, highest, at / top);
+            const double down = last > top ? (at - top) / (last - top) : 1;
             return half_cosine(highest, first / end, down);
           },
           fmt::format("one cycle up to {} over {} steps", highest, steps)};

@@ -1,5 +1,6 @@
 #include "support/recorded.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -56,8 +57,16 @@ Tensor weighed(const nn::Tensors& outputs, const nn::Tensors& weights) {
   return total;
 }
 
+/// What differences may be, and which run this is.
+struct Tolerance {
+  double share;
+  double least;
+  std::string what;
+};
+
 void expect_near_recorded(const std::string& file, const std::string& name, const Tensor& actual,
-                          double share, const std::string& what) {
+                          const Tolerance& tolerance) {
+  const std::string& what = tolerance.what;
   const Tensor expected = recorded_tensor(file, name);
   if (!actual.defined()) {
     // Nothing depends on it.
@@ -65,11 +74,16 @@ void expect_near_recorded(const std::string& file, const std::string& name, cons
     return;
   }
   ASSERT_EQ(actual.shape(), expected.shape()) << what << ": " << name;
-  expect_near(as_doubles(actual), as_doubles(expected), share, what + ": " + name);
+  const std::vector<double> values = as_doubles(expected);
+  // expect_near() takes a share of the largest, which it takes to be 1e-3 at least.
+  double largest = 1e-3;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const double share = tolerance.share * std::max(1.0, tolerance.least / largest);
+  expect_near(as_doubles(actual), values, share, what + ": " + name);
 }
 
 void compare(const std::string& file, const std::string& name, const TensorsFunction& function,
-             const std::vector<Variable>& variables, double share, const std::string& what) {
+             const std::vector<Variable>& variables, const Tolerance& tolerance) {
   const nn::Tensors inputs = recorded_inputs(file, name);
   std::vector<Tensor> sources;
   for (const Tensor& x : inputs) {
@@ -82,21 +96,21 @@ void compare(const std::string& file, const std::string& name, const TensorsFunc
   const Tensor target = weighed(outputs, numbered(file, name + ".dy"));
   const std::vector<Tensor> gradients = tape.gradient(target, sources);
   for (std::size_t i = 0; has(file, fmt::format("{}.y.{}", name, i)); ++i) {
-    ASSERT_LT(i, outputs.size()) << what;
-    expect_near_recorded(file, fmt::format("{}.y.{}", name, i), outputs[i], share, what);
+    ASSERT_LT(i, outputs.size()) << tolerance.what;
+    expect_near_recorded(file, fmt::format("{}.y.{}", name, i), outputs[i], tolerance);
   }
   std::size_t next = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_floating(inputs[i].dtype())) continue;
     const std::string recorded = fmt::format("{}.dx.{}", name, i);
     if (has(file, recorded)) {
-      expect_near_recorded(file, recorded, gradients[next], share, what);
+      expect_near_recorded(file, recorded, gradients[next], tolerance);
     }
     ++next;
   }
   for (const Variable& variable : variables) {
     expect_near_recorded(file, fmt::format("{}.dp.{}", name, variable.name()), gradients[next++],
-                         share, what);
+                         tolerance);
   }
 }
 
@@ -115,7 +129,7 @@ nn::Tensors recorded_inputs(const std::string& file, const std::string& name) {
 void expect_recorded(const std::string& file, const std::string& name,
                      const TensorsFunction& function, const RecordedOptions& options) {
   SCOPED_TRACE(file + " " + name);
-  compare(file, name, function, {}, options.share, "f32");
+  compare(file, name, function, {}, {options.share, options.least, "f32"});
   if (options.narrow_share == 0) return;
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const auto narrow = [&](const nn::Tensors& inputs) {
@@ -125,7 +139,8 @@ void expect_recorded(const std::string& file, const std::string& name,
       }
       return function(cast);
     };
-    compare(file, name, narrow, {}, options.narrow_share, std::string(dtype_name(dtype)));
+    compare(file, name, narrow, {},
+            {options.narrow_share, options.least, std::string(dtype_name(dtype))});
   }
 }
 
@@ -149,19 +164,19 @@ void expect_recorded(const std::string& file, const std::string& name, const nn:
   };
   module.train(training);
   load();
-  compare(file, name, run, module.trainable_variables(), options.share, "f32");
+  compare(file, name, run, module.trainable_variables(), {options.share, options.least, "f32"});
   for (const nn::Parameter& buffer : module.buffers()) {
     const std::string after = fmt::format("{}.after.{}", name, buffer.name());
     if (has(file, after)) {
-      expect_near_recorded(file, after, buffer.tensor(), options.share, "f32");
+      expect_near_recorded(file, after, buffer.tensor(), {options.share, options.least, "f32"});
     }
   }
   if (options.narrow_share == 0) return;
   for (const DType dtype : {DType::bf16, DType::f16}) {
     load();
     const ops::PrecisionScope precision(dtype);
-    compare(file, name, run, module.trainable_variables(), options.narrow_share,
-            std::string(dtype_name(dtype)));
+    compare(file, name, run, module.trainable_variables(),
+            {options.narrow_share, options.least, std::string(dtype_name(dtype))});
   }
 }
 

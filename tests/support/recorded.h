@@ -22,6 +22,9 @@ struct RecordedOptions {
   /// Also run it in bf16 and f16 (layers: as a mixed-precision policy does), where this share may
   /// differ; 0: no.
   double narrow_share = 0.05;
+  /// The least that counts as the largest value around: above 0 where a gradient is 0 but for
+  /// rounding, as that of a bias which softmax takes away.
+  double least = 0;
 };
 
 /// Outputs and gradients by the inputs are the recorded ones.

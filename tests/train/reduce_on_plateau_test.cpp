@@ -30,7 +30,7 @@ class ReduceOnPlateau : public ::testing::Test {
          .optimizer = optim::sgd({.lr = 0.5}),
          .device = device_});
     std::vector<double> seen;
-    const Callback look{.on_step = [&](Run& run) { seen.push_back(run.rate()); }};
+    const Callback look{.on_step = [&](train::Run& run) { seen.push_back(run.rate()); }};
     trainer.fit(data::Dataset::from_tensor_slices({x, x}).batch(4),
                 {.epochs = 8, .callbacks = {look, reduce_on_plateau(options)}});
     return seen;
