@@ -54,7 +54,9 @@ TEST(Timeline, PlacesEveryValueWhereThePlanDoes) {
         const TimelineValue& a = timeline.values[i];
         const TimelineValue& b = timeline.values[j];
         const bool places = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-        if (places && a.to >= b.from) EXPECT_EQ(a.to, b.from) << i << " and " << j;
+        if (places && a.to >= b.from) {
+          EXPECT_EQ(a.to, b.from) << i << " and " << j;
+        }
       }
     }
   }

@@ -28,10 +28,10 @@ struct DecodeNeeds {
 
 /// Reads the headers of the files that `dataset` will decode: those of `image_folder`,
 /// `image_paths` and `list_files` where they reach a program that reads and decodes them,
-/// `load_images`, or another map whose function has `needs`, as they are. Stops after `time` or `max_files` files. What was read is remembered with the description
-/// and shared by its copies: the next call goes on from there, and costs nothing once all is known.
-/// Takes a few KiB that no budget is charged for. Thread-safe; throws
-/// nothing for files that cannot be read.
+/// `load_images`, or another map whose function has `needs`, as they are. Stops after `time` or
+/// `max_files` files. What was read is remembered with the description and shared by its copies:
+/// the next call goes on from there, and costs nothing once all is known. Takes a few KiB that no
+/// budget is charged for. Thread-safe; throws nothing for files that cannot be read.
 DecodeNeeds decode_needs(const Dataset& dataset,
                          std::chrono::milliseconds time = std::chrono::seconds(5),
                          std::int64_t max_files = 20'000);
