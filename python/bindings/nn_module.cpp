@@ -228,7 +228,7 @@ void bind_module(nb::module_& m) {
       "...     def forward(self, x):\n"
       "...         return self.second(pm.relu(self.first(x)))")
       .def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
-      .def("__setattr__", &set_attribute,
+      .def("__setattr__", &set_attribute, nb::arg("name"), nb::arg("value").none(),
            nb::sig("def __setattr__(self, name: str, value: typing.Any, /) -> None"))
       .def("__call__", &call,
            nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))

@@ -21,6 +21,7 @@ class Net(pm.nn.Module):
         self.second = pm.nn.Dense(3)
         self.scale = pm.nn.Parameter((3,), init="ones")
         self.calls = 0
+        self.note: str | None = None
 
     def forward(self, x: pm.Tensor) -> pm.Tensor:
         self.calls += 1
