@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 TEST(Every, GivesTheFirstOfEachN) {
-  EXPECT_THAT(testing::run(every(Dataset::range(10), 3)), ElementsAre("0", "3", "6", "9"));
+  EXPECT_THAT(testing::run(every(Dataset::range(10), 3)), ElementsAre("(0)", "(3)", "(6)", "(9)"));
   EXPECT_EQ(every(Dataset::range(10), 3).cardinality(), 4);
   EXPECT_EQ(testing::run(every(Dataset::range(10), 1)), testing::run(Dataset::range(10)));
 }
