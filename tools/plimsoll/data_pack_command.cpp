@@ -152,8 +152,8 @@ void unpack(const std::string& path, const std::string& out, const std::string& 
 }  // namespace
 
 void add_data_pack(CLI::App& data) {
-  CLI::App* const pack_command = data.add_subcommand(
-      "pack", "Write a folder per class, or other records, as TFRecord, WebDataset or MDS");
+  CLI::App* const pack_command =
+      data.add_subcommand("pack", "Write data as TFRecord, WebDataset or MDS");
   const auto options = std::make_shared<PackOptions>();
   pack_command
       ->add_option("source", options->source, "A folder with a folder per class, or records")

@@ -42,12 +42,10 @@ class DiskCacheStage final : public Stage {
   void start(std::uint64_t epoch) override {
     if (!started_) begin(epoch);
     // Errors are told in the first pass.
-    seen_ = std::max(seen_, inbox_.taken());
+    seen_ = std::max(seen_, taken());
     at_ = 0;
   }
-  StatePtr save() const override {
-    return make_state({epoch_, at_, std::max(seen_, inbox_.taken())});
-  }
+  StatePtr save() const override { return make_state({epoch_, at_, std::max(seen_, taken())}); }
   void restore(const State& state) override {
     if (!started_ || epoch_ != state.words.at(0)) begin(state.words.at(0));
     at_ = state.words.at(1);
@@ -98,6 +96,8 @@ class DiskCacheStage final : public Stage {
     Bytes bytes = 0;
   };
 
+  /// Units of the input in this epoch.
+  std::uint64_t taken() const { return runs_ ? inbox_.taken() : 0; }
   std::uint64_t stored() const { return segments_.empty() ? 0 : segments_.back().end; }
   std::string path(std::uint64_t number) const { return place_ + "/" + segment_name(number); }
 
@@ -112,8 +112,8 @@ class DiskCacheStage final : public Stage {
     writing_ = true;
     reader_.reset();
     writer_.reset();
-    behind_ = false;
-    inbox_.start(epoch);
+    behind_ = true;  // it starts when something has to be made: it may work ahead
+    runs_ = false;
     made_ = 0;
     const Fingerprint fingerprint =
         fingerprint_of(*upstream_, mix_ids(seed_, epoch), options_.segment);
@@ -200,7 +200,7 @@ class DiskCacheStage final : public Stage {
     std::filesystem::remove(path(number), error);
     if (segments_.size() > number) segments_.resize(static_cast<std::size_t>(number));
     complete_ = false;
-    seen_ = std::max(seen_, inbox_.taken());
+    seen_ = std::max(seen_, taken());
     abandon();
   }
 
@@ -213,6 +213,7 @@ class DiskCacheStage final : public Stage {
   /// Puts the input where the last whole segment ends.
   void rewind_input() {
     behind_ = false;
+    runs_ = true;
     made_ = stored();
     if (segments_.empty()) {
       inbox_.start(epoch_);
@@ -232,7 +233,7 @@ class DiskCacheStage final : public Stage {
     try {
       filled = inbox_.fill(max);
     } catch (const DataError&) {
-      if (inbox_.taken() > seen_) throw;
+      if (taken() > seen_) throw;
       return Pull::ready;  // was seen before
     }
     if (filled == Pull::pending) return filled;
@@ -310,6 +311,7 @@ class DiskCacheStage final : public Stage {
   bool complete_ = false;  ///< the segments hold all there is
   bool writing_ = true;    ///< there is room on disk
   bool remembers_ = true;  ///< there is room in memory
+  bool runs_ = false;      ///< the input was started in this epoch
   bool behind_ = false;    ///< the input must go back to the end of the last segment
   std::uint64_t epoch_ = 0;
   std::uint64_t seen_ = 0;  ///< units of the input whose errors have been thrown before
