@@ -58,8 +58,7 @@ void list(const std::string& folder, bool verify, bool json) {
 }  // namespace
 
 void add_data_cache(CLI::App& data) {
-  CLI::App* const command =
-      data.add_subcommand("cache", "Look at, check or remove what cache(folder) has kept");
+  CLI::App* const command = data.add_subcommand("cache", "List, check or remove caches on disk");
   command->require_subcommand(1);
   struct Options {
     std::string folder;

@@ -174,7 +174,7 @@ void add_data_pack(CLI::App& data) {
   pack_command->callback([options] { pack(*options); });
 
   CLI::App* const unpack_command =
-      data.add_subcommand("unpack", "Write the pictures of records to a folder per class");
+      data.add_subcommand("unpack", "Write pictures of records to folders");
   unpack_command->add_option("source", options->source, "Files of records, or their folder")
       ->required();
   unpack_command->add_option("out", options->out, "The folder to write to")->required();

@@ -67,6 +67,7 @@ class ParallelMap final : public Stage {
     give_up();
     set_epoch(epoch);
     inbox_.start(epoch);
+    started_ = true;
   }
   StatePtr save() const override {
     return make_state({setting_->epoch}, {inbox_.position(delivered_)});
@@ -75,10 +76,12 @@ class ParallelMap final : public Stage {
     give_up();
     set_epoch(state.words.at(0));
     inbox_.restore(*state.inputs.at(0));
+    started_ = true;
   }
   std::size_t state_words() const override { return 1 + inbox_.state_words(); }
   bool runs_ahead() const override { return true; }
   void pump() override {
+    if (!started_) return;  // a cache after it may never need it
     try {
       dispatch(true);
     } catch (const Error&) {  // comes again when the consumer asks
@@ -136,6 +139,7 @@ class ParallelMap final : public Stage {
   const int queued_;
   const Bytes declared_;
   std::shared_ptr<const MapSetting> setting_;
+  bool started_ = false;
   Placement* placement_ = nullptr;
   std::deque<std::shared_ptr<Slot>> window_;
   std::uint64_t delivered_ = 0;
