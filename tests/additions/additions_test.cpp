@@ -13,6 +13,7 @@
 #include <plimsoll/ops/op_def.h>
 
 #include "support/op_suite.h"
+#include "support/source_dir.h"
 
 namespace plimsoll {
 namespace {
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kTests = PLIMSOLL_TEST_SOURCE_DIR;
+const fs::path kTests = test_source_dir();
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);

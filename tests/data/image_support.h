@@ -18,6 +18,7 @@
 #include <plimsoll/data/image/load.h>
 
 #include "data/image_files.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::image::testing {
 
@@ -51,9 +52,7 @@ class CountingScratch final : public Scratch {
   Bytes peak_ = 0;
 };
 
-inline std::filesystem::path recorded_folder() {
-  return std::filesystem::path(PLIMSOLL_TEST_SOURCE_DIR) / "data" / "recorded";
-}
+inline std::filesystem::path recorded_folder() { return test_source_dir() / "data" / "recorded"; }
 
 inline File read_bytes(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "data/pipeline_support.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::data::testing {
 
-inline std::filesystem::path npy_folder() {
-  return std::filesystem::path(PLIMSOLL_TEST_SOURCE_DIR) / "data/recorded/npy";
-}
+inline std::filesystem::path npy_folder() { return test_source_dir() / "data/recorded/npy"; }
 
 inline std::string file_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

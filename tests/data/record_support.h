@@ -8,11 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "data/pipeline_support.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::data::testing {
 
 inline std::filesystem::path records_folder() {
-  return std::filesystem::path(PLIMSOLL_TEST_SOURCE_DIR) / "data/recorded/records";
+  return test_source_dir() / "data/recorded/records";
 }
 inline std::string recorded(const char* name) { return (records_folder() / name).string(); }
 

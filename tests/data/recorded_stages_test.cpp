@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "data/words.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::data::testing {
 namespace {
@@ -14,8 +15,7 @@ using Json = nlohmann::json;
 
 const Json& recorded() {
   static const Json all = [] {
-    std::ifstream file(std::filesystem::path(PLIMSOLL_TEST_SOURCE_DIR) /
-                       "data/recorded/stages.json");
+    std::ifstream file(test_source_dir() / "data/recorded/stages.json");
     return Json::parse(file);
   }();
   return all;

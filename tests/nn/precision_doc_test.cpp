@@ -9,6 +9,8 @@
 
 #include <plimsoll/ops/op_def.h>
 
+#include "support/source_dir.h"
+
 namespace plimsoll {
 namespace {
 
@@ -35,7 +37,7 @@ std::string table_of_ops() {
 }
 
 TEST(PrecisionDoc, TheTableListsEveryOpThatDoesNotFollow) {
-  std::ifstream file(std::string(PLIMSOLL_TEST_SOURCE_DIR) + "/../docs/precision.md");
+  std::ifstream file(test_source_dir() / "../docs/precision.md");
   const std::string page((std::istreambuf_iterator<char>(file)), {});
   const std::string begin = "keeps it true -->\n";
   const std::size_t from = page.find(begin);

@@ -13,6 +13,7 @@
 #include <plimsoll/train/step.h>
 
 #include "support/own_device.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -44,7 +45,7 @@ void expect_recorded_losses(const std::string& name, const Model& model,
                             optim::Optimizer optimizer) {
   const Device device = test::own_cpu({.limit = MiB(64)});
   const train::SafetensorsFile file(
-      fmt::format("{}/nn/recorded/{}.safetensors", PLIMSOLL_TEST_SOURCE_DIR, name));
+      fmt::format("{}/nn/recorded/{}.safetensors", test_source_dir().string(), name));
   model.materialize(device);
   for (const Parameter& p : model.parameters()) {
     Tensor tensor = p.tensor();

@@ -7,6 +7,7 @@
 #include <plimsoll/plan/placement.h>
 
 #include "plan/placement_instances.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 /// in or above the repository. Empty if there is none.
 std::filesystem::path traces_folder() {
   if (const char* const named = std::getenv("PLIMSOLL_TRACES")) return named;
-  const std::filesystem::path tests = PLIMSOLL_TEST_SOURCE_DIR;
+  const std::filesystem::path tests = test_source_dir();
   for (std::filesystem::path at = tests; at.has_relative_path(); at = at.parent_path()) {
     if (std::filesystem::is_directory(at / "shared" / "traces")) return at / "shared" / "traces";
   }

@@ -16,6 +16,7 @@
 #include "backend/cpu/dtype_switch.h"
 #include "support/own_device.h"
 #include "support/poisoned.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::test {
 namespace {
@@ -132,8 +133,7 @@ RegisterOpCases::RegisterOpCases(std::vector<OpCase> (*make)()) { registered().p
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> cases = [] {
     std::vector<std::filesystem::path> files;
-    const std::filesystem::path folder =
-        std::filesystem::path(PLIMSOLL_TEST_SOURCE_DIR) / "ops" / "recorded";
+    const std::filesystem::path folder = test_source_dir() / "ops" / "recorded";
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() == ".json") files.push_back(entry.path());
     }

@@ -19,6 +19,7 @@
 #include "support/op_cases.h"
 #include "support/op_checks.h"
 #include "support/own_device.h"
+#include "support/source_dir.h"
 
 namespace plimsoll::test {
 namespace {
@@ -28,7 +29,7 @@ const train::SafetensorsFile& open(const std::string& name) {
   std::unique_ptr<train::SafetensorsFile>& file = files[name];
   if (file == nullptr) {
     file = std::make_unique<train::SafetensorsFile>(
-        fmt::format("{}/nn/recorded/{}.safetensors", PLIMSOLL_TEST_SOURCE_DIR, name));
+        fmt::format("{}/nn/recorded/{}.safetensors", test_source_dir().string(), name));
   }
   return *file;
 }
