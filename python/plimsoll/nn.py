@@ -7,7 +7,7 @@ from typing import Any, Callable
 from ._core import (
     AvgPool2D, BatchNorm2D, Conv2D, ConvTranspose2D, Dense, Dropout, Embedding, FeedForward, Flatten,
     GELU, GlobalAvgPool2D, Init, LayerNorm, MaxPool2D, Model, Module, Parameter,
-    ReLU, RMSNorm, Sequential, SiLU, Sigmoid, Tanh, Tensor, TransformerBlock, accuracy,
+    ReLU, RMSNorm, SelfAttention, Sequential, SiLU, Sigmoid, Tanh, Tensor, TransformerBlock, accuracy,
     binary_cross_entropy, cross_entropy, cross_entropy_dense, gpt2, lenet, list_models, make_model,
     mean_absolute_error, mean_squared_error, mlp, top_k_accuracy,
 )
@@ -15,7 +15,7 @@ from ._core import (
 __all__ = [
     "AvgPool2D", "BatchNorm2D", "Conv2D", "ConvTranspose2D", "Dense", "Dropout", "Embedding",
     "FeedForward", "Flatten", "GELU", "GlobalAvgPool2D", "Init", "Lambda", "LayerNorm", "MaxPool2D",
-    "Model", "Module", "Parameter", "ReLU", "RMSNorm", "Residual",
+    "Model", "Module", "Parameter", "ReLU", "RMSNorm", "Residual", "SelfAttention",
     "Sequential", "SiLU", "Sigmoid", "Tanh", "TransformerBlock", "accuracy", "binary_cross_entropy",
     "cross_entropy", "cross_entropy_dense", "gpt2", "lenet", "list_models", "make_model",
     "mean_absolute_error", "mean_squared_error", "mlp", "top_k_accuracy",
