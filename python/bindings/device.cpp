@@ -87,7 +87,7 @@ void bind_device(nb::module_& m) {
           "peak", [](const Device& self) { return self.budget().peak(); },
           "The most there has ever been.")
       .def_prop_ro("runtime", &Device::runtime,
-                   "Bytes of the driver's context and libraries, which are charged, too.")
+                   "Bytes of the driver's context and libraries. They are charged as well.")
       .def(
           "info", [](const Device& self) { return info_dict(self.info()); },
           nb::sig("def info(self) -> dict[str, typing.Any]"),

@@ -71,7 +71,7 @@ struct MapFunction {
   /// decode_needs() asks it before there is a pipeline. Empty: nothing is known beforehand.
   std::function<Bytes(const std::string& path)> needs = nullptr;
   /// False: it never asks MapContext::random(), so that its results depend neither on the seed nor
-  /// on the epoch, and a cache on disk serves runs with other seeds, too.
+  /// on the epoch, and a disk cache also serves runs with other seeds.
   bool random = true;
   /// Name and version; part of the pipeline's signature, so that a checkpoint made with another
   /// function is refused.
