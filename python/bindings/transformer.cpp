@@ -38,8 +38,7 @@ void layer(nb::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 void bind_transformer(nb::module_& m) {
-  layer<nn::SelfAttention>(m, "SelfAttention",
-                                "Self-attention over x [n, tokens, features].");
+  layer<nn::SelfAttention>(m, "SelfAttention", "Self-attention over x [n, tokens, features].");
   layer<nn::FeedForward>(m, "FeedForward", "Two dense layers with gelu between them.");
   layer<nn::TransformerBlock>(m, "TransformerBlock",
                               "x + attention(norm(x)), then the same with the feed-forward part.");

@@ -60,14 +60,14 @@ Metrics Trainer::evaluate(const TrainingPlan& plan, const data::Dataset& dataset
   data::PipelineOptions with = options;
   with.name = "evaluate";
   data::Pipeline pipeline(dataset, session.device(), with);
-  Metrics sums;
+  MetricSums sums;
   std::int64_t count = 0;
   while (const auto element = pipeline.next()) {
     if (!use) use.emplace(memory);
     count += runner.evaluate(*element, sums);
   }
   if (count == 0) throw InvalidArgument("[evaluate] the dataset has no elements");
-  return means(sums, count, impl_->options.metrics);
+  return results(sums, count, impl_->options.metrics);
 }
 
 Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
@@ -94,19 +94,20 @@ Metrics Trainer::evaluate(const data::Dataset& dataset, const data::PipelineOpti
   data::PipelineOptions with = options;
   with.name = "evaluate";
   data::Pipeline pipeline(dataset, at, with);
-  Metrics sums;
+  MetricSums sums;
   std::int64_t count = 0;
   while (const auto element = pipeline.next()) {
     const nn::Tensors feeds = impl.feeds_of(*element);
     const nn::Tensors outputs = evaluation.call(feeds, body);
     const std::int64_t size = feeds.front().dim(0);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      sums[names[i]] += static_cast<double>(outputs[i].item<float>()) * static_cast<double>(size);
+      const std::vector<float> numbers = outputs[i].to_vector<float>();
+      add(sums, {{names[i]}, {numbers.size()}, numbers.size()}, 0, numbers, size);
     }
     count += size;
   }
   if (count == 0) throw InvalidArgument("[evaluate] the dataset has no elements");
-  return means(sums, count, impl.options.metrics);
+  return results(sums, count, impl.options.metrics);
 }
 
 nn::Tensors Trainer::predict(const nn::Tensors& inputs) {

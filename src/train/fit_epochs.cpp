@@ -16,7 +16,7 @@ Metrics FitLoop::validate() {
   const Clock::time_point begin = Clock::now();
   fit_log_.sample();
   data::Pipeline& validation = input_.begin_validation();
-  Metrics sums;
+  MetricSums sums;
   std::int64_t count = 0;
   const auto next = [&] {
     if (limits_.wanted()) {
@@ -34,7 +34,7 @@ Metrics FitLoop::validate() {
   runner_.end_evaluation(sums);
   input_.end_validation();
   if (count == 0) throw InvalidArgument("[fit] the validation dataset has no elements");
-  for (const auto& [name, value] : means(sums, count, impl_.options.metrics))
+  for (const auto& [name, value] : results(sums, count, impl_.options.metrics))
     all["validation_" + name] = value;
   log_.write("validation",
              {{"step", state_.step},
@@ -47,7 +47,8 @@ void FitLoop::end_epoch() {
   metrics_.set(validate());
   ++state_.epoch;
   state_.in_epoch = 0;
-  state_.loss_sum = state_.accuracy_sum = 0;
+  state_.loss_sum = 0;
+  state_.metric_sums.clear();
   state_.loss_count = 0;
   state_.history.push_back(metrics());
   input_.log_skipped(state_.epoch, log_);

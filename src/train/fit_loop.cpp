@@ -46,12 +46,12 @@ FitLoop::FitLoop(Trainer& trainer, Trainer::Impl& impl, const TrainingPlan& plan
       fit_log_(log_),
       memory_(impl.memory_for(plan)),
       runner_(impl, memory_),
+      outputs_(output_sizes(plan.phases.front())),
       input_(plan, train, validation, options_),
       plan_(impl, memory_, runner_, state_, fit_log_),
       limits_(plan_, memory_, runner_, input_, state_, log_, options_.limit_requests),
       times_(plan_, runner_, state_, log_, options_.measure_after),
-      metrics_(impl, memory_, options_, state_, input_.validates(),
-               plan.phases.front().outputs.size() > 1),
+      metrics_(impl, memory_, options_, state_, input_.validates()),
       checkpoints_(impl, memory_, input_, state_, log_, options_),
       loss_watch_(impl, log_, options_.allow_nonfinite_loss),
       gate_(memory_.parent().budget().ledger(), options_.leak_gate),
@@ -267,10 +267,18 @@ void FitLoop::settle() {
   after_step();
 }
 
+std::optional<float> FitLoop::accuracy_of(const StepRunner::Numbers& numbers) const {
+  std::size_t at = 0;
+  for (std::size_t i = 1; i < outputs_.names.size(); at += outputs_.sizes[i++]) {
+    if (outputs_.names[i] == "accuracy") return numbers.metrics[at];
+  }
+  return std::nullopt;
+}
+
 void FitLoop::note(Submitted& done) {
   const StepRunner::Numbers numbers = done.numbers.wait();
   loss_ = numbers.loss;
-  accuracy_ = numbers.accuracy;
+  accuracy_ = accuracy_of(numbers);
   rate_ = done.rate;
   try {
     if (done.timer != nullptr) done.seconds = done.timer->seconds().front();
@@ -284,9 +292,7 @@ void FitLoop::note(Submitted& done) {
   state_.losses.push_back(loss_);
   state_.loss_sum += static_cast<double>(loss_) * static_cast<double>(done.count);
   state_.loss_count += done.count;
-  if (accuracy_) {
-    state_.accuracy_sum += static_cast<double>(*accuracy_) * static_cast<double>(done.count);
-  }
+  add(state_.metric_sums, outputs_, 1, numbers.metrics, done.count);
   if (!log_.writes()) return;
   fit_log_.step({.step = state_.step,
                  .epoch = state_.epoch,

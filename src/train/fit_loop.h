@@ -73,6 +73,7 @@ class FitLoop final : private Run {
   /// The same, and the end of the epoch if that was its last.
   void finish_step();
   void note(Submitted& done);
+  std::optional<float> accuracy_of(const StepRunner::Numbers& numbers) const;
   void after_step();
   /// The next batch; nullopt at the end of the epoch. Where the data cannot be read, the steps so
   /// far are saved first.
@@ -94,6 +95,7 @@ class FitLoop final : private Run {
   std::optional<NumberSheets> sheets_;  ///< outlive what the runner has under way
   std::optional<PinnedFeeds> feeds_;
   StepRunner runner_;
+  const OutputSizes outputs_;  ///< of a training step, whatever its plan and batch
   RunState state_;
   FitInput input_;
   FitPlan plan_;

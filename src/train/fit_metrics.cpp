@@ -25,9 +25,10 @@ bool higher_is_better(const std::string& metric, const std::vector<Metric>& metr
 
 std::vector<std::string> FitMetrics::names() const {
   std::vector<std::string> names = {"loss"};
-  if (has_accuracy_) names.emplace_back("accuracy");
-  if (!validates_) return names;
   const TrainingPlan& plan = memory_.plan();
+  const std::vector<std::string>& steps = plan.phases.front().outputs;
+  names.insert(names.end(), steps.begin() + 1, steps.end());
+  if (!validates_) return names;
   const auto planned = std::ranges::find(plan.phases, Phase::Kind::validation, &Phase::kind);
   const std::vector<std::string> outputs =
       planned != plan.phases.end() ? planned->outputs
@@ -35,10 +36,7 @@ std::vector<std::string> FitMetrics::names() const {
                                                       memory_.parent().capabilities().channels_last,
                                                       impl_.batch(plan.batch()))
                                          .outputs;
-  for (const std::string& name : outputs) {
-    const std::string whole = name.substr(0, name.find('#'));
-    if (names.back() != "validation_" + whole) names.push_back("validation_" + whole);
-  }
+  for (const std::string& name : outputs) names.push_back("validation_" + name);
   return names;
 }
 
@@ -60,9 +58,8 @@ void FitMetrics::check() const {
 
 void FitMetrics::set(Metrics validation) {
   all_ = std::move(validation);
-  const auto count = static_cast<double>(state_.loss_count);
-  all_["loss"] = state_.loss_sum / count;
-  if (has_accuracy_) all_["accuracy"] = state_.accuracy_sum / count;
+  all_.merge(results(state_.metric_sums, state_.loss_count, impl_.options.metrics));
+  all_["loss"] = state_.loss_sum / static_cast<double>(state_.loss_count);
 }
 
 void FitMetrics::restore() {

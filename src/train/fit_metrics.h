@@ -12,15 +12,9 @@ namespace plimsoll::train {
 /// follows from them: whether a checkpoint is the best one, whether training stops early.
 class FitMetrics {
  public:
-  /// `with_accuracy`: the steps of the plan give one.
   FitMetrics(const Trainer::Impl& impl, const TrainingMemory& memory, const FitOptions& options,
-             RunState& state, bool validates, bool with_accuracy)
-      : impl_(impl),
-        memory_(memory),
-        options_(options),
-        state_(state),
-        validates_(validates),
-        has_accuracy_(with_accuracy) {}
+             RunState& state, bool validates)
+      : impl_(impl), memory_(memory), options_(options), state_(state), validates_(validates) {}
 
   /// Throws InvalidArgument for a metric that is asked for and that there will not be.
   void check() const;
@@ -46,7 +40,6 @@ class FitMetrics {
   const FitOptions& options_;
   RunState& state_;
   const bool validates_;
-  const bool has_accuracy_;
   Metrics all_;
 };
 

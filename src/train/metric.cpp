@@ -171,18 +171,13 @@ Metric::Metric(MetricDef def) : def_(std::move(def)) {
   }
 }
 
-std::vector<Tensor> Metric::sums(const Tensor& prediction, const Tensor& target) const {
+Tensor Metric::sums(const Tensor& prediction, const Tensor& target) const {
   const Tensor all = ops::cast(def_.sums(prediction, target), DType::f32);
   if (all.rank() > 1) {
     throw InvalidArgument(fmt::format("[Metric] the sums of {} are {}; give a number or a list",
                                       def_.name, all.type().to_string()));
   }
-  std::vector<Tensor> each;
-  if (all.rank() == 0) return {all};
-  for (std::int64_t i = 0; i < all.elements(); ++i) {
-    each.push_back(ops::reshape(ops::slice(all, 0, i, i + 1), Shape{}));
-  }
-  return each;
+  return all.rank() == 1 ? all : ops::reshape(all, Shape{1});
 }
 
 double Metric::result(std::span<const double> totals, double count) const {

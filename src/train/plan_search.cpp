@@ -82,19 +82,16 @@ PlanSearch::Traced& PlanSearch::traced(const Wanted& wanted, std::size_t index) 
   const Key key{wanted.kind, wanted.batch, wanted.parts, index};
   const auto known = traced_.find(key);
   if (known != traced_.end()) return known->second;
+  JudgedGraph judged =
+      wanted.kind == Phase::Kind::validation
+          ? trace_evaluation(trainer_.minimised(), trainer_.options.precision,
+                             target_.device.capabilities.channels_last,
+                             trainer_.batch(wanted.batch))
+          : trainer_.trace(target_.device.capabilities, wanted.batch / wanted.parts,
+                           part_of(index, wanted.parts, steps_of(wanted)), wanted.parts);
   Traced made;
-  if (wanted.kind == Phase::Kind::validation) {
-    EvaluationGraph evaluation =
-        trace_evaluation(trainer_.minimised(), trainer_.options.precision,
-                         target_.device.capabilities.channels_last, trainer_.batch(wanted.batch));
-    made.graph = std::move(evaluation.graph);
-    made.outputs = std::move(evaluation.outputs);
-  } else {
-    made.graph = trainer_.trace(target_.device.capabilities, wanted.batch / wanted.parts,
-                                part_of(index, wanted.parts, steps_of(wanted)), wanted.parts);
-    made.outputs = {"loss"};
-    if (made.graph->outputs().size() > 1) made.outputs.emplace_back("accuracy");
-  }
+  made.graph = std::move(judged.graph);
+  made.outputs = std::move(judged.outputs);
   return traced_.emplace(key, std::move(made)).first->second;
 }
 

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kPrefix = "step-";
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 /// state.json ends with a digest of itself, written with zeros in the digest's place.
 constexpr std::string_view kDigestKey = "\"digest\": \"";
 constexpr std::string_view kNoDigest = "0000000000000000";
@@ -79,7 +79,7 @@ Json to_json(const RunState& state) {
   json["epoch"] = state.epoch;
   json["in_epoch"] = state.in_epoch;
   json["loss_sum"] = state.loss_sum;  // null if it is not finite
-  json["accuracy_sum"] = state.accuracy_sum;
+  json["metric_sums"] = state.metric_sums;
   json["loss_count"] = state.loss_count;
   json["best"] = number(state.best);
   json["least"] = number(state.least);
@@ -125,7 +125,9 @@ RunState from_json(const fs::path& path, const std::string& text) {
     state.epoch = json.at("epoch").get<std::int64_t>();
     state.in_epoch = json.at("in_epoch").get<std::int64_t>();
     state.loss_sum = finite_or_nan(json.at("loss_sum"));
-    state.accuracy_sum = finite_or_nan(json.at("accuracy_sum"));
+    for (const auto& [name, sums] : json.at("metric_sums").items()) {
+      for (const Json& sum : sums) state.metric_sums[name].push_back(finite_or_nan(sum));
+    }
     state.loss_count = json.at("loss_count").get<std::int64_t>();
     state.best = number(json.at("best"));
     state.least = number(json.at("least"));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "train/metric_sums.h"
 #include "train/trainer_impl.h"
 
 namespace plimsoll::train {
@@ -17,7 +18,7 @@ struct RunState {
   std::int64_t epoch = 0;     ///< finished
   std::int64_t in_epoch = 0;  ///< steps of the one that is under way
   double loss_sum = 0;        ///< over its elements
-  double accuracy_sum = 0;    ///< the same; of steps that give one
+  MetricSums metric_sums;     ///< the same, of its metrics
   std::int64_t loss_count = 0;
   std::vector<float> losses;
   std::vector<Metrics> history;

@@ -141,14 +141,27 @@ void clip(std::vector<Tensor>& gradients, const StepRules& rules) {
   }
 }
 
+/// Where a model's own loss tells no predictions: of those metrics, only this one can be had.
+bool gives_accuracy(const std::vector<Metric>& metrics) {
+  return metrics.empty() || std::ranges::find(metrics, "accuracy", &Metric::name) != metrics.end();
+}
+
+/// The sums of each metric, divided by the batch's size: whoever streams them counts each as often
+/// as the batch has elements.
+void add_metrics(const std::vector<Metric>& metrics, const Tensor& prediction, const Tensor& target,
+                 std::int64_t size, nn::Tensors& outputs, std::vector<std::string>& names) {
+  for (const Metric& metric : metrics) {
+    outputs.push_back(ops::scale(metric.sums(prediction, target), 1.0 / static_cast<double>(size)));
+    names.push_back(metric.name());
+  }
+}
+
 }  // namespace
 
-std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Optimizer& optimizer,
-                                               LossScale* loss_scale,
-                                               const std::vector<optim::State>* average,
-                                               const std::vector<optim::State>* gradients,
-                                               const StepRules& rules, const Batch& batch,
-                                               StepPart part, std::int64_t parts) {
+JudgedGraph trace_step(const Minimised& what, optim::Optimizer& optimizer, LossScale* loss_scale,
+                       const std::vector<optim::State>* average,
+                       const std::vector<optim::State>* gradients, const StepRules& rules,
+                       const Batch& batch, StepPart part, std::int64_t parts) {
   Tracer tracer;
   const nn::Tensors inputs = inputs_of(tracer, "input", batch.inputs);
   const nn::Tensors targets = inputs_of(tracer, "target", batch.targets);
@@ -165,22 +178,30 @@ std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Opt
   for (const Variable& p : optimizer.parameters()) parameters.push_back(p.tensor());
   ops::GradientTape tape;
   tape.watch(parameters);
+  JudgedGraph result{.outputs = {"loss"}};
+  nn::Tensors judged;
   Tensor loss;
-  Tensor accuracy;
   Tensor minimised;
   {
     const PolicyScope policy(rules.precision);
-    loss = what.loss.of(what.model, inputs, targets);
-    if (logits.found().defined()) {
-      const ops::DispatchScope beside(tracer);  // no gradient by it is asked for
-      accuracy = nn::accuracy(logits.found(), targets.front());
+    nn::Tensors predictions;
+    loss = what.loss.of(what.model, inputs, targets, &predictions);
+    {
+      const ops::DispatchScope beside(tracer);  // no gradients by metrics are asked for
+      if (!what.metrics.empty() && !predictions.empty()) {
+        add_metrics(what.metrics, predictions.front(), targets.front(), batch.size(), judged,
+                    result.outputs);
+      } else if (logits.found().defined() && gives_accuracy(what.metrics)) {
+        judged.push_back(nn::accuracy(logits.found(), targets.front()));
+        result.outputs.emplace_back("accuracy");
+      }
     }
     minimised = loss_scale != nullptr ? loss_scale->scaled(loss) : loss;
     if (parts > 1) minimised = ops::scale(minimised, 1.0 / static_cast<double>(parts));
   }
   std::vector<Tensor> found = tape.gradient(minimised, parameters);
   tracer.output(loss);
-  if (accuracy.defined()) tracer.output(accuracy);
+  for (const Tensor& output : judged) tracer.output(output);
 
   if (part != StepPart::whole) {
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -193,13 +214,16 @@ std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Opt
         ops::assign(sum, both);
       }
     }
-    if (part != StepPart::last) return finished(tracer, rules.channels_last);
+    if (part != StepPart::last) {
+      result.graph = finished(tracer, rules.channels_last);
+      return result;
+    }
   }
   Tensor enable;
   if (loss_scale != nullptr) {
-    LossScale::Result result = loss_scale->update(found);
-    found = std::move(result.gradients);
-    enable = result.finite;
+    LossScale::Result scaled = loss_scale->update(found);
+    found = std::move(scaled.gradients);
+    enable = scaled.finite;
   }
   clip(found, rules);
   // Updates widen a gradient themselves: no need to write and read it once more.
@@ -214,7 +238,8 @@ std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Opt
                                  ops::scale(parameters[i], 1 - rules.average_decay)));
     }
   }
-  return finished(tracer, rules.channels_last);
+  result.graph = finished(tracer, rules.channels_last);
+  return result;
 }
 
 nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision,
@@ -237,24 +262,18 @@ nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision
     outputs.push_back(nn::accuracy(predictions.front(), targets.front()));
     names.emplace_back("accuracy");
   }
-  for (const Metric& metric : what.metrics) {
-    const std::vector<Tensor> sums = metric.sums(predictions.front(), targets.front());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      // Whoever streams them counts each as often as the batch has elements.
-      outputs.push_back(ops::scale(sums[i], 1.0 / static_cast<double>(inputs.front().dim(0))));
-      names.push_back(sums.size() == 1 ? metric.name() : fmt::format("{}#{}", metric.name(), i));
-    }
-  }
+  add_metrics(what.metrics, predictions.front(), targets.front(), inputs.front().dim(0), outputs,
+              names);
   return outputs;
 }
 
-EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precision,
-                                 bool channels_last, const Batch& batch) {
+JudgedGraph trace_evaluation(const Minimised& what, const Precision& precision, bool channels_last,
+                             const Batch& batch) {
   Tracer tracer;
   const nn::Tensors inputs = inputs_of(tracer, "input", batch.inputs);
   const nn::Tensors targets = inputs_of(tracer, "target", batch.targets);
   bind(tracer, what.model);
-  EvaluationGraph result;
+  JudgedGraph result;
   {
     const ops::DispatchScope dispatch(tracer);
     const ops::RandomScope random({});

@@ -44,24 +44,26 @@ struct StepRules {
   double average_decay = 0;
 };
 
-/// A step on a batch, one of `parts` of a batch. Its outputs are the loss, the mean over the
-/// n, and, where the loss is a cross-entropy of logits with the target, the accuracy.
-std::shared_ptr<const graph::Graph> trace_step(const Minimised& what, optim::Optimizer& optimizer,
-                                               LossScale* loss_scale,
-                                               const std::vector<optim::State>* average,
-                                               const std::vector<optim::State>* gradients,
-                                               const StepRules& rules, const Batch& batch,
-                                               StepPart part, std::int64_t parts);
-
-struct EvaluationGraph {
+/// A graph and what its outputs are: "loss", the mean over a batch, then the sums of metrics by
+/// their names, each divided by the batch's size.
+struct JudgedGraph {
   std::shared_ptr<const graph::Graph> graph;
-  std::vector<std::string> outputs;  ///< "loss", and "accuracy" where it costs no further layers
+  std::vector<std::string> outputs;
 };
-EvaluationGraph trace_evaluation(const Minimised& what, const Precision& precision,
-                                 bool channels_last, const Batch& batch);
 
-/// The same into the trace that is in force: the outputs, whose names are added to `names`. A sum
-/// of a metric that has several is "NAME#0".
+/// A step on a batch, one of `parts` of a batch. Where no metrics are asked for and the loss is a
+/// cross-entropy of logits with the target, it gives the accuracy; metrics are of what the model
+/// gives while it trains, and left out where its own loss does not tell that.
+JudgedGraph trace_step(const Minimised& what, optim::Optimizer& optimizer, LossScale* loss_scale,
+                       const std::vector<optim::State>* average,
+                       const std::vector<optim::State>* gradients, const StepRules& rules,
+                       const Batch& batch, StepPart part, std::int64_t parts);
+
+/// Gives the accuracy where no metrics are asked for and it costs no further layers.
+JudgedGraph trace_evaluation(const Minimised& what, const Precision& precision, bool channels_last,
+                             const Batch& batch);
+
+/// The same into the trace that is in force: the outputs, whose names are added to `names`.
 nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision,
                                const nn::Tensors& inputs, const nn::Tensors& targets,
                                std::vector<std::string>& names);

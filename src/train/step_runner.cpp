@@ -27,6 +27,24 @@ PlanRequest request_of(const TrainingPlan& plan) {
   return {.batch = plan.batch(), .offload = plan.offload, .host = plan.host_device};
 }
 
+/// All numbers of a step that has run, one output after the other.
+std::vector<float> numbers_of(const plan::Executor& executor) {
+  std::vector<float> all;
+  for (const Tensor& output : executor.outputs()) {
+    const std::vector<float> each = output.to_vector<float>();
+    all.insert(all.end(), each.begin(), each.end());
+  }
+  return all;
+}
+
+/// The same behind a step that may still run.
+void copy_outputs(const plan::Executor& executor, const OutputSizes& outputs, float* to) {
+  for (std::size_t i = 0; i < outputs.sizes.size(); ++i) {
+    executor.copy_output(i, to);
+    to += outputs.sizes[i];
+  }
+}
+
 /// Copies of numbers may be under way when a later part of a step fails.
 struct WaitUnlessDone {
   ~WaitUnlessDone() {
@@ -84,7 +102,7 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   }
   const Phase& phase =
       *phases_.emplace_back(std::make_unique<Phase>(*memory_.plan().find(kind, batch)));
-  Running made{.phase = &phase};
+  Running made{.phase = &phase, .outputs = output_sizes(phase)};
   const bool average = kind == Phase::Kind::validation;
   for (const auto& step : phase.steps) made.steps.push_back(memory_.executor(*step, average));
   return running_.emplace(std::pair{kind, batch}, std::move(made)).first->second;
@@ -117,16 +135,18 @@ void StepRunner::submit(const nn::Tensors& feeds, std::uint64_t step, bool timed
   check(feeds);
   Running& now = running(Phase::Kind::train, feeds.front().dim(0));
   parts_ = now.phase->parts;
-  outputs_ = now.phase->outputs.size();
-  before_ = {};
+  outputs_ = &now.outputs;
+  before_.assign(now.outputs.count, 0);
+  const std::size_t count = now.outputs.count;
   LateNumbers numbers;
-  if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_) * outputs_);
+  if (sheets_ != nullptr) numbers = sheets_->take(static_cast<std::size_t>(parts_) * count);
   WaitUnlessDone guard{memory_};
   const std::int64_t micro = now.phase->batch / parts_;
   for (std::int64_t part = 0; part < parts_; ++part) {
     if (part > 0 && sheets_ == nullptr) {
-      for (std::size_t i = 0; i < outputs_; ++i) {
-        before_[i] += static_cast<double>(last_->outputs()[i].item<float>());
+      const std::vector<float> part_numbers = numbers_of(*last_);
+      for (std::size_t i = 0; i < count; ++i) {
+        before_[i] += static_cast<double>(part_numbers[i]);
       }
     }
     const std::size_t which = part == 0 ? 0 : part + 1 == parts_ ? now.steps.size() - 1 : 1;
@@ -144,8 +164,8 @@ void StepRunner::submit(const nn::Tensors& feeds, std::uint64_t step, bool timed
     } else {
       executor.run(sliced, random);
     }
-    for (std::size_t i = 0; sheets_ != nullptr && i < outputs_; ++i) {
-      executor.copy_output(i, numbers.at(static_cast<std::size_t>(part) * outputs_ + i));
+    if (sheets_ != nullptr) {
+      copy_outputs(executor, now.outputs, numbers.at(static_cast<std::size_t>(part) * count));
     }
   }
   if (sheets_ != nullptr) numbers.submitted(memory_.device(), memory_.stream());
@@ -169,8 +189,8 @@ std::vector<double> StepRunner::submit_timed(const nn::Tensors& feeds, std::uint
   Running& now = running(Phase::Kind::train, feeds.front().dim(0));
   if (now.phase->parts != 1) throw InvalidArgument("[profile] the batch is split into parts");
   parts_ = 1;
-  outputs_ = now.phase->outputs.size();
-  before_ = {};
+  outputs_ = &now.outputs;
+  before_.assign(now.outputs.count, 0);
   last_ = now.steps.front().get();
   return now.steps.front()->run_timed(feeds, {.seed = trainer_.options.seed, .step = step});
 }
@@ -188,13 +208,12 @@ float StepRunner::loss() const {
 }
 
 StepRunner::Numbers StepRunner::numbers() const {
-  const auto mean = [this](std::size_t i) {
-    const double sum = before_[i] + static_cast<double>(last_->outputs()[i].item<float>());
-    return static_cast<float>(sum / static_cast<double>(parts_));
-  };
-  Numbers all{.loss = mean(0)};
-  if (outputs_ > 1) all.accuracy = mean(1);
-  return all;
+  std::vector<float> last = numbers_of(*last_);
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    const double sum = before_[i] + static_cast<double>(last[i]);
+    last[i] = static_cast<float>(sum / static_cast<double>(parts_));
+  }
+  return {.loss = last.front(), .metrics = {last.begin() + 1, last.end()}};
 }
 
 void StepRunner::wait() const {
@@ -213,7 +232,7 @@ StepRunner::LateStep StepRunner::train(const data::Element& element, std::uint64
     result.known_ = numbers();
   } else {
     result.late_ = std::move(numbers_);
-    result.outputs_ = outputs_;
+    result.count_ = outputs_->count;
   }
   return result;
 }
@@ -223,34 +242,30 @@ StepRunner::Numbers StepRunner::LateStep::wait() {
     const std::span<const float> numbers = late_.wait();
     const auto mean = [&](std::size_t output) {
       double sum = 0;
-      for (std::size_t i = output; i < numbers.size(); i += outputs_) {
+      for (std::size_t i = output; i < numbers.size(); i += count_) {
         sum += static_cast<double>(numbers[i]);
       }
-      return static_cast<float>(sum / static_cast<double>(numbers.size() / outputs_));
+      return static_cast<float>(sum / static_cast<double>(numbers.size() / count_));
     };
     known_ = Numbers{.loss = mean(0)};
-    if (outputs_ > 1) known_->accuracy = mean(1);
+    for (std::size_t i = 1; i < count_; ++i) known_->metrics.push_back(mean(i));
   }
   return *known_;
 }
 
-std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
+std::int64_t StepRunner::evaluate(const data::Element& element, MetricSums& sums) {
   const nn::Tensors feeds = feeds_of(element);
   const std::int64_t size = feeds.front().dim(0);
   Running& now = running(Phase::Kind::validation, size);
   plan::Executor& executor = *now.steps.front();
   executor.run(feeds, {.seed = trainer_.options.seed});
-  const std::size_t count = now.phase->outputs.size();
   if (sheets_ == nullptr) {
-    for (std::size_t i = 0; i < count; ++i) {
-      sums[now.phase->outputs[i]] +=
-          static_cast<double>(executor.outputs()[i].item<float>()) * static_cast<double>(size);
-    }
+    add(sums, now.outputs, 0, numbers_of(executor), size);
     return size;
   }
-  Evaluated next{&now.phase->outputs, size, sheets_->take(count)};
+  Evaluated next{&now.outputs, size, sheets_->take(now.outputs.count)};
   WaitUnlessDone guard{memory_};
-  for (std::size_t i = 0; i < count; ++i) executor.copy_output(i, next.numbers.at(i));
+  copy_outputs(executor, now.outputs, next.numbers.at(0));
   next.numbers.submitted(memory_.device(), memory_.stream());
   guard.armed = false;
   end_evaluation(sums);
@@ -258,13 +273,9 @@ std::int64_t StepRunner::evaluate(const data::Element& element, Metrics& sums) {
   return size;
 }
 
-void StepRunner::end_evaluation(Metrics& sums) {
+void StepRunner::end_evaluation(MetricSums& sums) {
   if (!evaluated_) return;
-  const std::span<const float> numbers = evaluated_->numbers.wait();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    sums[(*evaluated_->names)[i]] +=
-        static_cast<double>(numbers[i]) * static_cast<double>(evaluated_->count);
-  }
+  add(sums, *evaluated_->outputs, 0, evaluated_->numbers.wait(), evaluated_->count);
   evaluated_.reset();
 }
 
@@ -308,27 +319,6 @@ void StepRunner::use(const TrainingPlan& plan) {
   running_.clear();
   phases_.clear();
   memory_.replan(plan);
-}
-
-Metrics means(const Metrics& sums, std::int64_t count, const std::vector<Metric>& metrics) {
-  const auto elements = static_cast<double>(count);
-  Metrics all;
-  for (const auto& [name, sum] : sums) {
-    if (name.find('#') == std::string::npos) all[name] = sum / elements;
-  }
-  for (const Metric& metric : metrics) {
-    std::vector<double> totals;
-    if (const auto one = sums.find(metric.name()); one != sums.end()) {
-      totals.push_back(one->second);
-    }
-    for (std::size_t i = 0;; ++i) {
-      const auto sum = sums.find(fmt::format("{}#{}", metric.name(), i));
-      if (sum == sums.end()) break;
-      totals.push_back(sum->second);
-    }
-    if (!totals.empty()) all[metric.name()] = metric.result(totals, elements);
-  }
-  return all;
 }
 
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {

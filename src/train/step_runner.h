@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "train/late_numbers.h"
+#include "train/metric_sums.h"
 #include "train/pinned_feeds.h"
 #include "train/plan_search.h"
 #include "train/trainer_impl.h"
@@ -55,7 +55,8 @@ class StepRunner {
   /// Means over a batch.
   struct Numbers {
     float loss = 0;
-    std::optional<float> accuracy = {};  ///< where the step gives one
+    /// Of the other outputs of a step, in their order; one of several sums is several numbers.
+    std::vector<float> metrics = {};
   };
   /// The numbers of a step that may still run.
   class LateStep {
@@ -65,8 +66,8 @@ class StepRunner {
    private:
     friend class StepRunner;
     std::optional<Numbers> known_;
-    LateNumbers late_;         ///< outputs of each part in turn
-    std::size_t outputs_ = 1;  ///< of a part
+    LateNumbers late_;       ///< those of each part in turn
+    std::size_t count_ = 1;  ///< of a part
   };
   /// One step of a fit. With `timed`, what its tasks take is measured while it runs, and plans are
   /// made with that from then on; measured() says more. Throws InvalidArgument for a batch that is
@@ -86,9 +87,9 @@ class StepRunner {
   void wait() const;
   /// Adds the outputs of an evaluation, times the batch's size, to `sums`; with read_late(), those
   /// of the one before. Returns the batch's size.
-  std::int64_t evaluate(const data::Element& element, Metrics& sums);
+  std::int64_t evaluate(const data::Element& element, MetricSums& sums);
   /// Adds what is still to come.
-  void end_evaluation(Metrics& sums);
+  void end_evaluation(MetricSums& sums);
 
   /// Whether a new plan with this range is at hand, and the plan.
   std::optional<TrainingPlan> replanned(Bytes range, Bytes host);
@@ -113,6 +114,7 @@ class StepRunner {
  private:
   struct Running {
     const Phase* phase = nullptr;
+    OutputSizes outputs;
     std::vector<std::unique_ptr<plan::Executor>> steps;
   };
   Running& running(Phase::Kind kind, std::int64_t batch);
@@ -128,7 +130,7 @@ class StepRunner {
 
   /// Numbers of a validation step.
   struct Evaluated {
-    const std::vector<std::string>* names = nullptr;
+    const OutputSizes* outputs = nullptr;
     std::int64_t count = 0;
     LateNumbers numbers;
   };
@@ -138,17 +140,14 @@ class StepRunner {
   std::map<std::pair<Phase::Kind, std::int64_t>, Running> running_;
   std::vector<std::unique_ptr<Phase>> phases_;
   const plan::Executor* last_ = nullptr;  ///< of the last training step
-  std::array<double, 2> before_ = {};     ///< sums of the outputs of its earlier parts
+  std::vector<double> before_;            ///< sums of the outputs of its earlier parts
   std::int64_t parts_ = 1;
-  std::size_t outputs_ = 1;  ///< loss, and accuracy
+  const OutputSizes* outputs_ = nullptr;  ///< of the last training step
   NumberSheets* sheets_ = nullptr;
   PinnedFeeds* feeds_ = nullptr;
   LateNumbers numbers_;  ///< of the last training step, with sheets
   std::optional<Evaluated> evaluated_;
 };
-
-/// Sums over elements as means, and what metrics make of theirs.
-Metrics means(const Metrics& sums, std::int64_t count, const std::vector<Metric>& metrics);
 
 /// The session in which input pipelines of a training run.
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host);

@@ -135,8 +135,8 @@ StepRules Trainer::Impl::rules(const Capabilities& device) const {
           .average_decay = options.moving_average};
 }
 
-std::shared_ptr<const graph::Graph> Trainer::Impl::trace(const Capabilities& device, std::int64_t n,
-                                                         StepPart part, std::int64_t parts) {
+JudgedGraph Trainer::Impl::trace(const Capabilities& device, std::int64_t n, StepPart part,
+                                 std::int64_t parts) {
   return trace_step(minimised(), optimizer, loss_scale ? &*loss_scale : nullptr,
                     average.empty() ? nullptr : &average,
                     part == StepPart::whole ? nullptr : &gradients, rules(device), batch(n), part,

@@ -33,8 +33,7 @@ class Trainer::Impl {
 
   PersistentState persistent(bool split) const;
   StepRules rules(const Capabilities& device) const;
-  std::shared_ptr<const graph::Graph> trace(const Capabilities& device, std::int64_t n,
-                                            StepPart part, std::int64_t parts);
+  JudgedGraph trace(const Capabilities& device, std::int64_t n, StepPart part, std::int64_t parts);
   /// For a graph, whose times are as far as they are known.
   plan::PlanOptions plan_options(const plan::DeviceDescription& device,
                                  const graph::Graph& graph) const;

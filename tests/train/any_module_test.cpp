@@ -130,6 +130,22 @@ TEST_F(AnyModule, LossesAndMetricsMayBeFunctions) {
   EXPECT_NEAR(last.at("validation_said_one"), said / 90, 1e-6);
 }
 
+TEST_F(AnyModule, MetricsAreTakenOverTrainingBatchesToo) {
+  auto with = options();
+  with.metrics = {"accuracy", "precision", "top_2_accuracy"};
+  const auto data = points(200).batch(32);  // a remainder of 8
+  for (const std::int64_t parts : {1, 4}) {
+    with.optimizer = pm::optim::sgd({.lr = 0});  // so that training sees what evaluation does
+    with.accumulate = parts;
+    pm::Trainer trainer(Net(), with);
+    const auto last = trainer.fit(data, {.epochs = 2}).history.back();
+    for (const auto& [name, value] : trainer.evaluate(data)) {
+      ASSERT_TRUE(last.contains(name)) << name;
+      EXPECT_NEAR(last.at(name), value, 1e-6) << name << " in " << parts << " parts";
+    }
+  }
+}
+
 TEST_F(AnyModule, EvaluatingAndPredictingNeedNeitherPlanNorTraining) {
   const auto data = points(50).batch(16);
   pm::Trainer fresh(Net(), options());

@@ -27,7 +27,7 @@ nn::Model model() {
 
 TEST(MeasuredTimes, ChangeWhatIsComputedAgain) {
   train::Trainer::Impl trainer(model(), optim::adam(), {});
-  const auto graph = trainer.trace({}, 512, train::StepPart::whole, 1);
+  const auto graph = trainer.trace({}, 512, train::StepPart::whole, 1).graph;
   plan::PlanOptions options{.device = plan::describe_device("cpu")};
   options.device.page_size = 1;
   plan::Planner by_description(graph, options);
@@ -53,8 +53,8 @@ TEST(MeasuredTimes, ChangeWhatIsComputedAgain) {
 
 TEST(MeasuredTimes, AreKnownForEveryGraphWithTheSameWork) {
   train::Trainer::Impl trainer(model(), optim::adam(), {});
-  const auto graph = trainer.trace({}, 64, train::StepPart::whole, 1);
-  const auto other = trainer.trace({}, 64, train::StepPart::whole, 1);
+  const auto graph = trainer.trace({}, 64, train::StepPart::whole, 1).graph;
+  const auto other = trainer.trace({}, 64, train::StepPart::whole, 1).graph;
   std::vector<double> seconds(graph->nodes().size(), 0);
   seconds[0] = 0.25;
   plan::OpTimes times;

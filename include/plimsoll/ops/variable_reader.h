@@ -19,7 +19,7 @@ class VariableReader {
   /// `hook` must be called before each run of what is being traced, with the stream it runs on: the
   /// host's part of a step, such as a learning rate that is written. Dropped where nothing is
   /// traced.
-  virtual void before_run(std::function<void(StreamId stream)> /*hook*/) {}
+  virtual void before_run(std::function<void(StreamId stream)> /*hook*/) {}  // NOLINT
 
   /// The dispatcher in force in this thread, if it is one; else null.
   static VariableReader* current();

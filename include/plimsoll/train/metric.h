@@ -38,8 +38,8 @@ class Metric {
 
   const std::string& name() const { return def_.name; }
   bool higher_is_better() const { return def_.higher_is_better; }
-  /// f32 scalars of a batch.
-  std::vector<Tensor> sums(const Tensor& prediction, const Tensor& target) const;
+  /// Of a batch: f32 [k].
+  Tensor sums(const Tensor& prediction, const Tensor& target) const;
   /// From the totals of `count` elements.
   double result(std::span<const double> totals, double count) const;
 
