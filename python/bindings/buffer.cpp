@@ -191,7 +191,7 @@ Tensor from_buffer(nb::handle value, Where where) {
     last += (view->shape[i] - 1) * view->strides[i];
   }
   const Bytes bytes = empty ? 0 : static_cast<Bytes>(last + view->itemsize);
-  const Device host = Device::open("cpu:0");
+  const Device host = DefaultDevice::host();
   auto storage = Storage::adopt(
       host, view->buf, bytes, [held]() mutable { held.reset(); }, read_only, "foreign");
   return Tensor::from_storage(std::move(storage), *dtype,

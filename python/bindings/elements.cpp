@@ -82,7 +82,7 @@ data::Value to_value(nb::handle given, data::MapContext* context, Where where) {
       text = as_text(given, where);
     }
     if (context != nullptr) return context->text(text);
-    return Tensor::from_strings({text}, {}, Device::open("cpu:0"));
+    return Tensor::from_strings({text}, {}, DefaultDevice::host());
   }
   if (is_tensor(given)) return copied(as_tensor(given, where), nullptr);
   if (has_buffer(given)) return copied(from_buffer(given, where), context);

@@ -91,7 +91,7 @@ Device device_of(const dlpack::DLTensor& tensor) {
   if (tensor.device.device_type == dlpack::kDLCUDA) {
     return Device::open("cuda:" + std::to_string(tensor.device.device_id));
   }
-  return Device::open("cpu:0");
+  return DefaultDevice::host();
 }
 
 }  // namespace

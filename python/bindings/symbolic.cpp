@@ -5,6 +5,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/program_ops.h>
+#include <plimsoll/device/default_device.h>
 
 #include "values.h"
 
@@ -35,7 +36,7 @@ std::optional<Symbolic> beside(const Symbolic& like, nb::handle other, bool divi
   }
   if (is_tensor(other) || nb::hasattr(other, "__array_interface__") ||
       PyList_Check(other.ptr()) != 0) {
-    const Tensor made = make_tensor(other, like.dtype(), Device::open("cpu:0"));
+    const Tensor made = make_tensor(other, like.dtype(), DefaultDevice::host());
     return data::constant_like(like, data::Value(made));
   }
   return std::nullopt;

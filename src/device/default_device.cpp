@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "device/device_state.h"
+
 namespace plimsoll {
 namespace {
 
@@ -33,13 +35,15 @@ Device DefaultDevice::get() {
   if (of_thread()) return *of_thread();
   Process& of = process();
   const std::lock_guard lock(of.mutex);
-  if (!of.device) {
-    const char* budget = std::getenv("PLIMSOLL_BUDGET");
-    DeviceOptions options;
-    if (budget != nullptr) options.limit = Limit::parse(budget, "PLIMSOLL_BUDGET");
-    of.device = Device::open("cpu:0", options);
-  }
+  if (!of.device) of.device = host();
   return *of.device;
+}
+
+Device DefaultDevice::host() {
+  const char* budget = std::getenv("PLIMSOLL_BUDGET");
+  DeviceOptions options;
+  if (budget != nullptr) options.limit = Limit::parse(budget, "PLIMSOLL_BUDGET");
+  return Device::State::open_default("cpu:0", options);
 }
 
 void DefaultDevice::set(const Device& device) {

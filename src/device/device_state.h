@@ -30,6 +30,9 @@ struct Device::State {
   static Device open(const std::shared_ptr<DeviceBackend>& backend, const DeviceOptions& options);
   static std::unique_ptr<State> make(const std::shared_ptr<DeviceBackend>& backend,
                                      const DeviceOptions& options);
+  /// Device::open() for whoever named none. Nobody has stated a limit for it yet: the first who
+  /// does moves it.
+  static Device open_default(std::string_view name, const DeviceOptions& options);
   /// open() on the backend that Device::open would use for `name`.
   static Device open_apart(std::string_view name, const DeviceOptions& options);
 
@@ -64,6 +67,8 @@ struct Device::State {
   Bytes baseline = 0;
   int ordinal = 0;
   DeviceOptions options;  ///< of an opened device
+  /// True for one that nobody opened or gave a limit to: it was the default where none was named.
+  std::atomic<bool> opened_by_default{false};
   std::atomic<bool> closed{false};
   const std::shared_ptr<std::mutex> mutex;  ///< guards `children` of all scopes of a device
   std::vector<std::weak_ptr<State>> children;

@@ -152,9 +152,22 @@ Device Device::open(std::string_view name, const DeviceOptions& options) {
   });
   if (!fresh) {
     const DeviceInfo info = state->backend->info();
-    if (options.limit.resolve(info.total)) resolve_limit(info, *state->backend, options.limit);
+    const bool stated = options.limit.resolve(info.total).has_value();
+    const Bytes limit = stated ? resolve_limit(info, *state->backend, options.limit) : 0;
+    if (stated && state->opened_by_default) state->budget.set_limit(limit);
     require_same(*state, info, options);
+    state->opened_by_default = false;
   }
+  return Device(state);
+}
+
+Device Device::State::open_default(std::string_view name, const DeviceOptions& options) {
+  const DeviceName wanted = existing(name);
+  const auto state = OpenDevices::instance().find(wanted.to_string(), [&] {
+    auto made = make(wanted.backend->open(wanted.ordinal, options), options);
+    made->opened_by_default = !options.limit.resolve(made->backend->info().total).has_value();
+    return made;
+  });
   return Device(state);
 }
 

@@ -9,6 +9,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/system.h>
 #include <plimsoll/device/backend.h>
+#include <plimsoll/device/default_device.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "base/fake_root.h"
@@ -57,6 +58,25 @@ TEST(OpenDevice, WithAnotherLimitIsRefused) {
   device.budget().set_limit(MiB(32));
   EXPECT_EQ(Device::open("cpu:0", {.limit = MiB(32)}), device);
   EXPECT_THROW(Device::open("cpu:0", {.limit = MiB(64)}), InvalidArgument);
+}
+
+TEST(OpenDevice, TheFirstLimitIsTakenByADefaultThatNobodyOpened) {
+  DefaultDevice::reset();
+  const Device by_default = DefaultDevice::get();
+  const Block block = by_default.allocate(MiB(8), Tag::user, "before");
+  EXPECT_THROW(Device::open("cpu:0", {.limit = MiB(4)}), InvalidArgument) << "it has more already";
+  const Device device = Device::open("cpu:0", {.limit = MiB(64)});
+  EXPECT_EQ(device, by_default);
+  EXPECT_EQ(by_default.budget().limit(), MiB(64));
+  EXPECT_THROW(Device::open("cpu:0", {.limit = MiB(32)}), InvalidArgument) << "it is stated now";
+  DefaultDevice::reset();
+}
+
+TEST(OpenDevice, OneThatWasOpenedWithoutALimitKeepsTheOneItHas) {
+  const Device device = Device::open("cpu:0");
+  EXPECT_EQ(DefaultDevice::get(), device);
+  EXPECT_THROW(Device::open("cpu:0", {.limit = MiB(64)}), InvalidArgument);
+  DefaultDevice::reset();
 }
 
 TEST(OpenDevice, WithOtherOptionsIsRefused) {

@@ -15,7 +15,8 @@ namespace plimsoll {
 ///   }
 ///
 /// The first use of one that nobody has set opens cpu:0, within PLIMSOLL_BUDGET ("8GiB", "50%") or
-/// what is free. Thread-safe.
+/// what is free; the first Device::open() that states a limit for it then moves its limit.
+/// Thread-safe.
 class DefaultDevice {
  public:
   explicit DefaultDevice(const Device& device);
@@ -26,6 +27,9 @@ class DefaultDevice {
   /// The innermost scope's of this thread, else the process's. Throws InvalidArgument for a
   /// PLIMSOLL_BUDGET that cannot be read as a limit.
   static Device get();
+  /// cpu:0 for whoever needs the host's memory and named no device: opened as get() does where
+  /// nobody has opened it.
+  static Device host();
   /// From now on the process's.
   static void set(const Device& device);
   /// Forgets the process's: it is opened anew when it is needed.
