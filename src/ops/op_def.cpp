@@ -29,7 +29,7 @@ void OpInputs::fail(const std::string& message) const {
 void OpInputs::require_same_dtype(int first) const {
   for (int i = first + 1; i < count(); ++i) {
     if (dtype(i) != dtype(first))
-      fail("inputs have different dtypes; cast one of them with ops::cast");
+      fail("inputs have different dtypes; cast one of them: cast(x, dtype)");
   }
 }
 

@@ -160,7 +160,7 @@ TEST(ShapeOps, ErrorsNameTheOpTheShapesAndTheValue) {
   EXPECT_EQ(complaint([&] {
               ops::concat({x, i}, 0);
             }),
-            "[concat] inputs have different dtypes; cast one of them with ops::cast (f32 [2,3], "
+            "[concat] inputs have different dtypes; cast one of them: cast(x, dtype) (f32 [2,3], "
             "i64 [2]; axis=0)");
   EXPECT_EQ(complaint([&] { ops::concat({x}, 2); }),
             "[concat] there is no axis 2 among 2 dimensions (f32 [2,3]; axis=2)");
