@@ -128,7 +128,8 @@ TEST_F(Trace, ReadingAVariableBindsItUnderItsName) {
     tracer.output(ops::sum(weight.value()));
   }
   ASSERT_EQ(tracer.variables().size(), 1U);
-  const Value& value = tracer.finish().value(tracer.variables().front().first);
+  const Graph graph = tracer.finish();
+  const Value& value = graph.value(tracer.variables().front().first);
   EXPECT_EQ(value.role, Role::parameter);
   EXPECT_EQ(value.name, "weight");
 }
