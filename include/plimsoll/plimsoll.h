@@ -23,6 +23,7 @@
 #include <plimsoll/function/function.h>
 #include <plimsoll/math/arrange.h>
 #include <plimsoll/math/einsum.h>
+#include <plimsoll/math/index.h>
 #include <plimsoll/memory/arena.h>
 #include <plimsoll/memory/budget.h>
 #include <plimsoll/memory/ledger.h>
@@ -32,8 +33,10 @@
 #include <plimsoll/ops/clip.h>
 #include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/create.h>
+#include <plimsoll/ops/cumulative.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/linalg.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/random.h>
