@@ -88,7 +88,8 @@ def lookup(
         found = found if found is not None else _find(name, classes, other_names)
         if found is None:
             raise ValueError(f"Unknown {what}: '{name}'. Pass it in custom_objects.")
-        return found.from_config(config) if isinstance(found, type) else found
+        made: Any = found
+        return made.from_config(config) if isinstance(found, type) else found
     if isinstance(identifier, str):
         found = _find(identifier, classes, other_names)
         if found is None:

@@ -43,7 +43,7 @@ class _Counting(Metric):
         if top_k is not None:
             raise NotImplementedError(f"{type(self).__name__}(top_k=...) is not supported")
         self.init_thresholds, self.class_id = thresholds, class_id
-        found = 0.5 if thresholds is None else thresholds
+        found: Any = 0.5 if thresholds is None else thresholds
         self.thresholds = [float(x) for x in (found if isinstance(found, (list, tuple)) else [found])]
         self._states = {
             each: self.add_variable((len(self.thresholds),), name=each) for each in self._which

@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 
 import plimsoll as pm
 
-from ._base import op
+from ._base import op, with_logits
 from ._config import get_custom_objects, registered_name
 
 __all__ = [
@@ -40,8 +40,13 @@ def relu6(x: pm.Tensor) -> pm.Tensor:
     return pm.clip(x, 0.0, 6.0)
 
 
+def softmax(x: Any, axis: int | Sequence[int] = -1) -> Any:
+    result = _softmax(x, axis)
+    return with_logits(result, "softmax", x) if axis == -1 else result
+
+
 @op
-def softmax(x: pm.Tensor, axis: int | Sequence[int] = -1) -> pm.Tensor:
+def _softmax(x: pm.Tensor, axis: int | Sequence[int] = -1) -> pm.Tensor:
     if isinstance(axis, int):
         if x.ndim == 1 and axis in (0, -1):
             return pm.softmax(x, axis=0)
@@ -103,8 +108,12 @@ def tanh(x: pm.Tensor) -> pm.Tensor:
     return pm.tanh(x)
 
 
+def sigmoid(x: Any) -> Any:
+    return with_logits(_sigmoid(x), "sigmoid", x)
+
+
 @op
-def sigmoid(x: pm.Tensor) -> pm.Tensor:
+def _sigmoid(x: pm.Tensor) -> pm.Tensor:
     return pm.sigmoid(x)
 
 
@@ -174,7 +183,8 @@ def sparse_plus(x: pm.Tensor) -> pm.Tensor:
 
 @op
 def glu(x: pm.Tensor, axis: int = -1) -> pm.Tensor:
-    first, second = pm.split(x, 2, axis=axis)
+    half = x.shape[axis] // 2
+    first, second = pm.split(x, [half, half], axis=axis)
     return first * pm.sigmoid(second)
 
 

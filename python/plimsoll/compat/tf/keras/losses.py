@@ -214,10 +214,11 @@ def get(identifier: Any) -> Any:
         return identifier()
     if isinstance(identifier, dict):
         name = identifier["class_name"]
-        found = get_custom_objects().get(name) or _CLASSES.get(name)
+        found: Any = get_custom_objects().get(name) or _CLASSES.get(name)
         if found is None:
             raise ValueError(f"Unknown loss: '{name}'. Pass it in custom_objects.")
-        return found.from_config(identifier.get("config", {})) if inspect.isclass(found) else found
+        made: Any = found
+        return made.from_config(identifier.get("config", {})) if inspect.isclass(found) else found
     if isinstance(identifier, str):
         name = functions.SHORT.get(identifier, identifier)
         found = get_custom_objects().get(name) or functions.FUNCTIONS.get(name) or _CLASSES.get(name)

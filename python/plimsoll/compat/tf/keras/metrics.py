@@ -179,7 +179,9 @@ class MeanMetricWrapper(Mean):
         self._fn = fn
         self._fn_kwargs = kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
         values = self._fn(y_true, y_pred, **self._fn_kwargs)
         mask = _mask_of(y_pred)
         self._add(raw(values), _maybe(sample_weight), mask)
@@ -256,7 +258,9 @@ class RootMeanSquaredError(Mean):
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> None:
         p = raw(y_pred)
         t = raw(y_true)
         t, p = same_rank(t if t.dtype == p.dtype else pm.cast(t, p.dtype), p)
