@@ -11,6 +11,7 @@ from typing import Any as _Any
 from . import _names
 
 __version__ = "2.21.0"
+newaxis = None
 version = _names.Version()
 
 _MODULES = (
@@ -23,7 +24,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> _Any:
-    if name.startswith("__"):
+    if name.startswith("_"):
         raise AttributeError(name)
     found = _names.find(name)
     if found is None and name in _MODULES:

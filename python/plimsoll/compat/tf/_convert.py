@@ -21,9 +21,9 @@ from ._tensor import Tensor, to_numpy
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 
 
-def tensor(value: Any, dtype: Any = None, like: Any = None) -> Any:
+def tensor(value: Any, dtype: Any = None, like: Any = None, strict: bool = False) -> Any:
     """A raw tensor of anything, in raw functions. `dtype` must be had; the dtype of `like` is taken
-    by Python's numbers and lists where it can hold them."""
+    by Python's numbers and lists where it can hold them, and must be had if `strict`."""
     if isinstance(value, (pm.Tensor, _core.Symbolic)):
         if dtype is not None and value.dtype != as_dtype(dtype).pm:
             raise _other_dtype(dtype, _dtypes.BY_PM[value.dtype])
@@ -43,6 +43,8 @@ def tensor(value: Any, dtype: Any = None, like: Any = None) -> Any:
         try:
             return _make(value, _dtypes.BY_PM[like.dtype], hint=True)
         except (TypeError, ValueError, OverflowError):
+            if strict:
+                raise
             return _make(value, None)
     return _make(value, None if dtype is None else as_dtype(dtype))
 
@@ -143,8 +145,6 @@ def _from_numpy(array: Any, dtype: DType | None, hint: bool) -> Any:
     target = np.dtype(np.float32 if dtype is _dtypes.bfloat16 else dtype.as_numpy_dtype)
     if array.dtype.kind == "c" and target.kind != "c":
         raise TypeError(f"Cannot convert complex values to a tensor of {dtype.name}.")
-    if array.dtype.kind == "f" and target.kind in "iu" and hint:
-        raise TypeError(f"Cannot convert floating values to a tensor of {dtype.name}.")
     return array.astype(target, copy=False)
 
 
@@ -172,8 +172,6 @@ def _from_python(value: Any, array: Any, dtype: DType | None) -> Any:
         if kind == "f":
             return array.astype(np.float32) if not _numpy_inside(value) else array
         if kind == "i":
-            if _numpy_inside(value):
-                return array
             if array.size and (array.min() < _INT32[0] or array.max() > _INT32[1]):
                 return array
             return array.astype(np.int32)
@@ -186,7 +184,7 @@ def _from_python(value: Any, array: Any, dtype: DType | None) -> Any:
         raise _cannot(value, dtype)
     if kind == "f" and array.size and (dtype.is_integer or dtype.is_bool):
         raise _cannot(value, dtype)
-    if kind == "b" and not dtype.is_bool:
+    if kind == "b" and dtype.is_integer:
         raise _cannot(value, dtype)
     if kind in "iu" and dtype.is_bool:
         raise _cannot(value, dtype)

@@ -18,7 +18,7 @@ from plimsoll import _core
 
 from . import _state
 from ._dtypes import DType
-from ._errors import InvalidArgumentError, OpError, unsupported
+from ._errors import InvalidArgumentError, OpError
 from ._shape import TensorShape
 from ._state import recording, state
 from ._symbolic import Record, record
@@ -130,10 +130,19 @@ def op(
         named = raw(kwargs, found) if kwargs else kwargs
         if found.records or recording() is not None:
             return record(call, args, kwargs, label or called)
+        if not fold and not found.program:
+            from . import _program
+
+            if _program.tracing.like is not None:
+                return _program.drawn(called, call, args, kwargs)
         state.inside = True
         try:
             if found.program:
-                result = _in_program(called, program or function, opened, named)
+                from . import _program
+
+                result = _program.lower(
+                    called, program, function, call, args, kwargs, opened, named
+                )
             elif found.host and host is not None:
                 result = host(*opened, **named)
             elif fold and _folds(found):
@@ -153,18 +162,6 @@ def op(
 
     setattr(call, "tf_name", called)
     return cast(F, call)
-
-
-def _in_program(called: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    try:
-        return function(*args, **kwargs)
-    except (TypeError, AttributeError) as error:
-        if isinstance(error, OpError) or "Symbolic" not in str(error):
-            raise
-        unsupported(
-            f"tf.{called} in a function of Dataset.map",
-            way=f"wrap it in tf.py_function, or do it after batching ({error})",
-        )
 
 
 def _log(called: str, result: Any) -> None:

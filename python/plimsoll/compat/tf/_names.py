@@ -23,11 +23,10 @@ _FILES = {
     "_arrays": "zeros ones fill zeros_like ones_like range eye linspace shape shape_n size rank reshape "
     "transpose expand_dims squeeze concat stack unstack split tile repeat pad reverse roll "
     "broadcast_to broadcast_static_shape broadcast_dynamic_shape meshgrid sequence_mask one_hot "
-    "where boolean_mask unique unique_with_counts sort argsort slice strided_slice gather gather_nd "
-    "scatter_nd tensor_scatter_nd_update tensor_scatter_nd_add tensor_scatter_nd_sub "
-    "tensor_scatter_nd_max tensor_scatter_nd_min searchsorted bitcast dynamic_partition "
-    "dynamic_stitch reverse_sequence space_to_batch_nd batch_to_space histogram_fixed_width fingerprint "
-    "parallel_stack guarantee_const",
+    "where boolean_mask unique unique_with_counts sort argsort searchsorted bitcast",
+    "_indexing": "slice=slice_ strided_slice",
+    "_gather": "gather gather_nd scatter_nd tensor_scatter_nd_update tensor_scatter_nd_add "
+    "tensor_scatter_nd_sub tensor_scatter_nd_max tensor_scatter_nd_min dynamic_partition dynamic_stitch",
     "_operators": "add subtract multiply divide truediv floordiv=floordiv abs negative sign square sqrt "
     "exp pow maximum minimum equal not_equal less less_equal greater greater_equal logical_and "
     "logical_or logical_not matmul",

@@ -11,16 +11,20 @@ class State(threading.local):
 
     inside: within an op, whose calls of other ops take and give raw values.
     graph: the v1 graph that ops are recorded into, or None where they run.
-    eager: False once tf.compat.v1.disable_eager_execution() was called.
+    replaying: how many replays of recorded calls it is in; ops then run or are traced.
+    pure: in a branch that may not be taken, where nothing may be assigned.
+    tapes: how many tapes record here that are not part of a trace.
     """
 
     inside: bool = False
     graph: Any = None
     replaying: int = 0
-    functions_eagerly: bool = False
+    pure: int = 0
+    tapes: int = 0
 
 
 state = State()
+functions_eagerly: list[bool] = [False]
 log_placement: list[bool] = [False]
 default_graph_on: list[bool] = [False]  # disable_eager_execution() is for all threads
 

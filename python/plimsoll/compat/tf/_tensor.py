@@ -14,24 +14,27 @@ from typing import Any, Callable, Iterator
 import numpy as np
 
 import plimsoll as pm
+from plimsoll import _core
 
 from . import _dtypes
 from ._dtypes import DType, as_dtype
+from ._mixin import Operators
 from ._shape import TensorShape
 from ._symbolic import Record
 
 
-class Tensor:
+class Tensor(Operators):
     """A value of a computation. It cannot be changed; tf.Variable can.
 
     >>> x = tf.constant([[1.0, 2.0]])
     >>> (x + 1).numpy()
     """
 
-    __slots__ = ("_value", "_keras_history", "_keras_mask", "_named", "__weakref__")
+    __slots__ = ("_value", "_keras_history", "_keras_logits", "_keras_mask", "_named", "__weakref__")
     __array_priority__ = 100
     _value: Any
     _keras_history: Any
+    _keras_logits: Any
     _keras_mask: Any
 
     def __init__(self, value: Any, dtype: Any = None, name: str | None = None) -> None:
@@ -100,6 +103,10 @@ class Tensor:
         merged = self.shape.merge_with(shape)
         if isinstance(self._value, Record):
             self._value = self._value.with_shape(merged)
+        elif isinstance(self._value, _core.Symbolic) and merged.dims is not None:
+            from ._program import ensure_shape
+
+            self._value = ensure_shape(self._value, merged.dims)
 
     @property
     def is_concrete(self) -> bool:
@@ -192,6 +199,8 @@ class Tensor:
             raise no_value(self, "an iterator (its first extent is not known)", TypeError)
         return (self[i] for i in range(int(dims[0])))
 
+    __eq__ = Operators.__eq__
+
     def __hash__(self) -> int:
         if isinstance(self._value, Record) or not self.is_concrete:
             return id(self)
@@ -263,98 +272,6 @@ class Tensor:
             "'Tensor' object does not support item assignment; compute another one with tf.where, "
             "tf.concat or tf.tensor_scatter_nd_update, or use a tf.Variable"
         )
-
-    def __add__(self, other: Any) -> Any:
-        return _binary("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _binary("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary("truediv", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _binary("truediv", other, self)
-
-    __div__ = __truediv__
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _binary("floordiv", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _binary("floormod", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _binary("floormod", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _binary("pow", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _binary("pow", other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return _binary("matmul", self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return _binary("matmul", other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return _binary("_and", self, other)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        return _binary("_or", self, other)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> Any:
-        return _binary("_xor", self, other)
-
-    __rxor__ = __xor__
-
-    def __lt__(self, other: Any) -> Any:
-        return _binary("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _binary("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _binary("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _binary("greater_equal", self, other)
-
-    def __eq__(self, other: Any) -> Any:
-        return _binary("_equals", self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return _binary("_differs", self, other)
-
-    def __neg__(self) -> Any:
-        return _unary("negative", self)
-
-    def __abs__(self) -> Any:
-        return _unary("abs", self)
-
-    def __invert__(self) -> Any:
-        return _unary("_invert", self)
 
 
 class Reference:
@@ -428,18 +345,6 @@ class TensorSpec:
 
     def __reduce__(self) -> Any:
         return TensorSpec, (self._shape, self._dtype, self._name)
-
-
-def _binary(name: str, a: Any, b: Any) -> Any:
-    from . import _operators
-
-    return getattr(_operators, name)(a, b)
-
-
-def _unary(name: str, x: Any) -> Any:
-    from . import _operators
-
-    return getattr(_operators, name)(x)
 
 
 def _rebuild(array: Any, dtype: str) -> Tensor:
