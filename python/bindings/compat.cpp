@@ -130,6 +130,16 @@ void bind_compat(nb::module_& m) {
         return reader != nullptr && reader->records();
       },
       "Whether ops are recorded here, and not carried out.");
+  m.def(
+      "_replace",
+      [](const Variable& variable, nb::handle value) {
+        const Tensor given = as_tensor(value, {"assign", "value"});
+        const Unlocked unlocked;
+        variable.set_tensor(given.clone());
+      },
+      nb::arg("variable"), nb::arg("value"),
+      nb::sig("def _replace(variable: Variable, value: Tensor) -> None"),
+      "Gives a variable a copy as its data; a tape keeps the old one.");
   moves(m);
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from typing import Any, Callable, TypeVar, cast
 
 import numpy as np
@@ -135,6 +136,10 @@ def op(
 
             if _program.tracing.like is not None:
                 return _program.drawn(called, call, args, kwargs)
+            if threading.current_thread() is not threading.main_thread():
+                by_host = _program.drawn_by_host(called, args, kwargs)
+                if by_host is not None:
+                    return by_host
         state.inside = True
         try:
             if found.program:

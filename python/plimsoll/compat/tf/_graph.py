@@ -168,7 +168,7 @@ def node_of(value: Any) -> Node:
     """The node behind a tensor, a variable, an operation."""
     if isinstance(value, Node):
         return value
-    tensor = getattr(value, "_graph_tensor", lambda: None)() or value
+    tensor = _symbolic(value)
     if isinstance(tensor, Tensor) and isinstance(tensor._value, Record):
         return tensor._value.node
     raise TypeError(f"{value!r} is no part of a graph")
@@ -189,7 +189,13 @@ class VariableNode(Node):
         self.initializer: Any = None
 
     def evaluate(self, replay: Replay) -> list[Any]:
-        return [Tensor(replay.variable(self).value)]  # type: ignore[attr-defined]
+        # Of integers a copy, which is traced: what is computed from known integers would be known.
+        value = replay.variable(self).value  # type: ignore[attr-defined]
+        return [Tensor(value if self.dtype.is_floating else traced_copy(value))]
+
+
+def traced_copy(value: Any) -> Any:
+    return pm.logical_not(pm.logical_not(value)) if value.dtype == pm.bool_ else pm.shift(value, 0)
 
 
 class AssignNode(Node):
@@ -213,7 +219,7 @@ class AssignNode(Node):
             replay.initialize(self.target, value)  # type: ignore[attr-defined]
         else:
             write(variable, self.how, value, self.target.name)
-        return [Tensor(pm.shift(variable.value, 0))] if variable.dtype != pm.bool_ else [Tensor(variable.value)]
+        return [Tensor(traced_copy(variable.value))]
 
 
 class GroupNode(Node):
@@ -270,8 +276,14 @@ class GradientNode(Node):
 
 
 def record_of(value: Any) -> Record:
-    found = getattr(value, "_graph_tensor", lambda: None)() or value
-    return found._value  # type: ignore[no-any-return]
+    return _symbolic(value)._value  # type: ignore[no-any-return]
+
+
+def _symbolic(value: Any) -> Any:
+    """The symbolic tensor of a variable; other values themselves."""
+    swap = getattr(value, "_graph_tensor", None)
+    found = None if swap is None else swap()
+    return value if found is None else found
 
 
 def _full(value: Any) -> bool:

@@ -16,7 +16,9 @@ from . import _nest
 from ._config import current_device
 from ._convert import convert_to_tensor
 from ._errors import FailedPreconditionError, InvalidArgumentError, unsupported
-from ._graph import AssignNode, GradientNode, Graph, VariableNode, default_graph, node_of
+from ._graph import (
+    AssignNode, GradientNode, Graph, VariableNode, default_graph, node_of, traced_copy,
+)
 from ._state import state
 from ._symbolic import InputNode, Node, Record, Replay
 from ._tensor import Tensor, to_numpy
@@ -300,24 +302,33 @@ def _run(replay: SessionReplay, nodes: list[Node]) -> None:
     replay.watched = {
         node for each in gradients for node in each.source_nodes if not isinstance(node, VariableNode)
     }
-    tapes = [pm.GradientTape(persistent=True) for _ in range(depth)]
-    for tape in reversed(tapes):
+    _with_tapes(replay, depth, _before_writes(order))
+    # The tapes are gone before variables change: they would need their old values.
+    replay.tapes = []
+    replay.run_nodes(nodes)
+
+
+def _with_tapes(replay: SessionReplay, depth: int, nodes: list[Node]) -> None:
+    replay.tapes = [pm.GradientTape(persistent=True) for _ in range(depth)]
+    for tape in reversed(replay.tapes):
         tape.__enter__()
-    replay.tapes = tapes
     try:
         for node in replay.watched & set(replay.values):
-            for tape in tapes:
+            for tape in replay.tapes:
                 tape.watch([each._value for each in replay.values[node]])
-        writers = {each for each in order if each.assigns}
-        replay.run_nodes([each for each in nodes if not _after(replay, each, writers)])
         replay.run_nodes(nodes)
     finally:
-        for tape in tapes:
+        for tape in replay.tapes:
             tape.__exit__(None, None, None)
 
 
-def _after(replay: SessionReplay, node: Node, writers: set[Node]) -> bool:
-    return bool(writers and any(each in writers for each in replay.order([node])))
+def _before_writes(order: list[Node]) -> list[Node]:
+    """Nodes that neither write variables nor come after some that do."""
+    late: set[int] = set()
+    for each in order:
+        if each.assigns or any(id(need) in late for need in each.needs()):
+            late.add(id(each))
+    return [each for each in order if id(each) not in late]
 
 
 def _initializers(replay: SessionReplay, nodes: list[Node]) -> list[Node]:
@@ -342,6 +353,8 @@ def _outcome(fetch: Any, replay: SessionReplay, outputs: list[Any], skipped: set
     if isinstance(fetch, Node) or fetch._value.node in skipped:
         return None
     found = replay.values[fetch._value.node][fetch._value.index]
+    if isinstance(fetch._value.node, VariableNode) and found.is_concrete:
+        found = Tensor(traced_copy(found._value))
     if found.is_concrete:
         return found.numpy()
     outputs.append(found._value)

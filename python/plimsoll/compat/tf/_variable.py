@@ -356,11 +356,20 @@ def write(variable: pm.Variable, how: str, value: Any, name: str) -> None:
         _check(variable, given, name, exact=True)
         if given.size and isinstance(given, pm.Tensor) and not given.is_symbolic and given.device != variable.device:
             given = given.to(variable.device)
-        variable.assign(given)
+        _put(variable, given)
     except pm.InvalidArgument as error:
         raise InvalidArgumentError(None, None, str(error)) from None
     finally:
         state.inside = before
+
+
+def _put(variable: pm.Variable, given: Any) -> None:
+    try:
+        variable.assign(given)
+    except pm.InvalidArgument as error:
+        if "tape still needs the old value" not in str(error) or given.is_symbolic:
+            raise
+        _core._replace(variable, given)  # a persistent tape keeps what it recorded
 
 
 def _check(variable: pm.Variable, given: Any, name: str, exact: bool) -> None:
