@@ -522,6 +522,8 @@ class CSVLogger(Callback):
         found = logs or {}
         if self._keys is None:
             self._keys = sorted(found)
+            if not any(key.startswith("val_") for key in self._keys):
+                self._keys += [f"val_{key}" for key in self._keys]
             if self._heads:
                 csv.writer(self._file, delimiter=self.sep).writerow(["epoch", *self._keys])
         csv.writer(self._file, delimiter=self.sep).writerow(

@@ -24,9 +24,17 @@ _LEAVES = (bool, int, float, str, bytes, type(None))
 
 
 class LayerNode(Node):
-    """A recorded call of a layer."""
+    """A recorded call of a layer. When a model calls it again, the model's `training` counts, as in
+    Keras 3, also where the call named another."""
 
     layer: Any = None
+
+    def evaluate(self, replay: Any) -> list[Any]:
+        args, kwargs = replay.substitute((self.args, self.kwargs))
+        names, _ = self.layer._call_names()
+        if calls.training is not None and "training" in names and "training" not in names[: len(args)]:
+            kwargs = {**kwargs, "training": calls.training}
+        return _nest.flatten(self.layer._run(*args, **kwargs))
 
 
 class Layer(Configured):

@@ -282,8 +282,11 @@ class _Lookup(_Host):
             every = self.get_vocabulary()
             flat = [every[int(i)] if 0 <= int(i) < len(every) else self.oov_token
                     for i in np.asarray(values).reshape(-1).tolist()]
-            return convert_to_tensor(np.asarray(flat, dtype=object if isinstance(flat[0], str) else np.int64)
-                                     .reshape(np.shape(values)))
+            if not flat or not isinstance(flat[0], str):
+                return convert_to_tensor(np.asarray(flat, np.int64).reshape(np.shape(values)))
+            made = np.empty(len(flat), object)
+            made[:] = [each.encode() for each in flat]
+            return convert_to_tensor(made.reshape(np.shape(values)))
         ids = np.asarray([self._id(each) for each in np.asarray(values).reshape(-1).tolist()], np.int64)
         ids = ids.reshape(np.shape(values))
         if self.output_mode == "int":

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..._tensor import Tensor
+from .._base import static_shape
 from ..layers._input import Input, InputLayer
 from ..layers._layer import Layer
 from ._graph import CallGraph
@@ -96,9 +100,19 @@ class Sequential(Model):
 
     def build(self, input_shape: Any = None) -> None:
         if self._graph is None and input_shape is not None:
-            start = Input(batch_shape=tuple(input_shape))
-            object.__setattr__(self, "_start", start._keras_history[0])
-            self._rebuild()
+            self._begin(tuple(input_shape), None)
+
+    def _begin(self, shape: tuple[Any, ...], dtype: Any) -> None:
+        start = Input(batch_shape=(None, *shape[1:]), dtype=dtype)
+        object.__setattr__(self, "_start", start._keras_history[0])
+        self._rebuild()
+
+    def _build(self, args: Any, kwargs: Any) -> None:
+        """The graph for what comes in: any batch of it."""
+        given = args[0] if args else next(iter(kwargs.values()), None)
+        if self._row and isinstance(given, Tensor) and not isinstance(given._value, np.ndarray):
+            self._begin(static_shape(given), given.dtype.name)
+        self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         if self._graph is not None:

@@ -12,7 +12,7 @@ import plimsoll as pm
 from ... import _nest
 from ..._tensor import Tensor
 from .. import callbacks as callbacks_module, losses as losses_module, optimizers
-from .._base import calls, raw, wrap
+from .._base import calls, key_of, raw, wrap
 from ..metrics import Mean
 from ._compile import CompiledLoss, CompiledMetrics, class_table, class_weights
 from ._data import Batches, batches_of, split_rows, unpack
@@ -158,17 +158,30 @@ class Training:
         """The step of compile()'s loss and optimizer, on a batch or on parts of it in turn."""
         variables = self.trainable_weights  # type: ignore[attr-defined]
         totals: list[Any] = [None] * len(variables)
+        squares: dict[Any, pm.Tensor] = {}
+        keep_rows = self.optimizer._adds_squares()
         for index in range(parts):
             x, y, weight = unpack(data if parts == 1 else part_of(data, index, parts))
+            rows: list[Any] = []
             with pm.GradientTape() as tape:
-                y_pred = self._forward(x, True)
+                calls.rows = rows if keep_rows else None
+                try:
+                    y_pred = self._forward(x, True)
+                finally:
+                    calls.rows = None
                 loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
                 scaled = raw(self.optimizer.scale_loss(loss))
                 if parts > 1:
                     scaled = scaled * (1.0 / parts)
             self._loss_tracker.update_state(loss, float(rows_of(x)))
             if variables:
-                gradients = tape.gradient(scaled, [each._variable for each in variables]).tensors
+                own = [each._variable for each in variables]
+                if rows:
+                    found = tape.gradient(scaled, [*own, *(each for _, _, each in rows)])
+                    gradients = found[: len(own)]
+                    _add_squares(squares, rows, found[len(own):])
+                else:
+                    gradients = tape.gradient(scaled, own).tensors
                 for i, each in enumerate(gradients):
                     if each is not None:
                         totals[i] = each if totals[i] is None else totals[i] + each
@@ -177,7 +190,9 @@ class Training:
             missing = [v.path for v, g in zip(variables, totals) if g is None]
             if missing and len(missing) == len(variables):
                 raise ValueError("No gradients provided for any variable: the loss depends on none of them")
+            self.optimizer._squares = squares
             self.optimizer.apply([None if each is None else wrap(each) for each in totals], variables)
+            self.optimizer._squares = {}
         else:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
 
@@ -447,6 +462,18 @@ class Training:
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         self.compile(**{key: _read(key, value) for key, value in config.items()})
+
+
+def _add_squares(squares: dict[Any, pm.Tensor], rows: list[Any], gradients: Any) -> None:
+    """For each embedding the sum of the squares of the gradients of its lookups."""
+    for (table, ids, _), gradient in zip(rows, gradients):
+        if gradient is None:
+            continue
+        flat = pm.square(gradient).reshape((ids.size, gradient.shape[-1]))
+        flat = flat if flat.dtype == pm.f32 else pm.cast(flat, pm.f32)
+        found = pm.scatter_add(flat, ids.reshape((ids.size,)), tuple(table._variable.shape))
+        key = key_of(table)
+        squares[key] = found if key not in squares else squares[key] + found
 
 
 def _has_call(model: Any) -> bool:

@@ -17,6 +17,8 @@ class Optimizer(Configured):
     """Base of all. A rule of one's own overrides build(variables) and
     update_step(gradient, variable, learning_rate)."""
 
+    squares = False
+
     def __init__(
         self, learning_rate: Any = 0.001, weight_decay: float | None = None, clipnorm: float | None = None,
         clipvalue: float | None = None, global_clipnorm: float | None = None, use_ema: bool = False,
@@ -47,6 +49,7 @@ class Optimizer(Configured):
         self._indices: dict[Any, int] = {}
         self._slots: list[Any] = []
         self._unlisted: list[str] = []
+        self._squares: dict[Any, pm.Tensor] = {}
         self._iterations = variable(np.zeros((), np.int64), name="iteration", trainable=False,
                                     dtype="int64")
         self._learning_rate: Any = None
@@ -193,6 +196,17 @@ class Optimizer(Configured):
             constraint = getattr(each, "constraint", None)
             if constraint is not None:
                 write(each, raw(constraint(wrap(read(each)))))
+
+    def _square(self, gradient: pm.Tensor, of: Any) -> pm.Tensor:
+        """The square of a gradient. Of an embedding it is the sum of the squares of each lookup, since
+        TensorFlow squares such gradients before it adds them up."""
+        found = self._squares.get(key_of(of))
+        return pm.square(gradient) if found is None else found
+
+    def _adds_squares(self) -> bool:
+        """Whether squares of lookups are wanted: by rules that have them, where nothing is clipped."""
+        clips = (self.clipnorm, self.clipvalue, self.global_clipnorm)
+        return self.squares and all(each is None for each in clips)
 
     def _clip(self, gradients: list[pm.Tensor]) -> list[pm.Tensor]:
         if self.clipnorm and self.clipnorm > 0:

@@ -7,7 +7,7 @@ from typing import Any
 import plimsoll as pm
 from plimsoll import _core
 
-from .._base import read, var, write
+from .._base import key_of, read, var, write
 from ._optimizer import Optimizer, scalar
 
 _NO_CORRECTION = 1e9  # a step count from which on the corrections of Adam's moments are 1
@@ -72,6 +72,8 @@ class SGD(_Ruled):
 class Adam(_Ruled):
     """Kingma and Ba 2014."""
 
+    squares = True
+
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
         epsilon: float = 1e-7, amsgrad: bool = False, weight_decay: float | None = None, **kwargs: Any,
@@ -94,15 +96,18 @@ class Adam(_Ruled):
 
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         m, v = self._slot(self._momentums, of), self._slot(self._velocities, of)
-        if not self.amsgrad:
+        if not self.amsgrad and key_of(of) not in self._squares:
             _core._adam_update(var(of), var(m), var(v), gradient, rate * self._alpha, self._late,
                                self.beta_1, self.beta_2, self.epsilon)
             return
         write(m, read(m) + (gradient - read(m)) * (1 - self.beta_1))
-        write(v, read(v) + (pm.square(gradient) - read(v)) * (1 - self.beta_2))
-        hat = self._slot(self._velocity_hats, of)
-        write(hat, pm.maximum(read(hat), read(v)))
-        write(of, read(of) - read(m) * (rate * self._alpha) / (pm.sqrt(read(hat)) + self.epsilon))
+        write(v, read(v) + (self._square(gradient, of) - read(v)) * (1 - self.beta_2))
+        second = read(v)
+        if self.amsgrad:
+            hat = self._slot(self._velocity_hats, of)
+            write(hat, pm.maximum(read(hat), second))
+            second = read(hat)
+        write(of, read(of) - read(m) * (rate * self._alpha) / (pm.sqrt(second) + self.epsilon))
 
 
 class AdamW(Adam):
@@ -118,6 +123,8 @@ class AdamW(Adam):
 
 
 class RMSprop(_Ruled):
+    squares = True
+
     def __init__(
         self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0,
         epsilon: float = 1e-7, centered: bool = False, **kwargs: Any,
@@ -137,14 +144,17 @@ class RMSprop(_Ruled):
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         v = self._slot(self._velocities, of)
         m = self._slot(self._momentums, of) if self.momentum else None
-        if not self.centered:
+        if not self.centered and key_of(of) not in self._squares:
             _core._rmsprop_update(var(of), var(v), None if m is None else var(m), gradient, rate,
                                   self.rho, self.epsilon, float(self.momentum))
             return
-        write(v, read(v) * self.rho + pm.square(gradient) * (1 - self.rho))
-        mean = self._slot(self._averages, of)
-        write(mean, read(mean) * self.rho + gradient * (1 - self.rho))
-        step = gradient * rate / pm.sqrt(read(v) - pm.square(read(mean)) + self.epsilon)
+        write(v, read(v) * self.rho + self._square(gradient, of) * (1 - self.rho))
+        spread = read(v)
+        if self.centered:
+            mean = self._slot(self._averages, of)
+            write(mean, read(mean) * self.rho + gradient * (1 - self.rho))
+            spread = spread - pm.square(read(mean))
+        step = gradient * rate / pm.sqrt(spread + self.epsilon)
         if m is not None:
             write(m, read(m) * float(self.momentum) + step)
             step = read(m)
@@ -152,6 +162,8 @@ class RMSprop(_Ruled):
 
 
 class Adagrad(_Ruled):
+    squares = True
+
     def __init__(
         self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1,
         epsilon: float = 1e-7, **kwargs: Any,
@@ -167,11 +179,13 @@ class Adagrad(_Ruled):
 
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         total = self._slot(self._accumulators, of)
-        write(total, read(total) + pm.square(gradient))
+        write(total, read(total) + self._square(gradient, of))
         write(of, read(of) - gradient * rate / pm.sqrt(read(total) + self.epsilon))
 
 
 class Adadelta(_Ruled):
+    squares = True
+
     def __init__(
         self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, **kwargs: Any
     ) -> None:
@@ -186,7 +200,7 @@ class Adadelta(_Ruled):
 
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         seen, moved = self._slot(self._gradients, of), self._slot(self._deltas, of)
-        write(seen, read(seen) * self.rho + pm.square(gradient) * (1 - self.rho))
+        write(seen, read(seen) * self.rho + self._square(gradient, of) * (1 - self.rho))
         step = pm.sqrt(read(moved) + self.epsilon) * gradient / pm.sqrt(read(seen) + self.epsilon)
         write(of, read(of) - step * rate)
         write(moved, read(moved) * self.rho + pm.square(step) * (1 - self.rho))
@@ -215,6 +229,8 @@ class Adamax(_Ruled):
 
 
 class Nadam(_Ruled):
+    squares = True
+
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
         epsilon: float = 1e-7, **kwargs: Any,
@@ -240,7 +256,7 @@ class Nadam(_Ruled):
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         m, v = self._slot(self._momentums, of), self._slot(self._velocities, of)
         write(m, read(m) + (gradient - read(m)) * (1 - self.beta_1))
-        write(v, read(v) + (pm.square(gradient) - read(v)) * (1 - self.beta_2))
+        write(v, read(v) + (self._square(gradient, of) - read(v)) * (1 - self.beta_2))
         hat = read(m) * (self._u_next / (1.0 - self._product * self._u_next)) + gradient * (
             (1.0 - self._u_t) / (1.0 - self._product))
         root = pm.sqrt(read(v) / self._second) + self.epsilon
@@ -274,7 +290,7 @@ class Ftrl(_Ruled):
         total, linear = self._slot(self._accumulators, of), self._slot(self._linears, of)
         l2 = pm.reciprocal(rate * 2.0) * self.beta + self.l2
         before = pm.pow(read(total), -self.power)
-        after_total = read(total) + pm.square(gradient)
+        after_total = read(total) + self._square(gradient, of)
         after = pm.pow(after_total, -self.power)
         shrunk = gradient + read(of) * (2 * self.shrinkage) if self.shrinkage else gradient
         write(linear, read(linear) + (shrunk - (after - before) / rate * read(of)))
@@ -314,7 +330,7 @@ class Lamb(Adam):
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         m, v = self._slot(self._momentums, of), self._slot(self._velocities, of)
         write(m, read(m) + (gradient - read(m)) * (1 - self.beta_1))
-        write(v, read(v) + (pm.square(gradient) - read(v)) * (1 - self.beta_2))
+        write(v, read(v) + (self._square(gradient, of) - read(v)) * (1 - self.beta_2))
         count = self._count()
         first = read(m) / (1.0 - _power(self.beta_1, count))
         root = pm.sqrt(read(v) / (1.0 - _power(self.beta_2, count))) + self.epsilon
