@@ -24,6 +24,8 @@ void bind_layers(nb::module_& m);
 void bind_transformer(nb::module_& m);
 void bind_models(nb::module_& m);
 void bind_optim(nb::module_& m);
+void bind_updates(nb::module_& m);
+void bind_row_losses(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_train_parts(nb::module_& m);
 void bind_trainer(nb::module_& m);
@@ -33,5 +35,8 @@ void bind_map(nb::module_& m);
 void bind_pipeline(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_image(nb::module_& m);
+void bind_compat(nb::module_& m);
+void bind_program_calls(nb::module_& m);
+void bind_stages(nb::module_& m);
 
 }  // namespace plimsoll::python

@@ -123,7 +123,12 @@ void bind_stages(nb::class_<Dataset>& cls) {
             }
             if (!values.is_none()) {
               for (nb::handle each : values) {
-                options.values.push_back(to_value(each, nullptr, {"padded_batch", "values"}));
+                data::Value value = to_value(each, nullptr, {"padded_batch", "values"});
+                if (!value.is_scalar() && value.dtype() != DType::bytes &&
+                    value.shape().rank() == 0) {
+                  value = data::Value::from_bits(value.dtype(), value.tensor().raw_data());
+                }
+                options.values.push_back(std::move(value));
               }
             }
             return self.padded_batch(as_int(size, {"padded_batch", "size"}), options);

@@ -31,6 +31,8 @@ NB_MODULE(_core, m) {
   python::bind_layer_ops(m);
   python::bind_models(m);
   python::bind_optim(m);
+  python::bind_updates(m);
+  python::bind_row_losses(m);
   python::bind_plan(m);
   python::bind_train_parts(m);
   python::bind_trainer(m);
@@ -38,4 +40,7 @@ NB_MODULE(_core, m) {
   python::bind_dataset(m);
   python::bind_map(m);
   python::bind_pipeline(m);
+  python::bind_compat(m);
+  python::bind_program_calls(m);
+  python::bind_stages(m);
 }

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <plimsoll/data/image/decode.h>
@@ -99,6 +101,10 @@ Symbolic operator>=(const Symbolic& a, N b) {
 /// A constant beside `like`: in its program.
 Symbolic constant_like(const Symbolic& like, const Value& value);
 Symbolic constant_like(const Symbolic& like, const std::vector<float>& numbers);
+/// Any instruction by its name, in the program of `like`: ProgramBuilder::call().
+std::vector<Symbolic> call_like(const Symbolic& like, std::string_view op,
+                                std::span<const Symbolic> inputs,
+                                const ops::Attributes& attributes = {});
 
 // As the functions of the same names in ops/.
 

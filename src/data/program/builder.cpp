@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/data/program_ops.h>
 #include <plimsoll/ops/op_def.h>
 
 #include "data/program/infer.h"
@@ -268,6 +269,12 @@ std::vector<Symbolic> record(const std::shared_ptr<Symbolic::Recorder>& recorder
     results.emplace_back(recorder, result);
   }
   return results;
+}
+
+std::vector<Symbolic> call_like(const Symbolic& like, std::string_view op,
+                                std::span<const Symbolic> inputs,
+                                const ops::Attributes& attributes) {
+  return record(like.recorder(), op, inputs, attributes);
 }
 
 void detail::require_components(const Symbolics& element, std::size_t wanted) {

@@ -156,17 +156,6 @@ void for_each_text(std::string_view list, Each each) {
   }
 }
 
-const char* name_of(StoredFeature::Kind kind) {
-  constexpr std::array<const char*, 4> kNames = {"nothing", "bytes", "floats", "integers"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-StoredFeature::Kind kind_of(DType dtype) {
-  return dtype == DType::bytes ? StoredFeature::Kind::bytes
-         : dtype == DType::f32 ? StoredFeature::Kind::floats
-                               : StoredFeature::Kind::ints;
-}
-
 Value texts(const Feature& feature, std::string_view list, const RecordMemory& memory) {
   if (feature.spec.dims->empty()) {
     std::string_view only;
@@ -240,6 +229,43 @@ std::int64_t StoredFeature::count() const {
   return total;
 }
 
+void StoredFeature::copy_to(std::int64_t* to) const {
+  for_each_int(list, [&](std::int64_t value) { *to++ = value; });
+}
+
+void StoredFeature::copy_to(float* to) const {
+  for_each_float_run(list, [&](std::string_view run) {
+    if (run.empty()) return;
+    std::memcpy(to, run.data(), run.size());
+    to += run.size() / sizeof(float);
+  });
+}
+
+std::vector<std::string_view> StoredFeature::texts() const {
+  std::vector<std::string_view> all;
+  for_each_text(list, [&](std::string_view text) { all.push_back(text); });
+  return all;
+}
+
+StoredFeature find_feature(std::string_view example, std::string_view name) {
+  StoredFeature found;
+  for_each_entry(example, [&](std::string_view called, std::string_view value) {
+    if (called == name) found = stored(value);
+  });
+  return found;
+}
+
+StoredFeature::Kind stored_kind(DType dtype) {
+  return dtype == DType::bytes ? StoredFeature::Kind::bytes
+         : dtype == DType::f32 ? StoredFeature::Kind::floats
+                               : StoredFeature::Kind::ints;
+}
+
+const char* kind_name(StoredFeature::Kind kind) {
+  constexpr std::array<const char*, 4> kNames = {"nothing", "bytes", "floats", "integers"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 void read_example(std::string_view bytes,
                   const std::function<void(std::string_view, const StoredFeature&)>& each) {
   for_each_entry(bytes,
@@ -287,9 +313,9 @@ Element ExampleParser::parse(std::string_view bytes, const RecordMemory& memory)
       element.push_back(missing_value(feature, memory));
       continue;
     }
-    if (feature_stored.kind != kind_of(feature.spec.dtype)) {
+    if (feature_stored.kind != stored_kind(feature.spec.dtype)) {
       throw DataError(fmt::format("feature \"{}\" has {}, and {} was asked for",
-                                  printable(feature.name), name_of(feature_stored.kind),
+                                  printable(feature.name), kind_name(feature_stored.kind),
                                   feature.spec.to_string()));
     }
     switch (feature_stored.kind) {

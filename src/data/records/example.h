@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/records/record_format.h"
 
@@ -19,7 +20,19 @@ struct StoredFeature {
 
   /// Values in it. Throws DataError for bytes that are no such list.
   std::int64_t count() const;
+  /// Copies all count() of them; the list must be of that kind.
+  void copy_to(std::int64_t* to) const;
+  void copy_to(float* to) const;
+  /// The byte strings of a list of them, which lie in `list`.
+  std::vector<std::string_view> texts() const;
 };
+
+/// The feature of that name; of kind `none` where there is no such feature, or an empty one.
+StoredFeature find_feature(std::string_view example, std::string_view name);
+/// The kind that has values of `dtype`: i64, f32 or bytes.
+StoredFeature::Kind stored_kind(DType dtype);
+/// "bytes", "floats", "integers"
+const char* kind_name(StoredFeature::Kind kind);
 
 /// Calls `each` with the name of every feature and what it has, in stored order; of a name that is
 /// there twice the last one counts. Throws DataError for bytes that are no Example.

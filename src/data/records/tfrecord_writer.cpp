@@ -9,6 +9,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/data/tfrecord_frame.h>
 
 #include "data/records/example.h"
 #include "data/records/output_file.h"
@@ -193,6 +194,10 @@ double as_real(const Value& scalar) {
 
 std::unique_ptr<ShardFormat> tfrecord_shards(const ElementSpec& spec, Compression compression) {
   return std::make_unique<TfRecordShards>(spec.names, compression);
+}
+
+TFRecordFrame tfrecord_frame(std::string_view record) {
+  return {tfrecord_head(record.size()), tfrecord_tail(record.data(), record.size())};
 }
 
 }  // namespace plimsoll::data

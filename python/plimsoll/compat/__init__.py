@@ -1,0 +1,1 @@
+"""Programs that were written for other libraries, run by this one: see plimsoll.compat.tf."""

@@ -1,0 +1,196 @@
+"""Reductions: sums, means and their like, over axes or over everything."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+import plimsoll as pm
+
+from . import _dtypes
+from ._convert import tensor
+from ._dispatch import op, static_value
+from ._errors import InvalidArgumentError
+from ._operators import FLOATS
+
+
+def axes_of(axis: Any, rank: int) -> list[int] | None:
+    """Axes from 0 on; None for all."""
+    if axis is None:
+        return None
+    found = static_value(axis)
+    listed = found if isinstance(found, list) else [found]
+    result = []
+    for each in listed:
+        if not isinstance(each, int):
+            raise InvalidArgumentError(None, None, f"axis is {each!r}; it must be an integer")
+        if not -rank <= each < rank:
+            raise InvalidArgumentError(
+                None, None,
+                f"Invalid reduction dimension ({each} for input with {rank} dimension(s))",
+            )
+        result.append(each % rank)
+    if len(set(result)) != len(result):
+        raise InvalidArgumentError(
+            None, None, f"Invalid reduction arguments: Axes contains duplicate dimension: {result[0]}"
+        )
+    return result
+
+
+def reduction(
+    name: str, f: Callable[..., Any], empty: Callable[[Any], float] | None = None, *refused: Any
+) -> Callable[..., Any]:
+    """A tf reduction (input_tensor, axis=None, keepdims=False)."""
+    def call(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        x = tensor(input_tensor)
+        if x.dtype in refused or isinstance(x, np.ndarray):
+            raise InvalidArgumentError(
+                None, None, f"tf.{name} has no kernel for {_dtypes.as_dtype(x.dtype).name}"
+            )
+        axes = axes_of(axis, len(x.shape))
+        if axes == []:
+            return f(pm.reshape(x, [*x.shape, 1]), axis=[len(x.shape)], keepdims=False)
+        if empty is not None and isinstance(x, pm.Tensor) and x.size == 0:
+            return _of_nothing(x, axes, bool(keepdims), empty(x))
+        return f(x, axis=axes, keepdims=bool(keepdims))
+
+    call.__name__ = name.rsplit(".", 1)[-1]
+    return op(call, name=name)  # type: ignore[no-any-return]
+
+
+def _of_nothing(x: Any, axes: list[int] | None, keepdims: bool, value: float) -> Any:
+    over = list(range(x.ndim)) if axes is None else axes
+    shape = [1 if i in over else n for i, n in enumerate(x.shape) if keepdims or i not in over]
+    return pm.full(shape, value, dtype=x.dtype)
+
+
+def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    found = pm.sum(x, axis=axis, keepdims=keepdims)
+    return found if found.dtype == x.dtype else pm.cast(found, x.dtype)
+
+
+def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype in FLOATS:
+        return pm.mean(x, axis=axis, keepdims=keepdims)
+    total = pm.sum(pm.cast(x, pm.i64), axis=axis, keepdims=keepdims)
+    count = 1
+    for i in range(len(x.shape)) if axis is None else axis:
+        count *= x.shape[i]
+    return pm.cast(pm.div(total, pm.full((), count, dtype=pm.i64)), x.dtype)
+
+
+def _lowest(x: Any) -> float:
+    return float("-inf") if x.dtype in FLOATS else float(_dtypes.BY_PM[x.dtype].min)
+
+
+def _highest(x: Any) -> float:
+    return float("inf") if x.dtype in FLOATS else float(_dtypes.BY_PM[x.dtype].max)
+
+
+def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, axis: Any, keepdims: bool) -> Any:
+        if x.dtype != pm.bool_:
+            raise InvalidArgumentError(
+                None, None,
+                f"expected to be a bool tensor but is a {_dtypes.as_dtype(x.dtype).name} tensor",
+            )
+        return f(x, axis=axis, keepdims=keepdims)
+
+    return call
+
+
+def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
+    found = pm.prod(x, axis=axis, keepdims=keepdims)
+    return found if found.dtype == x.dtype else pm.cast(found, x.dtype)
+
+
+def _variance(x: Any, axis: Any, keepdims: bool) -> Any:
+    if x.dtype not in FLOATS:
+        raise TypeError(f"Input must be either real or complex. Received integer type {x.dtype.name}.")
+    return pm.variance(x, axis=axis, keepdims=keepdims)
+
+
+def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    most = pm.max(x, axis=axis, keepdims=True)
+    most = pm.stop_gradient(pm.where(pm.is_finite(most), most, 0))
+    total = pm.log(pm.sum(pm.exp(x - most), axis=axis, keepdims=keepdims))
+    return total + (most if keepdims else pm.reshape(most, list(total.shape)))
+
+
+def _euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
+    return pm.sqrt(pm.sum(pm.square(x), axis=axis, keepdims=keepdims))
+
+
+reduce_sum = reduction("reduce_sum", _sum, lambda x: 0, pm.bool_)
+reduce_mean = reduction("reduce_mean", _mean, None, pm.bool_)
+reduce_max = reduction("reduce_max", lambda x, **how: pm.max(x, **how), _lowest, pm.bool_)
+reduce_min = reduction("reduce_min", lambda x, **how: pm.min(x, **how), _highest, pm.bool_)
+reduce_prod = reduction("reduce_prod", _prod, lambda x: 1, pm.bool_)
+reduce_all = reduction("reduce_all", _truth(lambda x, **how: pm.all(x, **how)), lambda x: 1)
+reduce_any = reduction("reduce_any", _truth(lambda x, **how: pm.any(x, **how)), lambda x: 0)
+reduce_variance = reduction("math.reduce_variance", _variance)
+reduce_std = reduction("math.reduce_std", lambda x, **how: pm.sqrt(_variance(x, **how)))
+reduce_logsumexp = reduction("reduce_logsumexp", _logsumexp)
+reduce_euclidean_norm = reduction("math.reduce_euclidean_norm", _euclidean)
+
+
+@op(name="norm")
+def norm(tensor_: Any = None, ord: Any = "euclidean", axis: Any = None, keepdims: Any = None, *, tensor: Any = None) -> Any:
+    from ._convert import tensor as converted
+
+    x = converted(tensor_ if tensor is None else tensor)
+    axes = axes_of(axis, len(x.shape))
+    how: dict[str, Any] = dict(axis=axes, keepdims=bool(keepdims))
+    matrix = axes is not None and len(axes) == 2
+    if ord in ("euclidean", 2, 2.0) and not (matrix and ord != "euclidean") or ord == "fro" and matrix:
+        return _euclidean(x, **how)
+    if not matrix and ord in (1, 1.0):
+        return pm.sum(pm.abs(x), **how)
+    if not matrix and ord == np.inf:
+        return pm.max(pm.abs(x), **how)
+    if not matrix and isinstance(ord, (int, float)) and ord > 0:
+        return pm.sum(pm.abs(x) ** float(ord), **how) ** (1.0 / float(ord))
+    if matrix and ord in (1, np.inf) and axes is not None:
+        inner = axes[0] if ord == 1 else axes[1]
+        outer = axes[1] if ord == 1 else axes[0]
+        found = pm.max(pm.sum(pm.abs(x), axis=inner, keepdims=True), axis=outer, keepdims=True)
+        return found if keepdims else pm.reshape(
+            found, [n for i, n in enumerate(found.shape) if i not in axes]
+        )
+    raise ValueError(f"'ord' must be a supported vector norm or matrix norm, got {ord}")
+
+
+@op(name="clip_by_norm")
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None) -> Any:
+    x = tensor(t)
+    limit = tensor(clip_norm, like=x)
+    over = axes_of(axes, len(x.shape))
+    total = pm.sum(pm.square(x), axis=over, keepdims=True)
+    positive = total > 0
+    size = pm.where(positive, pm.sqrt(pm.where(positive, total, 1)), total)
+    return x * limit / pm.maximum(size, limit)
+
+
+@op(name="linalg.global_norm")
+def global_norm(t_list: Any) -> Any:
+    return pm.global_norm([tensor(each) for each in t_list if each is not None])
+
+
+@op(name="clip_by_global_norm")
+def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None) -> Any:
+    given = [each if each is None else tensor(each) for each in t_list]
+    size = global_norm(given) if use_norm is None else tensor(use_norm)
+    limit = tensor(clip_norm, like=size)
+    factor = limit * pm.minimum(1 / size, 1 / limit)
+    return [each if each is None else each * pm.cast(factor, each.dtype) for each in given], size
+
+
+@op(name="math.count_nonzero")
+def count_nonzero(input: Any, axis: Any = None, keepdims: Any = None, dtype: Any = _dtypes.int64) -> Any:
+    x = tensor(input)
+    if isinstance(x, np.ndarray):
+        x = pm.tensor(np.array([len(each) > 0 for each in x.reshape(-1)]).reshape(x.shape))
+    counted = pm.cast(x if x.dtype == pm.bool_ else x != 0, pm.i64)
+    found = reduce_sum(counted, axis, bool(keepdims))
+    return pm.cast(found, _dtypes.as_dtype(dtype).pm or pm.i64)

@@ -1,0 +1,571 @@
+"""The base of all layers."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Iterator
+
+import numpy as np
+
+from plimsoll import _core
+
+from ... import _nest
+from ..._state import recording
+from ..._symbolic import Node, record, symbolic_input
+from ..._tensor import Tensor
+from .. import initializers, mixed_precision, regularizers
+from .._base import (
+    calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
+)
+from .._config import Configured, snake_case
+
+_FLOATING = ("float16", "float32", "float64", "bfloat16")
+_LEAVES = (bool, int, float, str, bytes, type(None))
+
+
+class LayerNode(Node):
+    """A recorded call of a layer. When a model calls it again, the model's `training` counts, as in
+    Keras 3, also where the call named another."""
+
+    layer: Any = None
+
+    def evaluate(self, replay: Any) -> list[Any]:
+        args, kwargs = replay.substitute((self.args, self.kwargs))
+        names, _ = self.layer._call_names()
+        if calls.training is not None and "training" in names and "training" not in names[: len(args)]:
+            kwargs = {**kwargs, "training": calls.training}
+        return _nest.flatten(self.layer._run(*args, **kwargs))
+
+
+class Layer(Configured):
+    """Weights and what is computed with them. One of one's own has build(input_shape) and
+    call(inputs).
+
+    >>> class Scale(tf.keras.layers.Layer):
+    ...     def build(self, input_shape):
+    ...         self.w = self.add_weight(shape=(input_shape[-1],), initializer="ones")
+    ...     def call(self, inputs):
+    ...         return inputs * self.w
+    """
+
+    supports_masking = False
+    _tracked: list[Any]
+    _own_weights: list[Any]
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__new__(cls)
+        object.__setattr__(made, "_tracked", [])
+        object.__setattr__(made, "_own_weights", [])
+        object.__setattr__(made, "_arguments", (args, kwargs))
+        return made
+
+    def __init__(
+        self, *, activity_regularizer: Any = None, trainable: bool = True, dtype: Any = None,
+        autocast: bool = True, name: str | None = None, input_shape: Any = None,
+        batch_input_shape: Any = None, input_dim: int | None = None, weights: Any = None,
+        dynamic: Any = None, **kwargs: Any,
+    ) -> None:
+        if kwargs:
+            raise ValueError(
+                f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+        self._trainable = bool(trainable)
+        self.name = name or unique_name(snake_case(type(self).__name__))
+        self.dtype_policy = mixed_precision.policy_of(dtype)
+        self.autocast = autocast
+        self.activity_regularizer = regularizers.get(activity_regularizer)
+        self.built = False
+        self._losses: list[Any] = []
+        self._metrics: list[Any] = []
+        self._initial_weights = weights
+        if input_dim is not None:
+            input_shape = (input_dim,)
+        if batch_input_shape is not None:
+            input_shape = tuple(batch_input_shape)[1:]
+        self._given_input_shape = None if input_shape is None else tuple(
+            [input_shape] if isinstance(input_shape, int) else input_shape)
+
+    # Attributes: layers, metrics and variables that are assigned belong to the layer.
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in ("_tracked", "_own_weights", "_losses", "_metrics", "_arguments"):
+            self._track(name, value)
+        object.__setattr__(self, name, value)
+
+    def _track(self, name: str, value: Any) -> None:
+        from ..metrics import Metric
+
+        if isinstance(value, Layer):
+            if value is not self and all(each is not value for each in self._tracked):
+                self._tracked.append(value)
+        elif isinstance(value, Metric):
+            if not hasattr(self, "_metrics"):
+                raise RuntimeError("call super().__init__() before metrics are assigned")
+            if all(each is not value for each in self._metrics):
+                self._metrics.append(value)
+        elif isinstance(value, (list, tuple)):
+            for each in value:
+                self._track(name, each)
+            if isinstance(value, list) and not name.startswith("_"):
+                self._tracked.append(value)  # layers may be appended later
+        elif isinstance(value, dict) and not name.startswith("_"):
+            for each in value.values():
+                self._track(name, each)
+        elif hasattr(value, "_variable") and hasattr(value, "assign"):
+            if all(each is not value for each in self._own_weights):
+                self._own_weights.append(value)
+
+    def __delattr__(self, name: str) -> None:
+        value = getattr(self, name, None)
+        self._tracked[:] = [each for each in self._tracked if each is not value]
+        object.__delattr__(self, name)
+
+    def _children(self) -> Iterator[Layer]:
+        """Layers directly within, each once, in the order they were assigned."""
+        seen: set[int] = set()
+
+        def found(value: Any) -> Iterator[Layer]:
+            if isinstance(value, Layer):
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    yield value
+            elif isinstance(value, (list, tuple)):
+                for each in value:
+                    yield from found(each)
+
+        yield from found(self._tracked)
+
+    def _flatten_layers(self, include_self: bool = True, recursive: bool = True) -> Iterator[Layer]:
+        seen: set[int] = set()
+
+        def walk(layer: Layer) -> Iterator[Layer]:
+            if id(layer) in seen:
+                return
+            seen.add(id(layer))
+            yield layer
+            for each in layer._children():
+                yield from walk(each)
+
+        for each in walk(self):
+            if include_self or each is not self:
+                yield each
+
+    # Weights.
+
+    @property
+    def dtype(self) -> str:
+        return self.dtype_policy.variable_dtype
+
+    variable_dtype = dtype
+
+    @property
+    def compute_dtype(self) -> str:
+        return self.dtype_policy.compute_dtype
+
+    def add_weight(
+        self, shape: Any = None, initializer: Any = None, dtype: Any = None, trainable: bool = True,
+        autocast: bool = True, regularizer: Any = None, constraint: Any = None, aggregation: Any = None,
+        overwrite_with_gradient: bool = False, name: str | None = None, **kwargs: Any,
+    ) -> Any:
+        """A variable of the layer, with a first value."""
+        if isinstance(shape, str):  # Keras 2 had the name first
+            name, shape = shape, kwargs.pop("shape", initializer if initializer is not None else ())
+            initializer = None if initializer is shape else initializer
+        for each in ("use_resource", "synchronization", "experimental_autocast", "collections"):
+            kwargs.pop(each, None)
+        if kwargs:
+            raise TypeError(f"add_weight() got unexpected arguments {sorted(kwargs)}")
+        shape = () if shape is None else ((shape,) if isinstance(shape, int) else tuple(shape))
+        if any(n is None for n in shape):
+            raise ValueError(f"add_weight(shape={shape}): all extents must be known")
+        dtype = dtype or self.variable_dtype
+        if initializer is None:
+            floating = str(getattr(dtype, "name", dtype)) in _FLOATING
+            initializer = "glorot_uniform" if floating else "zeros"
+        first = initializers.get(initializer)
+        assert first is not None
+        with _core._Eager():
+            array = getattr(first, "array", None)
+            shape = tuple(int(n) for n in shape)
+            value = array(shape) if array is not None else convert(first(shape, dtype=dtype))
+        from .. import constraints
+
+        made = variable(value, name=name or "variable", trainable=trainable, dtype=dtype,
+                        constraint=constraints.get(constraint))
+        made.regularizer = regularizers.get(regularizer)
+        made.autocast = autocast
+        made.path = f"{self.name}/{made.name}"
+        self._own_weights.append(made)
+        return made
+
+    add_variable = add_weight
+
+    @property
+    def trainable(self) -> bool:
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = bool(value)
+        for each in self._children():
+            each.trainable = value
+
+    def _all_weights(self) -> Iterator[tuple[Any, bool]]:
+        """Each weight once, and whether it is trained."""
+        seen: set[int] = set()
+
+        def walk(layer: Layer, trains: bool) -> Iterator[tuple[Any, bool]]:
+            trains = trains and layer._trainable
+            for each in layer._own_weights:
+                if id(each) not in seen:
+                    seen.add(id(each))
+                    yield each, trains and bool(each.trainable)
+            for child in layer._children():
+                yield from walk(child, trains)
+
+        yield from walk(self, True)
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        return [v for v, trained in self._all_weights() if trained]
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        return [v for v, trained in self._all_weights() if not trained]
+
+    @property
+    def weights(self) -> list[Any]:
+        return [v for v, _ in self._all_weights()]
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        return self.trainable_weights
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        return self.non_trainable_weights
+
+    @property
+    def variables(self) -> list[Any]:
+        return self.weights
+
+    def get_weights(self) -> list[Any]:
+        """The values of all weights, as NumPy arrays in TensorFlow's layouts."""
+        return [each.numpy() for each in self.weights]
+
+    def set_weights(self, weights: Any) -> None:
+        own = self.weights
+        if len(own) != len(weights):
+            raise ValueError(
+                f"You called `set_weights(weights)` on layer '{self.name}' with a weight list of length "
+                f"{len(weights)}, but the layer was expecting {len(own)} weights."
+            )
+        for each, value in zip(own, weights):
+            array = np.asarray(value)
+            if tuple(array.shape) != tuple(int(n) for n in each.shape):
+                raise ValueError(
+                    f"Layer {self.name} weight shape {tuple(each.shape)} is not compatible with "
+                    f"provided weight shape {tuple(array.shape)}."
+                )
+            each.assign(array)
+
+    def count_params(self) -> int:
+        if not self.built and not self.weights:
+            raise ValueError(
+                f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built.")
+        return sum(int(np.prod([int(n) for n in each.shape])) for each in self.weights)
+
+    # Losses and metrics.
+
+    def add_loss(self, loss: Any) -> None:
+        for each in _nest.flatten(loss):
+            if callable(each) and not isinstance(each, Tensor):
+                each = each()
+            self._losses.append(each)
+
+    def add_metric(self, value: Any, name: str | None = None, aggregation: Any = None) -> None:
+        """The mean of a value over the batches, as a metric of the layer."""
+        from ..metrics import Mean, Metric
+
+        metric = next((each for each in self._metrics if each.name == name), None)
+        if isinstance(value, Metric):
+            self._track("", value)
+            return
+        if metric is None:
+            metric = Mean(name=name)
+            self._metrics.append(metric)
+        metric.update_state(value)
+
+    @property
+    def losses(self) -> list[Any]:
+        """What add_loss() was given in the last call, and the penalties on weights."""
+        found = []
+        for each in self._flatten_layers():
+            found.extend(each._losses)
+        return found + self._penalties()
+
+    def _penalties(self) -> list[Any]:
+        found = []
+        for each in self.trainable_weights:
+            penalty = getattr(each, "regularizer", None)
+            if penalty is not None:
+                found.append(penalty(each))
+        return found
+
+    def _clear_losses(self) -> None:
+        for each in self._flatten_layers():
+            each._losses = []
+
+    @property
+    def metrics(self) -> list[Any]:
+        return [m for each in self._flatten_layers() for m in each._metrics]
+
+    # Calling it.
+
+    def build(self, input_shape: Any) -> None:
+        self.built = True
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Layer {type(self).__name__} does not have a `call()` method implemented.")
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
+        return previous_mask
+
+    def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shape of the result, found by running the layer on shapes."""
+        shape = args[0] if args else next(iter(kwargs.values()))
+        made = _inputs_of(shape, self.compute_dtype)
+        return static_shape(self(made))
+
+    def _call_names(self) -> tuple[list[str], bool]:
+        known = self.__dict__.get("_call_signature")
+        if known is None:
+            parameters = inspect.signature(self.call).parameters
+            named = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+            takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+            known = (named, takes_any)
+            object.__setattr__(self, "_call_signature", known)
+        return known
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _tensors(args), _tensors(kwargs)
+        if not self.built:
+            self._build(args, kwargs)
+        if is_symbolic((args, kwargs)) or recording() is not None:
+            node = LayerNode(self._run, args, kwargs, self.name)
+            node.layer = self
+            object.__setattr__(self, "_last_node", node)
+            result = record(self._run, args, kwargs, self.name, node)
+            for each in _nest.flatten(result):
+                if isinstance(each, Tensor):
+                    each._keras_history = (self, node)
+            return result
+        return self._run(*args, **kwargs)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """The call on values, or into a trace."""
+        names, _ = self._call_names()
+        training = kwargs.get("training")
+        if training is None and "training" in names[: len(args)]:
+            training = args[names.index("training")]
+        before = (calls.training, calls.autocast)
+        if calls.depth == 0:
+            self._clear_losses()
+        if training is None:
+            training = calls.training
+        elif isinstance(training, Tensor):
+            training = bool(training)
+        if "training" in names:
+            if "training" not in names[: len(args)] and training is not None:
+                kwargs["training"] = training
+        else:
+            kwargs.pop("training", None)
+        if self.autocast:
+            args, kwargs = self._autocast(args), self._autocast(kwargs)
+        mask = _mask_of(args[0]) if args else None
+        if mask is not None and "mask" in names and kwargs.get("mask") is None and (
+            "mask" not in names[: len(args)]
+        ):
+            kwargs["mask"] = mask
+        calls.training = training
+        calls.autocast = self.compute_dtype if self.autocast else None
+        calls.depth += 1
+        try:
+            result = self.call(*args, **kwargs)
+            if self.activity_regularizer is not None:
+                self._regularize(result)
+        finally:
+            calls.depth -= 1
+            calls.training, calls.autocast = before
+        if mask is None and not type(self).compute_mask is not Layer.compute_mask:
+            return result
+        return self._masked(result, args[0] if args else None, mask)
+
+    def _masked(self, result: Any, inputs: Any, mask: Any) -> Any:
+        """Puts the mask of the result on it."""
+        if not isinstance(result, Tensor):
+            return result
+        if type(self).compute_mask is not Layer.compute_mask:
+            found = self.compute_mask(inputs, mask)
+        elif self.supports_masking:
+            found = mask
+        else:
+            found = None
+        if found is not None:
+            if any(result is each for each in _nest.flatten(inputs)):
+                result = Tensor(result._value)
+            result._keras_mask = found[0] if isinstance(found, list) else found
+        return result
+
+    def _regularize(self, result: Any) -> None:
+        for each in _nest.flatten(result):
+            batch = each.shape[0] or 1
+            self.add_loss(self.activity_regularizer(each) * (1.0 / float(batch)))
+
+    def _autocast(self, values: Any) -> Any:
+        wanted = self.compute_dtype
+
+        def leaf(x: Any) -> Any:
+            if isinstance(x, Tensor) and x.dtype.is_floating and x.dtype.name != wanted:
+                made = cast_to(x, wanted)
+                mask = getattr(x, "_keras_mask", None)
+                if mask is not None:
+                    made._keras_mask = mask
+                return made
+            return x
+
+        return _nest.map_structure(leaf, values)
+
+    def _build(self, args: Any, kwargs: Any) -> None:
+        """Makes the weights for inputs as these are."""
+        with _core._Eager():
+            parameters = [n for n in inspect.signature(self.build).parameters]
+            shapes = [static_shape(each) for each in args]
+            if not args and kwargs:
+                shapes = [static_shape(next(iter(kwargs.values())))]
+            if len(parameters) <= 1 or parameters == ["args", "kwargs"]:
+                self.build(*(shapes[:1] if parameters else []))
+            else:
+                names, _ = self._call_names()
+                given = dict(zip(names, shapes))
+                given.update({n: static_shape(v) for n, v in kwargs.items() if isinstance(v, Tensor)})
+                wanted = {n: given[n[:-6]] for n in parameters if n.endswith("_shape") and n[:-6] in given}
+                if wanted:
+                    self.build(**wanted)
+                else:
+                    self.build(shapes[0])
+            self.built = True
+            if self._initial_weights is not None:
+                self.set_weights(self._initial_weights)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} name={self.name}, built={self.built}>"
+
+    # Configuration.
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that it was made with, as far as they can be written down."""
+        found: dict[str, Any] = {"name": self.name, "trainable": self._trainable,
+                                 "dtype": self.dtype_policy.name}
+        args, kwargs = self._arguments
+        parameters = list(inspect.signature(type(self).__init__).parameters)[1:]
+        given = {**dict(zip(parameters, args)), **kwargs}
+        for name, value in given.items():
+            if name in ("name", "trainable", "dtype"):
+                continue
+            found[name] = _plain(value, type(self).__name__, name)
+        return found
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        config = {key: _revived(value) for key, value in config.items()}
+        parameters = inspect.signature(cls.__init__).parameters
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+            for each in ("name", "trainable", "dtype"):
+                if each not in parameters:
+                    config.pop(each, None)
+        return cls(**config)
+
+    @property
+    def input(self) -> Any:
+        return self._node().args[0] if len(self._node().args) == 1 else list(self._node().args)
+
+    @property
+    def output(self) -> Any:
+        return self._node().structure
+
+    def _node(self) -> Any:
+        node = getattr(self, "_last_node", None)
+        if node is None:
+            raise AttributeError(f"The layer {self.name} has never been called and thus has no defined "
+                                 "input and output.")
+        return node
+
+    @property
+    def path(self) -> str:
+        return self.name
+
+
+def _plain(value: Any, owner: str, name: str) -> Any:
+    """A value that JSON has, or the configuration of an object."""
+    if isinstance(value, Configured):
+        return value.serialized()
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, owner, name) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each, owner, name) for key, each in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, _LEAVES):
+        return value
+    if isinstance(value, type) or callable(value):
+        from .._config import registered_name
+
+        return registered_name(value)
+    if hasattr(value, "name"):
+        return value.name
+    raise NotImplementedError(
+        f"Layer {owner} was created by passing the non-serializable argument {name}={value!r}; "
+        "override get_config()"
+    )
+
+
+def _revived(value: Any) -> Any:
+    """A layer of its configuration; other objects are made by those who take them."""
+    if isinstance(value, dict) and set(value) >= {"class_name", "config"}:
+        from ._registry import find_layer
+
+        found = find_layer(value["class_name"])
+        if found is not None:
+            return found.from_config(value["config"])
+    return value
+
+
+def _inputs_of(shape: Any, dtype: str) -> Any:
+    if isinstance(shape, dict):
+        return {key: _inputs_of(each, dtype) for key, each in shape.items()}
+    if isinstance(shape, list) and shape and isinstance(shape[0], (list, tuple)):
+        return [_inputs_of(each, dtype) for each in shape]
+    return symbolic_input(shape, dtype)
+
+
+def _tensors(values: Any) -> Any:
+    """Arrays among the arguments as tensors; tensors as they are."""
+    def leaf(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return convert(x.astype(np.float32) if x.dtype == np.float64 else x)
+        return x
+
+    return _nest.map_structure(leaf, values)
+
+
+def _mask_of(x: Any) -> Any:
+    if isinstance(x, Tensor):
+        return getattr(x, "_keras_mask", None)
+    if isinstance(x, (list, tuple)):
+        found = [_mask_of(each) for each in x]
+        return found if any(each is not None for each in found) else None
+    return None

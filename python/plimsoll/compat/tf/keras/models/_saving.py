@@ -1,0 +1,237 @@
+"""Weights and models in files: .weights.h5 (with h5py), .safetensors, and .keras by configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+
+import plimsoll as pm
+
+from .._config import CustomObjectScope, snake_case
+
+
+class Saving:
+    """save_weights, load_weights, save."""
+
+    def save_weights(self, filepath: Any, overwrite: bool = True) -> None:
+        """Writes all weights: .weights.h5 as Keras does where h5py is installed, or .safetensors."""
+        path = os.fspath(filepath)
+        if not overwrite and os.path.exists(path):
+            raise FileExistsError(f"{path} exists; pass overwrite=True")
+        if path.endswith(".safetensors"):
+            pm.save_safetensors(path, {name: pm.tensor(value) for name, value in named_weights(self).items()})
+        elif path.endswith((".weights.h5", ".h5", ".hdf5")):
+            if not path.endswith(".weights.h5"):
+                raise ValueError("The filename must end in `.weights.h5`, or .safetensors. Received: "
+                                 f"filepath={path}")
+            write_h5(self, path)
+        else:
+            raise ValueError(f"The filename must end in `.weights.h5` or `.safetensors`. Received: {path}")
+
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False, by_name: bool = False, **_: Any) -> None:
+        path = os.fspath(filepath)
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"there is no file {path}")
+        if by_name or skip_mismatch:
+            raise NotImplementedError("load_weights(by_name=, skip_mismatch=) are not supported; set the "
+                                      "weights of layers with layer.set_weights(...)")
+        if path.endswith(".safetensors"):
+            found = pm.load_safetensors(path)
+            tensors = found[0] if isinstance(found, tuple) else found
+            assign_named(self, {name: np.asarray(value.numpy()) for name, value in tensors.items()}, path)
+        elif path.endswith(".keras"):
+            with zipfile.ZipFile(path) as archive:
+                assign_named(self, _arrays(archive), path)
+        else:
+            read_h5(self, path)
+
+    def save(self, filepath: Any, overwrite: bool = True, zipped: bool | None = None, **kwargs: Any) -> None:
+        """Writes the configuration, the weights and the optimizer's state as one .keras file."""
+        path = os.fspath(filepath)
+        if not path.endswith(".keras"):
+            raise ValueError(
+                "Invalid filepath extension for saving. Please add a `.keras` extension for the native Keras "
+                f"format. Received: filepath={path}; SavedModel and .h5 models are not supported.")
+        if not overwrite and os.path.exists(path):
+            raise FileExistsError(f"{path} exists; pass overwrite=True")
+        config = self.serialized()  # type: ignore[attr-defined]
+        compiled = self.get_compile_config() if self.compiled else None  # type: ignore[attr-defined]
+        shape = None
+        first = self.__dict__.get("_first_shapes")
+        if first is not None:
+            shape = first
+        temporary = f"{path}.tmp-{os.getpid()}"
+        with zipfile.ZipFile(temporary, "w") as archive:
+            archive.writestr("config.json", json.dumps(
+                {**config, "compile_config": compiled, "build_config": {"input_shape": shape}}))
+            archive.writestr("metadata.json", json.dumps({"keras_version": "3.15.0", "writer": "plimsoll"}))
+            for name, value in named_weights(self).items():
+                _store(archive, f"weights/{name}.npy", value)
+            optimizer = self.optimizer  # type: ignore[attr-defined]
+            if optimizer is not None and optimizer.built:
+                for i, each in enumerate(optimizer.variables):
+                    _store(archive, f"optimizer/{i}.npy", each.numpy())
+        os.replace(temporary, path)
+
+
+def _store(archive: zipfile.ZipFile, name: str, value: Any) -> None:
+    with archive.open(name, "w") as file:
+        np.lib.format.write_array(file, np.asarray(value), allow_pickle=False)
+
+
+def _arrays(archive: zipfile.ZipFile, folder: str = "weights/") -> dict[str, Any]:
+    found = {}
+    for name in archive.namelist():
+        if name.startswith(folder) and name.endswith(".npy"):
+            with archive.open(name) as file:
+                found[name[len(folder):-4]] = np.lib.format.read_array(file, allow_pickle=False)
+    if not found and any(name.endswith("model.weights.h5") for name in archive.namelist()):
+        raise NotImplementedError("this .keras file was written by Keras itself; save its weights there with "
+                                  "model.save_weights(\"x.weights.h5\"), and load them here")
+    return found
+
+
+def named_weights(model: Any) -> dict[str, Any]:
+    """All weights by number and name: the order is what counts."""
+    return {f"{i:05d}.{each.path.replace('/', '.')}": each.numpy() for i, each in enumerate(model.weights)}
+
+
+def assign_named(model: Any, arrays: dict[str, Any], path: str) -> None:
+    own = model.weights
+    if not own:
+        raise ValueError(f"the model {model.name} has no weights yet; call it on data, or build() it, first")
+    if len(own) != len(arrays):
+        raise ValueError(f"{path} has {len(arrays)} weights, and the model {model.name} has {len(own)}")
+    for each, name in zip(own, sorted(arrays)):
+        value = arrays[name]
+        if tuple(value.shape) != tuple(int(n) for n in each.shape):
+            raise ValueError(f"{name} of {path} has shape {tuple(value.shape)}, and {each.path} has "
+                             f"{tuple(each.shape)}")
+        each.assign(value)
+
+
+def load_model(
+    filepath: Any, custom_objects: Any = None, compile: bool = True, safe_mode: bool = True
+) -> Any:
+    """The model that save() wrote."""
+    from ..layers._registry import deserialize
+
+    path = os.fspath(filepath)
+    if not os.path.exists(path):
+        raise ValueError(f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` "
+                         "zip file.")
+    if not zipfile.is_zipfile(path):
+        raise NotImplementedError(f"{path} is not a .keras file of this library; SavedModel folders and .h5 "
+                                  "models are not supported")
+    with zipfile.ZipFile(path) as archive, CustomObjectScope(custom_objects or {}):
+        config = json.loads(archive.read("config.json"))
+        arrays = _arrays(archive)
+        kept = _arrays_of(archive, "optimizer/")
+        model = deserialize(config)
+        shapes = (config.get("build_config") or {}).get("input_shape")
+        if not model.weights and shapes is not None:
+            model.build(_tuples(shapes))
+        if arrays:
+            assign_named(model, arrays, path)
+        if compile and config.get("compile_config"):
+            model.compile_from_config(config["compile_config"])
+            if kept:
+                model.optimizer.build(model.trainable_weights)
+                model.optimizer.set_weights([kept[str(i)] for i in range(len(kept))])
+    return model
+
+
+def _arrays_of(archive: zipfile.ZipFile, folder: str) -> dict[str, Any]:
+    found = {}
+    for name in archive.namelist():
+        if name.startswith(folder) and name.endswith(".npy"):
+            with archive.open(name) as file:
+                found[name[len(folder):-4]] = np.lib.format.read_array(file, allow_pickle=False)
+    return found
+
+
+def _tuples(shape: Any) -> Any:
+    if isinstance(shape, dict):
+        return {key: _tuples(each) for key, each in shape.items()}
+    if shape and isinstance(shape[0], (list, dict)):
+        return [_tuples(each) for each in shape]
+    return tuple(shape)
+
+
+def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+    model.save(filepath, overwrite=overwrite, **kwargs)
+
+
+# Keras's .weights.h5: layers/<name>/vars/<i>, names by class.
+
+
+def _h5py() -> Any:
+    try:
+        import h5py  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ImportError:
+        raise NotImplementedError(".weights.h5 files need h5py, which is not installed; use "
+                                  "model.save_weights(\"model.safetensors\")") from None
+    return h5py
+
+
+def h5_paths(model: Any) -> list[tuple[str, Any]]:
+    """Where Keras keeps each weight."""
+    found: list[tuple[str, Any]] = []
+
+    def own(layer: Any, path: str) -> None:
+        seen: dict[str, int] = {}
+        cell = getattr(layer, "cell", None)
+        for i, each in enumerate(layer._own_weights):
+            found.append((f"{path}/vars/{i}", each))
+        inner = [each for each in (layer.layers if hasattr(layer, "layers") else layer._children())]
+        for each in inner:
+            if hasattr(layer, "layers"):
+                base = snake_case(type(each).__name__) if type(each).__name__ != "Model" else "functional"
+                count = seen.get(base, 0)
+                seen[base] = count + 1
+                own(each, f"{path}/layers/{base}" + (f"_{count}" if count else ""))
+            elif each is cell:
+                own(each, f"{path}/cell")
+            else:
+                own(each, f"{path}/{_attribute(layer, each)}")
+
+    own(model, "")
+    unique: dict[int, tuple[str, Any]] = {}
+    for path, each in found:
+        unique.setdefault(id(each), (path.lstrip("/"), each))
+    return list(unique.values())
+
+
+def _attribute(layer: Any, child: Any) -> str:
+    for name, value in vars(layer).items():
+        if value is child:
+            return str(name).lstrip("_")
+        if isinstance(value, list) and any(each is child for each in value):
+            return f"{name}/{value.index(child)}"
+    return str(child.name)
+
+
+def write_h5(model: Any, path: str) -> None:
+    h5py = _h5py()
+    temporary = f"{path}.tmp-{os.getpid()}"
+    with h5py.File(temporary, "w") as file:
+        for name, each in h5_paths(model):
+            file.create_dataset(name, data=each.numpy())
+    os.replace(temporary, path)
+
+
+def read_h5(model: Any, path: str) -> None:
+    h5py = _h5py()
+    with h5py.File(path, "r") as file:
+        for name, each in h5_paths(model):
+            if name not in file:
+                raise ValueError(f"{path} has no {name}, which the model {model.name} keeps {each.path} in")
+            value = np.asarray(file[name])
+            if tuple(value.shape) != tuple(int(n) for n in each.shape):
+                raise ValueError(f"{name} of {path} has shape {value.shape}, and {each.path} has "
+                                 f"{tuple(each.shape)}")
+            each.assign(value)

@@ -1,0 +1,157 @@
+"""Steps of training, evaluation and prediction: traced once for each kind of batch, planned, run.
+
+A step that has no room as a whole is worked on in parts whose gradients are added up, unless the model
+normalises by statistics of the batch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import plimsoll as pm
+from plimsoll import _core
+
+from ... import _nest
+from ..._state import state
+from ..._tensor import Tensor
+from .._base import wrap
+
+_HOLE = object()
+
+
+def taken_apart(value: Any, tensors: list[Any]) -> Any:
+    """The structure of a batch, as something hashable; its tensors go to the list."""
+    if isinstance(value, Tensor):
+        tensors.append(value._value)
+        return _HOLE
+    if isinstance(value, dict):
+        return ("dict", tuple((key, taken_apart(each, tensors)) for key, each in value.items()))
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, tuple(taken_apart(each, tensors) for each in value))
+    return ("static", value)
+
+
+def put_together(structure: Any, tensors: list[Any]) -> Any:
+    if structure is _HOLE:
+        return tensors.pop(0)
+    kind, parts = structure
+    if kind == "static":
+        return parts
+    if kind == "dict":
+        return {key: put_together(each, tensors) for key, each in parts}
+    values = [put_together(each, tensors) for each in parts]
+    return values if kind == "list" else tuple(values)
+
+
+class PlannedStep:
+    """A function of a batch that gives a structure of tensors, planned for each kind of batch."""
+
+    def __init__(self, name: str, function: Callable[..., Any], eager: bool = False) -> None:
+        self._name, self._function, self._eager = name, function, eager
+        self._planned: dict[Any, _core.PlannedFunction] = {}
+        self._results: dict[Any, Any] = {}
+        self._parts: dict[Any, int] = {}
+
+    def __call__(self, batch: Any, parts: int = 1) -> Any:
+        tensors: list[Any] = []
+        structure = taken_apart(batch, tensors)
+        if self._eager or not all(isinstance(each, pm.Tensor) for each in tensors):
+            return self._run(batch, parts)
+        key = (structure, parts)
+        planned = self._planned.get(key)
+        if planned is None:
+            planned = self._planned[key] = _core.PlannedFunction(self._name, None, None, 8, None)
+        results = planned.call(tensors, self._body(key))
+        kept = self._results[key, len(results)] if (key, len(results)) in self._results else None
+        return None if kept is None else put_together(kept, [wrap(each) for each in results])
+
+    def explain(self, batch: Any, parts: int = 1) -> str:
+        """What a step takes, without taking it."""
+        tensors: list[Any] = []
+        structure = taken_apart(batch, tensors)
+        key = (structure, parts)
+        planned = _core.PlannedFunction(self._name, None, None, 8, None)
+        found: str = planned.explain(tensors, self._body(key))
+        return found
+
+    def _body(self, key: Any) -> Callable[[list[Any]], list[Any]]:
+        structure, parts = key
+
+        def body(traced: list[Any]) -> list[Any]:
+            found: list[Any] = []
+            result = self._run(put_together(structure, [wrap(each) for each in traced]), parts)
+            self._results[key, _count(result)] = taken_apart(result, found)
+            return found
+
+        return body
+
+    def _run(self, batch: Any, parts: int) -> Any:
+        before = (state.inside, state.replaying)
+        state.inside, state.replaying = False, before[1] + 1
+        try:
+            return self._function(batch) if parts == 1 else self._function(batch, parts)
+        finally:
+            state.inside, state.replaying = before
+
+
+def _count(result: Any) -> int:
+    return sum(isinstance(each, Tensor) for each in _nest.flatten(result))
+
+
+def first_rows(batch: Any, rows: int) -> Any:
+    """A batch of the first rows of another."""
+    return _nest.map_structure(
+        lambda x: wrap(x._value[:rows]) if isinstance(x, Tensor) and isinstance(x._value, pm.Tensor)
+        and x._value.ndim else x, batch)
+
+
+def part_of(batch: Any, index: int, parts: int) -> Any:
+    """The index-th of `parts` equal parts of a batch."""
+    def leaf(x: Any) -> Any:
+        if not isinstance(x, Tensor) or not x._value.ndim:
+            return x
+        size = x._value.shape[0] // parts
+        return wrap(x._value[index * size:(index + 1) * size])
+
+    return _nest.map_structure(leaf, batch)
+
+
+def rows_of(batch: Any) -> int:
+    for each in _nest.flatten(batch):
+        if isinstance(each, Tensor):
+            return int(each.shape[0] or 0)
+    return 0
+
+
+def run_within_budget(
+    step: PlannedStep, batch: Any, parts: dict[int, int], can_split: bool
+) -> Any:
+    """A step, in as many parts as the budget makes necessary; where none fits, the error names a batch
+    that does."""
+    rows = rows_of(batch)
+    count = parts.get(rows, 1)
+    while True:
+        try:
+            result = step(batch, count)
+            parts[rows] = count
+            return result
+        except (pm.BudgetTooSmall, pm.OutOfMemory) as error:
+            after = next((n for n in range(count * 2, rows + 1) if rows % n == 0), None)
+            if not can_split or after is None:
+                raise _named(error, step, batch, rows) from None
+            count = after
+
+
+def _named(error: Exception, step: PlannedStep, batch: Any, rows: int) -> Exception:
+    """The error with a batch that fits."""
+    low, high = 0, rows
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            step.explain(first_rows(batch, middle))
+            low = middle
+        except (pm.BudgetTooSmall, pm.OutOfMemory):
+            high = middle
+    way = f"largest batch for this budget: {low}" if low else "no batch fits: raise the limit"
+    made = type(error)(f"{error}\n{way}, by fit(batch_size={max(low, 1)})" if low else f"{error}\n{way}")
+    return made

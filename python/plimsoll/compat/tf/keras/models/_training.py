@@ -1,0 +1,545 @@
+"""compile, fit, evaluate, predict: loops over planned steps."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import plimsoll as pm
+
+from ... import _nest
+from ..._tensor import Tensor
+from .. import callbacks as callbacks_module, losses as losses_module, optimizers
+from .._base import calls, key_of, raw, wrap
+from ..metrics import Mean
+from ._compile import CompiledLoss, CompiledMetrics, class_table, class_weights
+from ._data import Batches, batches_of, split_rows, unpack
+from ._step import PlannedStep, part_of, rows_of, run_within_budget
+
+
+class Training:
+    """What a model has besides its layers: an optimizer, a loss, metrics, and the loops."""
+
+    name: str
+    _graph: Any
+
+    def _training_init(self) -> None:
+        self.optimizer: Any = None
+        self.loss: Any = None
+        self.stop_training = False
+        self.compiled = False
+        self.run_eagerly = False
+        self.history: Any = None
+        self._compile_arguments: dict[str, Any] = {}
+        self._compiled_loss: CompiledLoss | None = None
+        self._compiled_metrics: CompiledMetrics | None = None
+        self._loss_tracker: Any = None
+        self._steps: dict[str, PlannedStep] = {}
+        self._split: dict[int, int] = {}
+        self._class_table: Any = None
+        self._traced_for: Any = None
+
+    def compile(
+        self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None,
+        weighted_metrics: Any = None, run_eagerly: bool | None = False, steps_per_execution: int = 1,
+        jit_compile: Any = "auto", auto_scale_loss: bool = True, **kwargs: Any,
+    ) -> None:
+        """Names the optimizer, the loss and the metrics that fit() uses."""
+        if kwargs:
+            raise TypeError(f"compile() got unexpected arguments {sorted(kwargs)}")
+        self._compile_arguments = dict(
+            optimizer=optimizer, loss=loss, metrics=metrics, loss_weights=loss_weights,
+            weighted_metrics=weighted_metrics)
+        self.optimizer = optimizers.get(optimizer)
+        if self.dtype_policy.name == "mixed_float16" and auto_scale_loss and not isinstance(  # type: ignore[attr-defined]
+            self.optimizer, optimizers.LossScaleOptimizer
+        ):
+            self.optimizer = optimizers.LossScaleOptimizer(self.optimizer)
+        if isinstance(loss, str):
+            losses_module.get(loss)  # an unknown name is an error now
+        self.loss = loss
+        self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
+        self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics)
+        object.__setattr__(self, "_loss_tracker", Mean(name="loss"))
+        self.run_eagerly = bool(run_eagerly)
+        self.stop_training = False
+        self.compiled = True
+        self._steps.clear()
+        self._split.clear()
+
+    def _need_compile(self, method: str) -> None:
+        if not self.compiled:
+            raise ValueError(f"You must call `compile()` before calling `{method}()`.")
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The loss, the metrics of compile(), and those of layers."""
+        found = [] if self._loss_tracker is None else [self._loss_tracker]
+        found += self._compiled_loss.trackers if self._compiled_loss is not None else []
+        found += self._compiled_metrics.metrics if self._compiled_metrics is not None else []
+        for each in self._flatten_layers():  # type: ignore[attr-defined]
+            found += each._metrics
+            inner = getattr(each, "_loss_tracker", None)
+            if each is not self and inner is not None and each._compiled_metrics is not None:
+                continue
+        return found
+
+    @property
+    def metrics_names(self) -> list[str]:
+        return [each.name for each in self.metrics]
+
+    def reset_metrics(self) -> None:
+        for each in self.metrics:
+            each.reset_state()
+
+    # What a step computes; classes of one's own override these.
+
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None,
+        training: bool = True,
+    ) -> Any:
+        """The loss of compile(), and what layers and weights add to it."""
+        parts = []
+        if self._compiled_loss is not None:
+            if y is None and self._compiled_loss.loss is not None:
+                raise ValueError("the loss needs targets, and the data has none: give fit() a `y`")
+            parts.append(self._compiled_loss(y, y_pred, sample_weight, self._output_names()))
+        parts.extend(self.losses)  # type: ignore[attr-defined]
+        if not parts:
+            raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
+        total = raw(parts[0])
+        total = total if total.dtype == pm.f32 else pm.cast(total, pm.f32)
+        for each in parts[1:]:
+            more = raw(each)
+            more = more if more.dtype == pm.f32 else pm.cast(more, pm.f32)
+            total = total + (pm.mean(more) if more.ndim else more)
+        return wrap(total)
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
+        """Updates the metrics of compile() and gives all results."""
+        self._update_metrics(y, y_pred, sample_weight)
+        return self.get_metrics_result()
+
+    def _update_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
+        if self._compiled_metrics is not None and y is not None:
+            self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
+
+    def get_metrics_result(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for each in self.metrics:
+            result = each.result()
+            if isinstance(result, dict):
+                found.update(result)
+            else:
+                found[each.name] = result
+        return found
+
+    def _output_names(self) -> list[str]:
+        found: list[str] = self.output_names  # type: ignore[attr-defined]
+        return found
+
+    def _forward(self, x: Any, training: bool) -> Any:
+        names, anything = self._call_names()  # type: ignore[attr-defined]
+        if "training" in names or anything:
+            return self(x, training=training)  # type: ignore[operator]
+        before, calls.training = calls.training, training
+        try:
+            return self(x)  # type: ignore[operator]
+        finally:
+            calls.training = before
+
+    def train_step(self, data: Any) -> Any:
+        """One step on a batch. Overriding it changes what fit() does."""
+        return self._train(data, 1)
+
+    def _train(self, data: Any, parts: int) -> None:
+        """The step of compile()'s loss and optimizer, on a batch or on parts of it in turn."""
+        variables = self.trainable_weights  # type: ignore[attr-defined]
+        totals: list[Any] = [None] * len(variables)
+        squares: dict[Any, pm.Tensor] = {}
+        keep_rows = self.optimizer._adds_squares()
+        for index in range(parts):
+            x, y, weight = unpack(data if parts == 1 else part_of(data, index, parts))
+            rows: list[Any] = []
+            with pm.GradientTape() as tape:
+                calls.rows = rows if keep_rows else None
+                try:
+                    y_pred = self._forward(x, True)
+                finally:
+                    calls.rows = None
+                loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
+                scaled = raw(self.optimizer.scale_loss(loss))
+                if parts > 1:
+                    scaled = scaled * (1.0 / parts)
+            self._loss_tracker.update_state(loss, float(rows_of(x)))
+            if variables:
+                own = [each._variable for each in variables]
+                if rows:
+                    found = tape.gradient(scaled, [*own, *(each for _, _, each in rows)])
+                    gradients = found[: len(own)]
+                    _add_squares(squares, rows, found[len(own):])
+                else:
+                    gradients = tape.gradient(scaled, own).tensors
+                for i, each in enumerate(gradients):
+                    if each is not None:
+                        totals[i] = each if totals[i] is None else totals[i] + each
+            self._update_metrics(y, y_pred, weight)
+        if variables:
+            missing = [v.path for v, g in zip(variables, totals) if g is None]
+            if missing and len(missing) == len(variables):
+                raise ValueError("No gradients provided for any variable: the loss depends on none of them")
+            self.optimizer._squares = squares
+            self.optimizer.apply([None if each is None else wrap(each) for each in totals], variables)
+            self.optimizer._squares = {}
+        else:
+            warnings.warn("The model does not have any trainable weights.", stacklevel=2)
+
+    def test_step(self, data: Any) -> Any:
+        x, y, weight = unpack(data)
+        y_pred = self._forward(x, False)
+        loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=False)
+        self._loss_tracker.update_state(loss, float(rows_of(x)))
+        self._update_metrics(y, y_pred, weight)
+        return None
+
+    def predict_step(self, data: Any) -> Any:
+        x, _, _ = unpack(data)
+        return self._forward(x, False)
+
+    # Planned steps.
+
+    def _planned(self, name: str) -> PlannedStep:
+        frozen = tuple(id(each) for each in self.trainable_weights)  # type: ignore[attr-defined]
+        if self._traced_for != frozen and self._steps:
+            self._steps.clear()  # layers were frozen, or freed: what was traced trains others
+        self._traced_for = frozen
+        found = self._steps.get(name)
+        if found is not None:
+            return found
+        if name == "train":
+            own = type(self).train_step is not Training.train_step
+            f: Any = (lambda data: self.train_step(self._weighted(data))) if own else (
+                lambda data, parts=1: self._train(self._weighted(data), parts))
+        elif name == "test":
+            f = lambda data: self.test_step(data)  # noqa: E731
+        else:
+            f = lambda data: self.predict_step(data)  # noqa: E731
+        made = self._steps[name] = PlannedStep(f"{self.name}.{name}_step", f, self.run_eagerly)
+        return made
+
+    def _weighted(self, data: Any) -> Any:
+        """With class weights, weights for each sample."""
+        if self._class_table is None:
+            return data
+        x, y, weight = unpack(data)
+        made = class_weights(y, self._class_table)
+        if weight is not None:
+            made = wrap(raw(made) * raw(weight))
+        return x, y, made
+
+    def _batch(self, x: Any, y: Any, weight: Any) -> Any:
+        if weight is not None:
+            return (x, y, weight)
+        return (x, y) if y is not None else (x,)
+
+    def _prepare(self, batch: Any) -> None:
+        """Weights and the optimizer's state, made before the first step is traced."""
+        x, _, _ = unpack(batch)
+        if type(self).train_step is not Training.train_step and not self._graph and (
+            not _has_call(self)
+        ):
+            return
+        self._make_weights(x)  # type: ignore[attr-defined]
+        if self.optimizer is not None and not self.optimizer.built and (
+            type(self).train_step is Training.train_step
+        ):
+            self.optimizer.build(self.trainable_weights)  # type: ignore[attr-defined]
+
+    def _normalizes_by_batch(self) -> bool:
+        from ..layers import BatchNormalization
+
+        return any(isinstance(each, BatchNormalization) and each.trainable
+                   for each in self._flatten_layers())  # type: ignore[attr-defined]
+
+    def _train_on(self, batch: Any) -> Any:
+        splits = type(self).train_step is Training.train_step and not self._normalizes_by_batch()
+        return run_within_budget(self._planned("train"), batch, self._split, splits)
+
+    # Loops.
+
+    def fit(
+        self, x: Any = None, y: Any = None, batch_size: int | None = None, epochs: int = 1,
+        verbose: Any = "auto", callbacks: Any = None, validation_split: float = 0.0,
+        validation_data: Any = None, shuffle: bool = True, class_weight: Any = None,
+        sample_weight: Any = None, initial_epoch: int = 0, steps_per_epoch: int | None = None,
+        validation_steps: int | None = None, validation_batch_size: int | None = None,
+        validation_freq: Any = 1, **kwargs: Any,
+    ) -> Any:
+        """Trains, within the budget of the device.
+
+        >>> history = model.fit(x, y, epochs=3, validation_split=0.2)
+        """
+        for each in ("max_queue_size", "workers", "use_multiprocessing"):
+            kwargs.pop(each, None)
+        if kwargs:
+            raise TypeError(f"fit() got unexpected arguments {sorted(kwargs)}")
+        self._need_compile("fit")
+        verbose = 1 if verbose == "auto" else int(verbose)
+        if validation_split and validation_data is None:
+            (x, y, sample_weight), validation_data = split_rows((x, y, sample_weight), validation_split)
+        train = batches_of(x, y, sample_weight, batch_size, steps_per_epoch, bool(shuffle))
+        validation = None
+        if validation_data is not None:
+            validation = _validation(validation_data, validation_batch_size or batch_size, validation_steps)
+        table = None if class_weight is None else class_table(class_weight)
+        if table is not None or self._class_table is not None:
+            self._steps.pop("train", None)
+        self._class_table = table
+        listed = callbacks_module.CallbackList(callbacks, self, verbose, epochs, train.steps)
+        self.stop_training = False
+        listed.on_train_begin()
+        logs: dict[str, Any] = {}
+        for epoch in range(initial_epoch, epochs):
+            self.reset_metrics()
+            listed.on_epoch_begin(epoch)
+            logs = self._epoch(train, listed, epoch)
+            if validation is not None and _validates(epoch, validation_freq):
+                found = self._evaluate(validation, callbacks_module.CallbackList(
+                    listed.user, self, 0, 1, validation.steps, begin=False))
+                logs.update({f"val_{key}": value for key, value in found.items()})
+            train.on_epoch_end()
+            listed.on_epoch_end(epoch, logs)
+            if self.stop_training:
+                break
+        listed.on_train_end(logs)
+        self.history = listed.history
+        return self.history
+
+    def _epoch(self, train: Batches, listed: Any, epoch: int) -> dict[str, Any]:
+        """One epoch; gives its numbers."""
+        last: Any = None
+        step = 0
+        for x, y, weight in train.epoch():
+            batch = self._batch(x, y, weight)
+            if step == 0:
+                self._prepare(batch)
+                listed.steps = train.steps
+            listed.on_train_batch_begin(step)
+            last = self._train_on(batch)
+            if listed.wants_batches(step):
+                listed.on_train_batch_end(step, self._logs(last))
+            step += 1
+            if self.stop_training:
+                break
+        if step == 0:
+            raise ValueError("fit() was given no data: the first epoch has no batches")
+        listed.steps = listed.steps or step
+        logs = self._logs(last)
+        if not np.isfinite(logs.get("loss", 0.0)):
+            listed.warn_not_finite(self.name, epoch)
+        return logs
+
+    def _logs(self, result: Any) -> dict[str, Any]:
+        """The numbers so far: what the step gave, or the metrics' results; sorted as Keras sorts them."""
+        found = result if isinstance(result, dict) else self.get_metrics_result()
+        return {key: _number(found[key]) for key in sorted(found)}
+
+    def _evaluate(self, batches: Batches, listed: Any) -> dict[str, Any]:
+        self.reset_metrics()
+        step, last = self._planned("test"), None
+        listed.on_test_begin()
+        count = 0
+        for i, (x, y, weight) in enumerate(batches.epoch()):
+            batch = self._batch(x, y, weight)
+            if i == 0:
+                self._prepare(batch)
+                step = self._planned("test")
+            listed.on_test_batch_begin(i)
+            last = step(batch)
+            if listed.wants_test_batches(i):
+                listed.on_test_batch_end(i, self._logs(last))
+            count += 1
+        if count == 0:
+            raise ValueError("evaluate() was given no data")
+        logs = self._logs(last)
+        listed.on_test_end(logs)
+        return logs
+
+    def evaluate(
+        self, x: Any = None, y: Any = None, batch_size: int | None = None, verbose: Any = "auto",
+        sample_weight: Any = None, steps: int | None = None, callbacks: Any = None,
+        return_dict: bool = False, **kwargs: Any,
+    ) -> Any:
+        """The loss and the metrics over all elements."""
+        for each in ("max_queue_size", "workers", "use_multiprocessing"):
+            kwargs.pop(each, None)
+        if kwargs:
+            raise TypeError(f"evaluate() got unexpected arguments {sorted(kwargs)}")
+        self._need_compile("evaluate")
+        batches = batches_of(x, y, sample_weight, batch_size, steps)
+        listed = callbacks_module.CallbackList(callbacks, self, 1 if verbose == "auto" else int(verbose), 1,
+                                               batches.steps, testing=True)
+        logs = self._evaluate(batches, listed)
+        return logs if return_dict else self._in_order(logs)
+
+    def _in_order(self, logs: dict[str, Any]) -> Any:
+        names = [name for name in (each.name for each in self.metrics) if name in logs]
+        names += [name for name in logs if name not in names]
+        found = [logs[name] for name in names]
+        return found[0] if len(found) == 1 else found
+
+    def predict(
+        self, x: Any, batch_size: int | None = None, verbose: Any = "auto", steps: int | None = None,
+        callbacks: Any = None, **kwargs: Any,
+    ) -> Any:
+        """What the model computes for all elements, as NumPy arrays."""
+        for each in ("max_queue_size", "workers", "use_multiprocessing"):
+            kwargs.pop(each, None)
+        if kwargs:
+            raise TypeError(f"predict() got unexpected arguments {sorted(kwargs)}")
+        batches = batches_of(x, None, None, batch_size, steps)
+        listed = callbacks_module.CallbackList(callbacks, self, 1 if verbose == "auto" else int(verbose), 1,
+                                               batches.steps, testing=True)
+        step = self._planned("predict")
+        results: list[Any] = []
+        structure: Any = None
+        listed.on_predict_begin()
+        for i, (given, _, _) in enumerate(batches.epoch()):
+            if i == 0 and (self._graph is not None or _has_call(self)):
+                self._make_weights(given)  # type: ignore[attr-defined]
+                step = self._planned("predict")
+            listed.on_predict_batch_begin(i)
+            structure = step((given,))
+            results.append([each.numpy() for each in _nest.flatten(structure)])
+            listed.on_predict_batch_end(i, {})
+        listed.on_predict_end()
+        if not results:
+            raise ValueError("predict() was given no data")
+        joined = [np.concatenate(parts) if parts[0].ndim else np.stack(parts) for parts in zip(*results)]
+        return _nest.pack_sequence_as(structure, joined)
+
+    # Single batches.
+
+    def train_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
+        return_dict: bool = False,
+    ) -> Any:
+        """One step on a batch in your hands; the numbers are of all batches since reset_metrics()."""
+        self._need_compile("train_on_batch")
+        table = None if class_weight is None else class_table(class_weight)
+        if table is not None or self._class_table is not None:
+            self._steps.pop("train", None)
+        self._class_table = table
+        batch = self._batch(*_one(x, y, sample_weight))
+        self._prepare(batch)
+        logs = self._logs(self._train_on(batch))
+        return logs if return_dict else self._in_order(logs)
+
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
+    ) -> Any:
+        self._need_compile("test_on_batch")
+        batch = self._batch(*_one(x, y, sample_weight))
+        self._prepare(batch)
+        logs = self._logs(self._planned("test")(batch))
+        return logs if return_dict else self._in_order(logs)
+
+    def predict_on_batch(self, x: Any) -> Any:
+        given, _, _ = _one(x, None, None)
+        self._make_weights(given)  # type: ignore[attr-defined]
+        return _nest.map_structure(lambda t: t.numpy(), self._planned("predict")((given,)))
+
+    def make_train_function(self, force: bool = False) -> Any:
+        return self._planned("train")
+
+    def get_compile_config(self) -> dict[str, Any]:
+        found = {key: _written(value) for key, value in self._compile_arguments.items()}
+        if self.optimizer is not None:
+            found["optimizer"] = self.optimizer.serialized()
+        return found
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        self.compile(**{key: _read(key, value) for key, value in config.items()})
+
+
+def _add_squares(squares: dict[Any, pm.Tensor], rows: list[Any], gradients: Any) -> None:
+    """For each embedding the sum of the squares of the gradients of its lookups."""
+    for (table, ids, _), gradient in zip(rows, gradients):
+        if gradient is None:
+            continue
+        flat = pm.square(gradient).reshape((ids.size, gradient.shape[-1]))
+        flat = flat if flat.dtype == pm.f32 else pm.cast(flat, pm.f32)
+        found = pm.scatter_add(flat, ids.reshape((ids.size,)), tuple(table._variable.shape))
+        key = key_of(table)
+        squares[key] = found if key not in squares else squares[key] + found
+
+
+def _has_call(model: Any) -> bool:
+    from ._model import Model
+
+    return type(model).call is not Model.call
+
+
+def _one(x: Any, y: Any, weight: Any) -> Any:
+    """A whole batch as tensors."""
+    from ._data import _tensors
+
+    return _tensors(_listed(x)), _tensors(_listed(y)), _tensors(weight)
+
+
+def _listed(value: Any) -> Any:
+    from ._data import _numbers
+
+    return _numbers(value)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        found = value.numpy()
+        return float(found) if np.ndim(found) == 0 else found
+    return float(value) if isinstance(value, (int, np.generic)) else value
+
+
+def _validation(data: Any, batch_size: int | None, steps: int | None) -> Batches:
+    if isinstance(data, (tuple, list)) and len(data) in (2, 3):
+        x, y, weight = (*data, None)[:3]
+        return batches_of(x, y, weight, batch_size, steps)
+    return batches_of(data, None, None, batch_size, steps)
+
+
+def _validates(epoch: int, frequency: Any) -> bool:
+    if isinstance(frequency, int):
+        return (epoch + 1) % frequency == 0
+    return epoch + 1 in frequency
+
+
+def _written(value: Any) -> Any:
+    if hasattr(value, "serialized"):
+        return value.serialized()
+    if isinstance(value, (list, tuple)):
+        return [_written(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _written(each) for key, each in value.items()}
+    if callable(value):
+        from .._config import registered_name
+
+        return registered_name(value)
+    return value
+
+
+def _read(key: str, value: Any) -> Any:
+    from .. import metrics as metrics_module
+
+    if isinstance(value, dict) and "class_name" in value:
+        if key == "optimizer":
+            return optimizers.get(value)
+        return losses_module.get(value) if key == "loss" else metrics_module.get(value)
+    if isinstance(value, list):
+        return [_read(key, each) for each in value]
+    if isinstance(value, dict):
+        return {name: _read(key, each) for name, each in value.items()}
+    return value
+
+

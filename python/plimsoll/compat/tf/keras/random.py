@@ -1,0 +1,52 @@
+"""keras.random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._random import draw_seed
+
+
+class SeedGenerator:
+    """Seeds one after the other."""
+
+    def __init__(self, seed: int | None = None, **_: Any) -> None:
+        self._generator = np.random.default_rng(draw_seed() if seed is None else seed)
+
+    def next(self) -> int:
+        return int(self._generator.integers(1 << 31))
+
+
+def _seed(seed: Any) -> Any:
+    return seed.next() if isinstance(seed, SeedGenerator) else seed
+
+
+def normal(shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    from .. import random
+
+    return random.normal(shape, mean, stddev, dtype or "float32", seed=_seed(seed))
+
+
+def uniform(shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    from .. import random
+
+    return random.uniform(shape, minval, maxval, dtype or "float32", seed=_seed(seed))
+
+
+def truncated_normal(
+    shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None
+) -> Any:
+    from .. import random
+
+    return random.truncated_normal(shape, mean, stddev, dtype or "float32", seed=_seed(seed))
+
+
+def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
+    from .layers._core_layers import _dropped
+
+    return _dropped(inputs, float(rate), noise_shape)
+
+
+__all__ = ["SeedGenerator", "dropout", "normal", "truncated_normal", "uniform"]
