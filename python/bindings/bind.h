@@ -33,5 +33,6 @@ void bind_map(nb::module_& m);
 void bind_pipeline(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_image(nb::module_& m);
+void bind_mistakes(nb::module_& m);
 
 }  // namespace plimsoll::python
