@@ -38,5 +38,6 @@ void bind_image(nb::module_& m);
 void bind_compat(nb::module_& m);
 void bind_program_calls(nb::module_& m);
 void bind_stages(nb::module_& m);
+void bind_mistakes(nb::module_& m);
 
 }  // namespace plimsoll::python

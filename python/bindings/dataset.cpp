@@ -61,13 +61,19 @@ Dataset shuffle(const Dataset& self, nb::handle window, nb::handle bytes, nb::ha
 }
 
 void bind_sources(nb::class_<Dataset>& cls) {
-  cls.def_static("range", [](std::int64_t begin, std::int64_t end,
-                             std::int64_t step) { return Dataset::range(begin, end, step); })
-      .def_static("from_tensor_slices",
-                  [](nb::handle tensors, const std::vector<std::string>& names) {
-                    return Dataset::from_tensor_slices(
-                        as_tensors(tensors, {"from_tensor_slices", "tensors"}), names);
-                  })
+  cls.def_static(
+         "range",
+         [](std::int64_t begin, std::int64_t end, std::int64_t step) {
+           return Dataset::range(begin, end, step);
+         },
+         nb::arg("start"), nb::arg("end"), nb::arg("step"))
+      .def_static(
+          "from_tensor_slices",
+          [](nb::handle tensors, const std::vector<std::string>& names) {
+            return Dataset::from_tensor_slices(
+                as_tensors(tensors, {"from_tensor_slices", "tensors"}), names);
+          },
+          nb::arg("tensors").none(), nb::arg("names"))
       .def_static(
           "list_files",
           [](nb::handle pattern, bool shuffled, nb::handle seed) {
@@ -76,35 +82,45 @@ void bind_sources(nb::class_<Dataset>& cls) {
             const Unlocked unlocked;
             return Dataset::list_files(text, {shuffled, with});
           },
-          nb::arg("pattern"), nb::arg("shuffle"), nb::arg("seed").none())
-      .def_static("image_folder",
-                  [](nb::handle folder) {
-                    const std::string path = as_path(folder, {"image_folder", "folder"});
-                    const Unlocked unlocked;
-                    return Dataset::image_folder(path);
-                  })
-      .def_static("image_paths",
-                  [](nb::handle folder) {
-                    const std::string path = as_path(folder, {"image_paths", "folder"});
-                    const Unlocked unlocked;
-                    return Dataset::image_paths(path);
-                  })
-      .def_static("text_lines",
-                  [](nb::handle paths) {
-                    return Dataset::text_lines(as_paths(paths, {"text_lines", "paths"}));
-                  })
-      .def_static("from_npy",
-                  [](nb::handle paths) {
-                    return Dataset::from_npy(as_paths(paths, {"from_npy", "paths"}));
-                  })
+          nb::arg("pattern").none(), nb::arg("shuffle"), nb::arg("seed").none())
+      .def_static(
+          "image_folder",
+          [](nb::handle folder) {
+            const std::string path = as_path(folder, {"image_folder", "folder"});
+            const Unlocked unlocked;
+            return Dataset::image_folder(path);
+          },
+          nb::arg("folder").none())
+      .def_static(
+          "image_paths",
+          [](nb::handle folder) {
+            const std::string path = as_path(folder, {"image_paths", "folder"});
+            const Unlocked unlocked;
+            return Dataset::image_paths(path);
+          },
+          nb::arg("folder").none())
+      .def_static(
+          "text_lines",
+          [](nb::handle paths) {
+            return Dataset::text_lines(as_paths(paths, {"text_lines", "paths"}));
+          },
+          nb::arg("paths").none())
+      .def_static(
+          "from_npy",
+          [](nb::handle paths) {
+            return Dataset::from_npy(as_paths(paths, {"from_npy", "paths"}));
+          },
+          nb::arg("paths").none())
       .def_static("zip", [](const std::vector<Dataset>& sets) { return Dataset::zip(sets); });
 }
 
 void bind_stages(nb::class_<Dataset>& cls) {
-  cls.def("batch",
-          [](const Dataset& self, nb::handle size, bool drop_remainder) {
-            return self.batch(as_int(size, {"batch", "size"}), {drop_remainder});
-          })
+  cls.def(
+         "batch",
+         [](const Dataset& self, nb::handle size, bool drop_remainder) {
+           return self.batch(as_int(size, {"batch", "size"}), {drop_remainder});
+         },
+         nb::arg("size").none(), nb::arg("drop_remainder"))
       .def(
           "padded_batch",
           [](const Dataset& self, nb::handle size, nb::handle shapes, nb::handle values,
@@ -133,7 +149,7 @@ void bind_stages(nb::class_<Dataset>& cls) {
             }
             return self.padded_batch(as_int(size, {"padded_batch", "size"}), options);
           },
-          nb::arg("size"), nb::arg("shapes").none(), nb::arg("values").none(),
+          nb::arg("size").none(), nb::arg("shapes").none(), nb::arg("values").none(),
           nb::arg("drop_remainder"))
       .def(
           "window",
@@ -145,16 +161,19 @@ void bind_stages(nb::class_<Dataset>& cls) {
             options.drop_remainder = drop_remainder;
             return self.window(as_int(size, {"window", "size"}), options);
           },
-          nb::arg("size"), nb::arg("shift").none(), nb::arg("stride"), nb::arg("drop_remainder"))
+          nb::arg("size").none(), nb::arg("shift").none(), nb::arg("stride").none(),
+          nb::arg("drop_remainder"))
       .def("unbatch", &Dataset::unbatch)
       .def("shuffle", &shuffle, nb::arg("window").none(), nb::arg("bytes").none(),
            nb::arg("seed").none(), nb::arg("reshuffle"), nb::arg("spill_limit").none(),
            nb::arg("spill_folder").none())
-      .def("split",
-           [](const Dataset& self, nb::handle share, nb::handle seed) {
-             return self.split(as_double(share, {"split", "share"}),
-                               as_seed(seed, "split").value_or(0));
-           })
+      .def(
+          "split",
+          [](const Dataset& self, nb::handle share, nb::handle seed) {
+            return self.split(as_double(share, {"split", "share"}),
+                              as_seed(seed, "split").value_or(0));
+          },
+          nb::arg("share").none(), nb::arg("seed").none())
       .def(
           "repeat",
           [](const Dataset& self, nb::handle count) {
@@ -162,23 +181,31 @@ void bind_stages(nb::class_<Dataset>& cls) {
                                    : self.repeat(as_int(count, {"repeat", "count"}));
           },
           nb::arg("count").none())
-      .def("take",
-           [](const Dataset& self, nb::handle count) {
-             return self.take(as_int(count, {"take", "count"}));
-           })
-      .def("skip",
-           [](const Dataset& self, nb::handle count) {
-             return self.skip(as_int(count, {"skip", "count"}));
-           })
-      .def("shard",
-           [](const Dataset& self, nb::handle shards, nb::handle index) {
-             return self.shard(as_int(shards, {"shard", "shards"}),
-                               as_int(index, {"shard", "index"}));
-           })
-      .def("enumerate",
-           [](const Dataset& self, nb::handle start) {
-             return self.enumerate(as_int(start, {"enumerate", "start"}));
-           })
+      .def(
+          "take",
+          [](const Dataset& self, nb::handle count) {
+            return self.take(as_int(count, {"take", "count"}));
+          },
+          nb::arg("count").none())
+      .def(
+          "skip",
+          [](const Dataset& self, nb::handle count) {
+            return self.skip(as_int(count, {"skip", "count"}));
+          },
+          nb::arg("count").none())
+      .def(
+          "shard",
+          [](const Dataset& self, nb::handle shards, nb::handle index) {
+            return self.shard(as_int(shards, {"shard", "shards"}),
+                              as_int(index, {"shard", "index"}));
+          },
+          nb::arg("shards").none(), nb::arg("index").none())
+      .def(
+          "enumerate",
+          [](const Dataset& self, nb::handle start) {
+            return self.enumerate(as_int(start, {"enumerate", "start"}));
+          },
+          nb::arg("start").none())
       .def("concatenate", &Dataset::concatenate)
       .def(
           "cache",
@@ -197,15 +224,24 @@ void bind_stages(nb::class_<Dataset>& cls) {
                                      : static_cast<int>(as_int(count, {"prefetch", "count"})));
           },
           nb::arg("count").none())
-      .def("prefetch_to",
-           [](const Dataset& self, nb::handle device, nb::handle count) {
-             return self.prefetch_to(as_device(device, {"prefetch_to", "device"}),
-                                     static_cast<int>(as_int(count, {"prefetch_to", "count"})));
-           })
-      .def("ignore_errors", [](const Dataset& self, nb::handle most, nb::handle rate) {
-        return self.ignore_errors(as_int(most, {"ignore_errors", "most"}),
-                                  as_double(rate, {"ignore_errors", "rate"}));
-      });
+      .def(
+          "prefetch_to",
+          [](const Dataset& self, nb::handle device, nb::handle count) {
+            if (device.is_none()) {
+              wrong_type({"prefetch_to", "device"}, device,
+                         "it must be a device: pm.device(\"cuda:0\"), a session, or a name");
+            }
+            return self.prefetch_to(as_device(device, {"prefetch_to", "device"}),
+                                    static_cast<int>(as_int(count, {"prefetch_to", "count"})));
+          },
+          nb::arg("device").none(), nb::arg("count").none())
+      .def(
+          "ignore_errors",
+          [](const Dataset& self, nb::handle most, nb::handle rate) {
+            return self.ignore_errors(as_int(most, {"ignore_errors", "most"}),
+                                      as_double(rate, {"ignore_errors", "rate"}));
+          },
+          nb::arg("most").none(), nb::arg("rate").none());
 }
 
 }  // namespace

@@ -33,7 +33,10 @@ void picture(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&), 
         return Traced{op(as_picture(x, {name, "picture"}))};
       },
       nb::arg("picture"),
-      nb::sig(("def " + std::string(name) + "(picture: Symbolic) -> Symbolic").c_str()), doc);
+      nb::sig(("def " + std::string(name) +
+               "(picture: plimsoll._core.Symbolic) -> plimsoll._core.Symbolic")
+                  .c_str()),
+      doc);
 }
 
 void sized(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&, int, int),
@@ -46,7 +49,8 @@ void sized(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&, int
       },
       nb::arg("picture"), nb::arg("size"),
       nb::sig(("def " + std::string(name) +
-               "(picture: Symbolic, size: int | typing.Sequence[int]) -> Symbolic")
+               "(picture: plimsoll._core.Symbolic, size: int | typing.Sequence[int]) -> "
+               "plimsoll._core.Symbolic")
                   .c_str()),
       doc);
 }
@@ -54,7 +58,10 @@ void sized(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&, int
 void text(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&), const char* doc) {
   m.def(
       name, [op](const Traced& x) { return Traced{op(x.value)}; }, nb::arg("text"),
-      nb::sig(("def " + std::string(name) + "(text: Symbolic) -> Symbolic").c_str()), doc);
+      nb::sig(("def " + std::string(name) +
+               "(text: plimsoll._core.Symbolic) -> plimsoll._core.Symbolic")
+                  .c_str()),
+      doc);
 }
 
 void text_with(nb::module_& m, const char* name, const char* argument,
@@ -82,7 +89,8 @@ void bind_strings(nb::module_ m) {
             x.value, begin, count.is_none() ? Tensor::kToEnd : as_int(count, {"substr", "count"}))};
       },
       nb::arg("text"), nb::arg("begin"), nb::arg("count").none() = nb::none(),
-      nb::sig("def substr(text: Symbolic, begin: int, count: int | None = None) -> Symbolic"),
+      nb::sig("def substr(text: plimsoll._core.Symbolic, begin: int, count: int | None = None) -> "
+              "plimsoll._core.Symbolic"),
       "`count` bytes from `begin` on.");
   m.def(
       "replace",
@@ -96,7 +104,8 @@ void bind_strings(nb::module_ m) {
         return Traced{strings::to_number(x.value, as_dtype(dtype, {"to_number", "dtype"}))};
       },
       nb::arg("text"), nb::arg("dtype") = DType::f32,
-      nb::sig("def to_number(text: Symbolic, dtype: DType | str = 'f32') -> Symbolic"),
+      nb::sig("def to_number(text: plimsoll._core.Symbolic, dtype: plimsoll._core.DType | str = "
+              "'f32') -> plimsoll._core.Symbolic"),
       "The strings as numbers.");
 }
 
@@ -113,9 +122,9 @@ void bind_images(nb::module_ m) {
         return Traced{image::decode(bytes, options)};
       },
       nb::arg("file"), nb::kw_only(), nb::arg("channels") = 3, nb::arg("apply_orientation") = false,
-      nb::sig(
-          "def decode(file: Symbolic, *, channels: int = 3, apply_orientation: bool = False) -> "
-          "Symbolic"),
+      nb::sig("def decode(file: plimsoll._core.Symbolic, *, channels: int = 3, apply_orientation: "
+              "bool = False) -> "
+              "plimsoll._core.Symbolic"),
       "JPEG or PNG as u8 [height, width, channels]; of a path the file is read.");
   m.def(
       "resize",
@@ -138,8 +147,9 @@ void bind_images(nb::module_ m) {
       },
       nb::arg("picture"), nb::arg("size"), nb::kw_only(), nb::arg("filter") = "bilinear",
       nb::arg("antialias") = false,
-      nb::sig("def resize(picture: Symbolic, size: int | typing.Sequence[int], *, filter: str = "
-              "'bilinear', antialias: bool = False) -> Symbolic"),
+      nb::sig("def resize(picture: plimsoll._core.Symbolic, size: int | typing.Sequence[int], *, "
+              "filter: str = "
+              "'bilinear', antialias: bool = False) -> plimsoll._core.Symbolic"),
       "A picture of another size, f32, values as before; of a path the file is read and decoded.");
   m.def(
       "crop",
@@ -148,9 +158,9 @@ void bind_images(nb::module_ m) {
         return Traced{image::crop(as_picture(x, {"crop", "picture"}), top, left, height, width)};
       },
       nb::arg("picture"), nb::arg("top"), nb::arg("left"), nb::arg("size"),
-      nb::sig(
-          "def crop(picture: Symbolic, top: int, left: int, size: int | typing.Sequence[int]) -> "
-          "Symbolic"),
+      nb::sig("def crop(picture: plimsoll._core.Symbolic, top: int, left: int, size: int | "
+              "typing.Sequence[int]) -> "
+              "plimsoll._core.Symbolic"),
       "The part whose upper left corner is at (top, left).");
   sized(m, "center_crop", image::center_crop, "The part in the middle.");
   sized(m, "random_crop", image::random_crop,
@@ -164,7 +174,8 @@ void bind_images(nb::module_ m) {
         return Traced{image::random_flip(as_picture(x, {"random_flip", "picture"}), probability)};
       },
       nb::arg("picture"), nb::arg("probability") = 0.5,
-      nb::sig("def random_flip(picture: Symbolic, probability: float = 0.5) -> Symbolic"),
+      nb::sig("def random_flip(picture: plimsoll._core.Symbolic, probability: float = 0.5) -> "
+              "plimsoll._core.Symbolic"),
       "Mirrored with that probability, drawn for each element and epoch.");
   m.def(
       "normalize",
@@ -174,8 +185,9 @@ void bind_images(nb::module_ m) {
                                        floats(deviation, {"normalize", "deviation"}))};
       },
       nb::arg("picture"), nb::arg("mean"), nb::arg("deviation"),
-      nb::sig("def normalize(picture: Symbolic, mean: typing.Sequence[float], deviation: "
-              "typing.Sequence[float]) -> Symbolic"),
+      nb::sig("def normalize(picture: plimsoll._core.Symbolic, mean: typing.Sequence[float], "
+              "deviation: "
+              "typing.Sequence[float]) -> plimsoll._core.Symbolic"),
       "(value / 255 - mean) / deviation, per channel.");
   m.def(
       "read_file", [](const Traced& path) { return Traced{data::read_file(path.value)}; },
@@ -186,7 +198,8 @@ void bind_images(nb::module_ m) {
         return Traced{data::decode_raw(bytes.value, as_dtype(dtype, {"decode_raw", "dtype"}))};
       },
       nb::arg("bytes"), nb::arg("dtype"),
-      nb::sig("def decode_raw(bytes: Symbolic, dtype: DType | str) -> Symbolic"),
+      nb::sig("def decode_raw(bytes: plimsoll._core.Symbolic, dtype: plimsoll._core.DType | str) "
+              "-> plimsoll._core.Symbolic"),
       "Bytes as numbers in one dimension.");
 }
 

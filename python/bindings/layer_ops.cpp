@@ -1,10 +1,8 @@
-// Ops that layers are made of, and losses.
+// Ops that layers are made of.
 #include <array>
 
 #include <nanobind/stl/tuple.h>
 
-#include <plimsoll/nn/losses.h>
-#include <plimsoll/nn/metrics.h>
 #include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/softmax.h>
@@ -72,42 +70,6 @@ void pooling(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, const
            "typing.Sequence[int] | None = None, padding: int | typing.Sequence[int] = 0, layout: "
            "str = 'nchw') -> Tensor")
               .c_str()),
-      doc);
-}
-
-void loss(nb::module_& m, const char* name, const char* first, const char* second,
-          Tensor (*op)(const Tensor&, const Tensor&), const char* doc) {
-  m.def(
-      name,
-      [=](nb::handle a, nb::handle b) {
-        const Tensor given = as_tensor(a, {name, first});
-        const Tensor wanted = as_tensor(b, {name, second});
-        const Unlocked unlocked;
-        return op(given, wanted);
-      },
-      nb::arg(first), nb::arg(second),
-      nb::sig(("def " + std::string(name) + "(" + first + ": Tensor | Variable, " + second +
-               ": Tensor | Variable) -> Tensor")
-                  .c_str()),
-      doc);
-}
-
-using Smoothed = Tensor (*)(const Tensor&, const Tensor&, const nn::CrossEntropyOptions&);
-void smoothed_loss(nb::module_& m, const char* name, const char* second, Smoothed op,
-                   const char* doc) {
-  m.def(
-      name,
-      [=](nb::handle logits, nb::handle wanted, nb::handle smoothing) {
-        const Tensor given = as_tensor(logits, {name, "logits"});
-        const Tensor target = as_tensor(wanted, {name, second});
-        const nn::CrossEntropyOptions options{as_double(smoothing, {name, "smoothing"})};
-        const Unlocked unlocked;
-        return op(given, target, options);
-      },
-      nb::arg("logits"), nb::arg(second), nb::kw_only(), nb::arg("smoothing") = 0.0,
-      nb::sig(("def " + std::string(name) + "(logits: Tensor | Variable, " + second +
-               ": Tensor | Variable, *, smoothing: float = 0.0) -> Tensor")
-                  .c_str()),
       doc);
 }
 
@@ -266,31 +228,6 @@ void bind_normalizations(nb::module_& m) {
 void bind_layer_ops(nb::module_& m) {
   bind_convolutions(m);
   bind_normalizations(m);
-  loss(m, "mean_squared_error", "prediction", "target", nn::mean_squared_error,
-       "The mean of (prediction - target) squared.");
-  loss(m, "mean_absolute_error", "prediction", "target", nn::mean_absolute_error,
-       "The mean of |prediction - target|.");
-  loss(m, "binary_cross_entropy", "logits", "targets", nn::binary_cross_entropy,
-       "Of logits with probabilities between 0 and 1, element by element.");
-  loss(m, "accuracy", "logits", "labels", nn::accuracy,
-       "The share of rows of logits whose largest is at the label.");
-  smoothed_loss(m, "cross_entropy", "labels", nn::cross_entropy,
-                "The mean cross-entropy of logits [..., classes] with labels [...] (i32 or i64).");
-  smoothed_loss(m, "cross_entropy_dense", "targets", nn::cross_entropy_dense,
-                "The same with a distribution over the classes for each row.");
-  m.def(
-      "top_k_accuracy",
-      [](nb::handle logits, nb::handle labels, nb::handle k) {
-        const Tensor given = as_tensor(logits, {"top_k_accuracy", "logits"});
-        const Tensor wanted = as_tensor(labels, {"top_k_accuracy", "labels"});
-        const std::int64_t among = as_int(k, {"top_k_accuracy", "k"});
-        const Unlocked unlocked;
-        return nn::top_k_accuracy(given, wanted, among);
-      },
-      nb::arg("logits"), nb::arg("labels"), nb::arg("k"),
-      nb::sig("def top_k_accuracy(logits: Tensor | Variable, labels: Tensor | Variable, k: int) -> "
-              "Tensor"),
-      "The share of rows whose label is among the k largest.");
 }
 
 }  // namespace plimsoll::python

@@ -4,7 +4,9 @@
 #include <plimsoll/nn/nn.h>
 
 #include "bind.h"
+#include "given.h"
 #include "nn_module.h"
+#include "windows.h"
 
 namespace plimsoll::python {
 namespace {
@@ -21,25 +23,20 @@ void append(nb::handle self, nb::handle module) {
   nb::cast<nb::list>(self.attr("_modules")).append(module);
 }
 
-nn::Pool2DOptions pool(const char* who, nb::handle stride, nb::handle padding, nb::handle layout) {
-  return {as_int(stride, {who, "stride"}), as_int(padding, {who, "padding"}),
-          as_layout(layout, {who, "layout"})};
-}
+#define PLIMSOLL_INTS "int | typing.Sequence[int]"
 
 template <typename Pool>
 void pooling(nb::module_& m, const char* name, const char* doc) {
-  nb::class_<Pool, nn::Module>(m, name, doc)
-      .def(
-          "__init__",
-          [name](Pool* self, nb::handle size, nb::handle stride, nb::handle padding,
-                 nb::handle layout) {
-            new (self) Pool(as_int(size, {name, "size"}), pool(name, stride, padding, layout));
-          },
-          nb::arg("size"), nb::kw_only(), nb::arg("stride") = 0, nb::arg("padding") = 0,
-          nb::arg("layout") = "nchw",
-          nb::sig(
-              "def __init__(self, size: int, *, stride: int = 0, padding: int = 0, layout: str = "
-              "'nchw') -> None"));
+  define_class<Pool, nn::Module>(
+      m, name,
+      "size: " PLIMSOLL_INTS ", *, stride: " PLIMSOLL_INTS " = 0, padding: " PLIMSOLL_INTS
+      " | str = 0, layout: str = 'nchw'",
+      doc, [](Pool* self, const Given& given) {
+        new (self)
+            Pool(as_pair(given, "size"),
+                 nn::Pool2DOptions{as_pair(given, "stride"), as_window_padding(given, "padding"),
+                                   as_layout(given.value("layout"), given.where("layout"))});
+      });
 }
 
 }  // namespace
@@ -65,21 +62,22 @@ void bind_layers(nb::module_& m) {
             new (self) nn::Dropout(as_double(rate, {"Dropout", "rate"}));
           },
           nb::arg("rate"), nb::sig("def __init__(self, rate: float) -> None"));
-  nb::class_<nn::Dense, nn::Module>(m, "Dense",
-                                    "x [..., in] times a weight, plus a bias. What comes in is "
-                                    "inferred from the first input.\n\n>>> pm.nn.Dense(10)")
-      .def(
-          "__init__",
-          [](nn::Dense* self, nb::handle out, nb::handle in, bool bias, bool transposed,
-             nb::handle init) {
-            new (self) nn::Dense(as_int(out, {"Dense", "out"}),
-                                 {as_int(in, {"Dense", "in_features"}), bias, transposed,
-                                  as_optional_init(init, {"Dense", "init"})});
-          },
-          nb::arg("out"), nb::kw_only(), nb::arg("in_features") = 0, nb::arg("bias") = true,
-          nb::arg("transposed") = false, nb::arg("init").none() = nb::none(),
-          nb::sig("def __init__(self, out: int, *, in_features: int = 0, bias: bool = True, "
-                  "transposed: bool = False, init: Init | float | str | None = None) -> None"))
+  define_class<nn::Dense, nn::Module>(
+      m, "Dense",
+      "out: int, *, in_features: int = 0, bias: bool = True, transposed: bool = False, init: Init "
+      "| "
+      "float | str | None = None, form: str = 'plain'",
+      "x [..., in] times a weight, plus a bias. What comes in is inferred from the first input. "
+      "`form` is \"plain\", \"weight_norm\" or \"spectral_norm\".\n\n>>> pm.nn.Dense(10)",
+      [](nn::Dense* self, const Given& given) {
+        nn::DenseOptions options;
+        options.in = given.integer("in_features");
+        options.bias = given.flag("bias");
+        options.transposed = given.flag("transposed");
+        options.init = as_optional_init(given.value("init"), given.where("init"));
+        options.form = as_weight_form(given, "form");
+        new (self) nn::Dense(given.integer("out"), options);
+      })
       .def_prop_ro("weight", [](const nn::Dense& self) { return self.weight(); });
   nb::class_<nn::Embedding, nn::Module>(m, "Embedding", "Rows of a table at ids.")
       .def(
@@ -93,47 +91,43 @@ void bind_layers(nb::module_& m) {
           nb::sig(
               "def __init__(self, count: int, features: int, *, deviation: float = 1.0) -> None"))
       .def_prop_ro("weight", [](const nn::Embedding& self) { return self.weight(); });
-  nb::class_<nn::Conv2D, nn::Module>(m, "Conv2D",
-                                     "Convolution with windows of size x size. Channels that come "
-                                     "in are inferred from the first input.\n\n"
-                                     ">>> pm.nn.Conv2D(32, 3, padding=1)")
-      .def(
-          "__init__",
-          [](nn::Conv2D* self, nb::handle out, nb::handle size, nb::handle in, nb::handle stride,
-             nb::handle padding, nb::handle dilation, nb::handle groups, bool bias,
-             nb::handle layout, nb::handle init) {
-            nn::Conv2DOptions options;
-            options.in = as_int(in, {"Conv2D", "in_channels"});
-            options.stride = as_int(stride, {"Conv2D", "stride"});
-            options.padding = as_int(padding, {"Conv2D", "padding"});
-            options.dilation = as_int(dilation, {"Conv2D", "dilation"});
-            options.groups = as_int(groups, {"Conv2D", "groups"});
-            options.bias = bias;
-            options.layout = as_layout(layout, {"Conv2D", "layout"});
-            options.init = as_optional_init(init, {"Conv2D", "init"});
-            new (self) nn::Conv2D(as_int(out, {"Conv2D", "out"}), as_int(size, {"Conv2D", "size"}),
-                                  options);
-          },
-          nb::arg("out"), nb::arg("size"), nb::kw_only(), nb::arg("in_channels") = 0,
-          nb::arg("stride") = 1, nb::arg("padding") = 0, nb::arg("dilation") = 1,
-          nb::arg("groups") = 1, nb::arg("bias") = true, nb::arg("layout") = "nchw",
-          nb::arg("init").none() = nb::none(),
-          nb::sig(
-              "def __init__(self, out: int, size: int, *, in_channels: int = 0, stride: int = 1, "
-              "padding: int = 0, dilation: int = 1, groups: int = 1, bias: bool = True, layout: "
-              "str = 'nchw', init: Init | float | str | None = None) -> None"))
+  define_class<nn::Conv2D, nn::Module>(
+      m, "Conv2D",
+      "out: int, size: " PLIMSOLL_INTS ", *, in_channels: int = 0, stride: " PLIMSOLL_INTS
+      " = 1, padding: " PLIMSOLL_INTS " | str = 0, dilation: " PLIMSOLL_INTS
+      " = 1, groups: int = 1, bias: bool = True, layout: str = 'nchw', init: Init | float | str | "
+      "None = None, form: str = 'plain'",
+      "Convolution with windows of size x size, or (height, width). Channels that come in are "
+      "inferred from the first input. Padding is a number, (down, across) or \"same\".\n\n"
+      ">>> pm.nn.Conv2D(32, 3, padding=\"same\")",
+      [](nn::Conv2D* self, const Given& given) {
+        nn::Conv2DOptions options;
+        options.in = given.integer("in_channels");
+        options.stride = as_pair(given, "stride");
+        options.padding = as_window_padding(given, "padding");
+        options.dilation = as_pair(given, "dilation");
+        options.groups = given.integer("groups");
+        options.bias = given.flag("bias");
+        options.layout = as_layout(given.value("layout"), given.where("layout"));
+        options.init = as_optional_init(given.value("init"), given.where("init"));
+        options.form = as_weight_form(given, "form");
+        new (self) nn::Conv2D(given.integer("out"), as_pair(given, "size"), options);
+      })
       .def_prop_ro("weight", [](const nn::Conv2D& self) { return self.weight(); });
-  nb::class_<nn::ConvTranspose2D, nn::Module>(m, "ConvTranspose2D",
-                                              "Makes pictures `stride` times larger.")
-      .def(
-          "__init__",
-          [](nn::ConvTranspose2D* self, nb::handle out, nb::handle stride, nb::handle in) {
-            new (self) nn::ConvTranspose2D(as_int(out, {"ConvTranspose2D", "out"}),
-                                           as_int(stride, {"ConvTranspose2D", "stride"}),
-                                           as_int(in, {"ConvTranspose2D", "in_channels"}));
-          },
-          nb::arg("out"), nb::arg("stride"), nb::kw_only(), nb::arg("in_channels") = 0,
-          nb::sig("def __init__(self, out: int, stride: int, *, in_channels: int = 0) -> None"));
+  define_class<nn::ConvTranspose2D, nn::Module>(
+      m, "ConvTranspose2D",
+      "out: int, size: " PLIMSOLL_INTS ", *, in_channels: int = 0, stride: " PLIMSOLL_INTS
+      " = 0, padding: " PLIMSOLL_INTS " = 0, output_padding: " PLIMSOLL_INTS
+      " = 0, dilation: " PLIMSOLL_INTS " = 1, groups: int = 1, bias: bool = True",
+      "Makes pictures larger: the gradient of a Conv2D by its input. A stride of 0 is the window's "
+      "size.",
+      [](nn::ConvTranspose2D* self, const Given& given) {
+        new (self) nn::ConvTranspose2D(
+            given.integer("out"), as_pair(given, "size"),
+            {given.integer("in_channels"), as_pair(given, "stride"), as_pair(given, "padding"),
+             as_pair(given, "output_padding"), as_pair(given, "dilation"), given.integer("groups"),
+             given.flag("bias")});
+      });
   pooling<nn::MaxPool2D>(m, "MaxPool2D", "The largest of each window.");
   pooling<nn::AvgPool2D>(m, "AvgPool2D", "The mean of each window.");
   nb::class_<nn::GlobalAvgPool2D, nn::Module>(m, "GlobalAvgPool2D",

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/nn/module.h>
+#include <plimsoll/optim/adaptive.h>
 
 #include "bind.h"
 #include "convert.h"
@@ -20,14 +21,9 @@ namespace {
 
 constexpr const char* kRate = "lr: float | Schedule";
 
-std::vector<optim::Group> groups(bool decay_vectors) {
-  if (decay_vectors) return {};
-  return {optim::no_decay_for_vectors()};
-}
-
 std::string sig(const char* name, const char* rate, const char* rest) {
   return "def " + std::string(name) + "(" + kRate + " = " + rate + ", *, " + rest +
-         ", decay_vectors: bool = True) -> Optimizer";
+         ", groups: typing.Sequence[Group] = (), decay_vectors: bool = True) -> Optimizer";
 }
 
 using Adam = optim::Optimizer (*)(const optim::AdamOptions&);
@@ -36,13 +32,15 @@ void adam(nb::module_& m, const char* name, Adam make, double decay, const char*
   m.def(
       name,
       [name, make](nb::handle lr, nb::handle beta1, nb::handle beta2, nb::handle epsilon,
-                   nb::handle weight_decay, bool decay_vectors) {
+                   nb::handle weight_decay, nb::handle groups, bool decay_vectors) {
         return make({as_schedule(lr, {name, "lr"}), as_double(beta1, {name, "beta1"}),
                      as_double(beta2, {name, "beta2"}), as_double(epsilon, {name, "epsilon"}),
-                     as_double(weight_decay, {name, "weight_decay"}), groups(decay_vectors)});
+                     as_double(weight_decay, {name, "weight_decay"}),
+                     as_groups(groups, decay_vectors, {name, "groups"})});
       },
       nb::arg("lr") = 0.001, nb::kw_only(), nb::arg("beta1") = 0.9, nb::arg("beta2") = 0.999,
-      nb::arg("epsilon") = 1e-8, nb::arg("weight_decay") = decay, nb::arg("decay_vectors") = true,
+      nb::arg("epsilon") = 1e-8, nb::arg("weight_decay") = decay,
+      nb::arg("groups") = nb::make_tuple(), nb::arg("decay_vectors") = true,
       nb::sig(sig(name, "0.001", rest).c_str()), doc);
 }
 
@@ -56,6 +54,22 @@ optim::Schedule as_schedule(nb::handle value, Where where) {
              "it must be a number, or a schedule such as pm.optim.Schedule.cosine(0.1, 10_000)");
 }
 
+std::vector<optim::Group> as_groups(nb::handle groups, bool decay_vectors, Where where) {
+  std::vector<optim::Group> all;
+  if (PyList_Check(groups.ptr()) == 0 && PyTuple_Check(groups.ptr()) == 0) {
+    wrong_type(where, groups, "it must be a list of pm.optim.Group(...)");
+  }
+  for (nb::handle each : groups) {
+    optim::Group* group = nullptr;
+    if (!nb::try_cast(each, group) || group == nullptr) {
+      wrong_type(where, each, "it must be a list of pm.optim.Group(...)");
+    }
+    all.push_back(*group);
+  }
+  if (!decay_vectors) all.push_back(optim::no_decay_for_vectors());
+  return all;
+}
+
 optim::Optimizer as_optimizer(nb::handle value, Where where) {
   optim::Optimizer* optimizer = nullptr;
   if (nb::try_cast(value, optimizer) && optimizer != nullptr) return *optimizer;
@@ -65,7 +79,15 @@ optim::Optimizer as_optimizer(nb::handle value, Where where) {
     if (name == "adam") return optim::adam();
     if (name == "sgd") return optim::sgd();
     if (name == "rmsprop") return optim::rmsprop();
-    wrong_value(where, value, "there are \"adamw\", \"adam\", \"sgd\" and \"rmsprop\"");
+    if (name == "adagrad") return optim::adagrad();
+    if (name == "adadelta") return optim::adadelta();
+    if (name == "nadam") return optim::nadam();
+    if (name == "lion") return optim::lion();
+    if (name == "lamb") return optim::lamb();
+    if (name == "adafactor") return optim::adafactor();
+    wrong_value(where, value,
+                "there are \"adamw\", \"adam\", \"sgd\", \"rmsprop\", \"adagrad\", \"adadelta\", "
+                "\"nadam\", \"lion\", \"lamb\" and \"adafactor\"");
   }
   wrong_type(where, value, "it must be an optimizer: pm.optim.adamw(1e-3)");
 }
@@ -82,6 +104,22 @@ void bind_optim(nb::module_& m) {
                   nb::arg("factor") = 0.1, "Multiplied by `factor` every `every` steps.")
       .def_static("cosine", &optim::Schedule::cosine, nb::arg("rate"), nb::arg("steps"),
                   nb::arg("last") = 0.0, "From `rate` to `last` along half a cosine over `steps`.")
+      .def_static("warm_restarts", &optim::Schedule::warm_restarts, nb::arg("rate"),
+                  nb::arg("steps"), nb::arg("factor") = 1.0, nb::arg("last") = 0.0,
+                  "cosine() again and again, each time over `factor` times as many steps.")
+      .def_static("polynomial", &optim::Schedule::polynomial, nb::arg("rate"), nb::arg("steps"),
+                  nb::arg("last") = 0.0, nb::arg("power") = 1.0,
+                  "last + (rate - last) (1 - step / steps)^power; power 1 is a line.")
+      .def_static("exponential", &optim::Schedule::exponential, nb::arg("rate"), nb::arg("factor"),
+                  nb::arg("steps") = 1,
+                  "Multiplied by `factor` over every `steps` steps, a little in each.")
+      .def_static("piecewise", &optim::Schedule::piecewise, nb::arg("boundaries"), nb::arg("rates"),
+                  "rates[i] before step boundaries[i], the last one from then on.\n\n"
+                  ">>> pm.optim.Schedule.piecewise([1000, 2000], [0.1, 0.01, 0.001])")
+      .def_static("one_cycle", &optim::Schedule::one_cycle, nb::arg("highest"), nb::arg("steps"),
+                  nb::arg("rise") = 0.3, nb::arg("start") = 25.0, nb::arg("end") = 1e4,
+                  "Smith and Topin 2017: up to `highest` over the share `rise` of the steps, then "
+                  "down.")
       .def_static(
           "custom",
           [](nb::handle rate, const std::string& name) {
@@ -106,6 +144,42 @@ void bind_optim(nb::module_& m) {
       .def("__repr__",
            [](const optim::Schedule& self) { return "Schedule(" + self.to_string() + ")"; });
 
+  nb::class_<optim::Group>(m, "Group",
+                           "What an optimizer does otherwise for the parameters whose names hold "
+                           "a text, or for which a function of the variable is true.\n\n"
+                           ">>> pm.optim.adamw(1e-3, groups=[pm.optim.Group(\"head\", "
+                           "rate_factor=10)])")
+      .def(
+          "__init__",
+          [](optim::Group* self, nb::handle takes, nb::handle rate_factor, nb::handle decay) {
+            optim::Group group;
+            if (PyUnicode_Check(takes.ptr()) != 0) {
+              group.name = as_text(takes, {"Group", "takes"});
+              group.takes = [part = group.name](const Variable& variable) {
+                return variable.name().find(part) != std::string::npos;
+              };
+            } else if (PyCallable_Check(takes.ptr()) != 0) {
+              group.name = "function";
+              group.takes = [held = hold(takes)](const Variable& variable) {
+                const Locked locked;
+                return PyObject_IsTrue(nb::handle(held.get())(variable).ptr()) == 1;
+              };
+            } else {
+              wrong_type({"Group", "takes"}, takes,
+                         "it must be a part of the names, or a function of the variable");
+            }
+            group.rate_factor = as_double(rate_factor, {"Group", "rate_factor"});
+            group.weight_decay_factor = as_double(decay, {"Group", "weight_decay_factor"});
+            new (self) optim::Group(std::move(group));
+          },
+          nb::arg("takes"), nb::kw_only(), nb::arg("rate_factor") = 1.0,
+          nb::arg("weight_decay_factor") = 1.0,
+          nb::sig("def __init__(self, takes: str | typing.Callable[[Variable], bool], *, "
+                  "rate_factor: float = 1.0, weight_decay_factor: float = 1.0) -> None"))
+      .def_ro("name", &optim::Group::name)
+      .def_ro("rate_factor", &optim::Group::rate_factor)
+      .def_ro("weight_decay_factor", &optim::Group::weight_decay_factor);
+
   nb::class_<optim::Optimizer>(m, "Optimizer", nb::dynamic_attr(),
                                "Changes variables by their gradients.\n\n"
                                ">>> optimizer = pm.optim.sgd(0.1, momentum=0.9)\n"
@@ -129,6 +203,9 @@ void bind_optim(nb::module_& m) {
       .def_prop_ro("step", &optim::Optimizer::step, "Steps begun so far.")
       .def_prop_ro("state", &optim::Optimizer::state, "Everything it keeps, as variables.")
       .def_prop_ro("state_bytes", &optim::Optimizer::state_bytes)
+      .def_prop_rw("rate_factor", &optim::Optimizer::rate_factor,
+                   &optim::Optimizer::set_rate_factor,
+                   "Multiplies the schedule's rate in all steps to come.")
       .def("release", &optim::Optimizer::release, "Lets the data of its state go.")
       .def("__repr__", [](const optim::Optimizer& self) {
         return std::string(self.name()) + "(" + self.schedule().to_string() + ")";
@@ -137,13 +214,14 @@ void bind_optim(nb::module_& m) {
   m.def(
       "sgd",
       [](nb::handle lr, nb::handle momentum, bool nesterov, nb::handle weight_decay,
-         bool decay_vectors) {
+         nb::handle groups, bool decay_vectors) {
         return optim::sgd({as_schedule(lr, {"sgd", "lr"}), as_double(momentum, {"sgd", "momentum"}),
                            nesterov, as_double(weight_decay, {"sgd", "weight_decay"}),
-                           groups(decay_vectors)});
+                           as_groups(groups, decay_vectors, {"sgd", "groups"})});
       },
       nb::arg("lr") = 0.01, nb::kw_only(), nb::arg("momentum") = 0.0, nb::arg("nesterov") = false,
-      nb::arg("weight_decay") = 0.0, nb::arg("decay_vectors") = true,
+      nb::arg("weight_decay") = 0.0, nb::arg("groups") = nb::make_tuple(),
+      nb::arg("decay_vectors") = true,
       nb::sig(sig("sgd", "0.01",
                   "momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0")
                   .c_str()),
@@ -160,15 +238,17 @@ void bind_optim(nb::module_& m) {
   m.def(
       "rmsprop",
       [](nb::handle lr, nb::handle decay, nb::handle epsilon, nb::handle momentum,
-         nb::handle weight_decay, bool decay_vectors) {
-        return optim::rmsprop(
-            {as_schedule(lr, {"rmsprop", "lr"}), as_double(decay, {"rmsprop", "decay"}),
-             as_double(epsilon, {"rmsprop", "epsilon"}),
-             as_double(momentum, {"rmsprop", "momentum"}),
-             as_double(weight_decay, {"rmsprop", "weight_decay"}), groups(decay_vectors)});
+         nb::handle weight_decay, nb::handle groups, bool decay_vectors) {
+        return optim::rmsprop({as_schedule(lr, {"rmsprop", "lr"}),
+                               as_double(decay, {"rmsprop", "decay"}),
+                               as_double(epsilon, {"rmsprop", "epsilon"}),
+                               as_double(momentum, {"rmsprop", "momentum"}),
+                               as_double(weight_decay, {"rmsprop", "weight_decay"}),
+                               as_groups(groups, decay_vectors, {"rmsprop", "groups"})});
       },
       nb::arg("lr") = 0.001, nb::kw_only(), nb::arg("decay") = 0.9, nb::arg("epsilon") = 1e-7,
-      nb::arg("momentum") = 0.0, nb::arg("weight_decay") = 0.0, nb::arg("decay_vectors") = true,
+      nb::arg("momentum") = 0.0, nb::arg("weight_decay") = 0.0,
+      nb::arg("groups") = nb::make_tuple(), nb::arg("decay_vectors") = true,
       nb::sig(
           sig("rmsprop", "0.001",
               "decay: float = 0.9, epsilon: float = 1e-07, momentum: float = 0.0, weight_decay: "

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <nanobind/nanobind.h>
 
 #include <plimsoll/optim/optimizer.h>
@@ -12,5 +14,7 @@ namespace plimsoll::python {
 optim::Schedule as_schedule(nb::handle value, Where where);
 /// An Optimizer, or a name with its defaults.
 optim::Optimizer as_optimizer(nb::handle value, Where where);
+/// A list of pm.optim.Group, and one more for vectors unless those decay.
+std::vector<optim::Group> as_groups(nb::handle groups, bool decay_vectors, Where where);
 
 }  // namespace plimsoll::python

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/plan/device_description.h>
+#include <plimsoll/report/plan_picture.h>
 #include <plimsoll/train/training_plan.h>
 
 #include "bind.h"
@@ -31,7 +32,7 @@ std::string html(const train::TrainingPlan& plan) {
       escaped += each;
     }
   }
-  return "<pre>" + escaped + "</pre>";
+  return report::plan_svg(plan) + "<pre>" + escaped + "</pre>";
 }
 
 }  // namespace
@@ -62,6 +63,9 @@ void bind_plan(nb::module_& m) {
       .def("explain", &TrainingPlan::explain, "For people.")
       .def("to_json", &TrainingPlan::to_json, "For programs: one object.")
       .def("__repr__", &TrainingPlan::explain)
+      .def(
+          "to_svg", [](const TrainingPlan& plan) { return report::plan_svg(plan); },
+          "Its memory over one step as a picture: by tag, with the budget as a line.")
       .def("_repr_html_", &html);
   m.def("known_devices", &plan::known_devices,
         "Names of devices that plans can be made for though they are not here.");

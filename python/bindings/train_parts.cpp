@@ -74,6 +74,11 @@ std::vector<train::Callback> as_callbacks(nb::handle value) {
   for (nb::handle each : value) {
     const Callable callback(each);
     const nb::object object = callback.get();
+    train::Callback* native = nullptr;
+    if (nb::try_cast(object, native) && native != nullptr) {
+      callbacks.push_back(*native);
+      continue;
+    }
     callbacks.push_back({hook(callback, object, "on_begin"), hook(callback, object, "on_step"),
                          hook(callback, object, "on_epoch"), hook(callback, object, "on_end"),
                          false});

@@ -150,7 +150,11 @@ train::FitResult fit(Trainer& self, nb::handle train, nb::handle validation, nb:
                      nb::dict values) {
   const data::Dataset set = as_dataset(train, {"fit", "train"});
   const auto held_out = as_optional_dataset(validation, {"fit", "validation"});
+  std::string path;
+  Keywords("fit", values).path("log", path);
+  RunLog log = path.empty() ? RunLog() : RunLog(path);
   train::FitOptions options = fit_options(std::move(values));
+  options.log = &log;
   std::atomic<bool> stop{false};
   options.stop = &stop;
   train::TrainingPlan* given = nullptr;

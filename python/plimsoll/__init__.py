@@ -48,9 +48,9 @@ from .train import (
     TrainingPlan as TrainingPlan,
 )
 from . import data as data, image as image, nn as nn, ops as ops, optim as optim
-from . import strings as strings, train as train
+from . import plan as plan, report as report, strings as strings, train as train
 
-from . import _core as _core
+from . import _core as _core, _notebook as _notebook
 
 __version__ = _version()
 
@@ -58,5 +58,7 @@ f64, f32, f16, bf16 = DType.f64, DType.f32, DType.f16, DType.bf16
 i64, i32, i16, i8 = DType.i64, DType.i32, DType.i16, DType.i8
 u16, u8, bool_, bytes_ = DType.u16, DType.u8, DType.bool_, DType.bytes
 
+_core._start_logging()
 _atexit.register(_core._at_exit)
+_atexit.register(_core._stop_logging)  # before the line above, in the order of exit handlers
 _os.register_at_fork(after_in_child=_core._after_fork)

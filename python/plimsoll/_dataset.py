@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from . import _core
 from ._cell import Cell
-from ._core import Device, MapFunction, Program, Session, Tensor
+from ._core import Device, MapFunction, Program, Session, Tensor, _records, _stages
 from ._pipeline import Converted, Iteration, Pipeline, Plain
 from .errors import InvalidArgument
 
@@ -208,6 +208,64 @@ class Dataset:
         """Leaves out elements that fail: up to `most` in an epoch (-1: any number), and `rate` of
         those seen."""
         return self._with(self._dataset.ignore_errors(most, rate))
+
+    def rebatch(self, size: int, *, drop_remainder: bool = False) -> Dataset:
+        """The elements of batches in batches of another size."""
+        return self._with(_stages.rebatch(self._dataset, size, drop_remainder))
+
+    def take_while(self, predicate: Callable[..., Any]) -> Dataset:
+        """Up to the first element for which `predicate`, a Python function, is not true."""
+        cell = Cell(as_function(predicate, "take_while"))
+        return self._with(_stages.take_while(self._dataset, cell, name_of(predicate)), cell)
+
+    def scan(self, state: Any, function: Callable[[Any, Any], tuple[Any, Any]]) -> Dataset:
+        """`function(state, element)` over the elements in order: it gives the new state, of numbers,
+        and what goes out.
+
+        >>> pm.data.range(4).scan(0, lambda total, i: (total + i, total + i))   # 0, 1, 3, 6
+        """
+        cell = Cell(as_function(function, "scan"))
+        return self._with(_stages.scan(self._dataset, state, cell, name_of(function)), cell)
+
+    def sample_weighted(
+        self, weights: Sequence[float], *, count: int = -1, seed: int | None = None
+    ) -> Dataset:
+        """Elements of the whole set drawn with replacement, each with its weight, `count` of them in
+        an epoch (-1: as many as there are). Needs elements with an index."""
+        return self._with(_stages.sample_weighted(self._dataset, weights, count, seed))
+
+    def balance_classes(self, *, count: int = -1, seed: int | None = None) -> Dataset:
+        """The same with every class of an image_folder equally likely."""
+        return self._with(_stages.balance_classes(self._dataset, count, seed))
+
+    def bucket_by_sequence_length(
+        self, length: Callable[..., int], boundaries: Sequence[int], sizes: Sequence[int], *,
+        drop_remainder: bool = False, pad_to_boundary: bool = False,
+    ) -> Dataset:
+        """Collects elements of about the same length, and batches them as padded_batch does: bucket i
+        has lengths below boundaries[i] and batches of sizes[i]; one more is for all longer ones.
+
+        >>> texts.bucket_by_sequence_length(len, [32, 128], [64, 16, 4])
+        """
+        cell = Cell(as_function(length, "bucket_by_sequence_length"))
+        made = _stages.bucket_by_sequence_length(
+            self._dataset, cell, boundaries, sizes, drop_remainder, pad_to_boundary, name_of(length)
+        )
+        return self._with(made, cell)
+
+    def group_by_window(
+        self, key: Callable[..., int], reduce: Callable[[int, list[Any]], Dataset], window: int
+    ) -> Dataset:
+        """Collects elements with the same key; of each `window` of them `reduce(key, elements)` makes
+        a dataset, whose elements go out."""
+        cell = Cell(as_function(key, "group_by_window"))
+        maker = Cell(without_python(as_function(reduce, "group_by_window"), "group_by_window"))
+        made = _stages.group_by_window(self._dataset, cell, maker, window, name_of(reduce))
+        return self._with(made, cell, maker)
+
+    def save(self, folder: Path, *, device: Device | Session | str | None = None) -> int:
+        """Runs one epoch and writes its elements to `folder`, for pm.data.load(); gives how many."""
+        return _records.save(self, folder, device=device)
 
     # What it is.
 

@@ -11,20 +11,33 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from . import _core
 from ._cell import Cell
 from ._core import (
-    Device, MapFunction, Program, Session, Symbolic, Tensor, load_digits, load_images,
+    Device, MapFunction, Program, Session, Symbolic, Tensor, _records, _stages, load_digits,
+    load_images,
+)
+from ._core._records import (
+    clear_cache, csv_columns, list_cache, mds_columns, tfrecord_features, webdataset_features,
+    write_records,
 )
 from ._dataset import Dataset, Path, Spec, name_of, shown
 from ._pipeline import Pipeline
 
+Paths = Path | Sequence[Path]
+# {"image": "bytes", "label": pm.i64, "box": (pm.f32, (4,)), "ids": (pm.i64, (None,)),
+#  "weight": (pm.f32, (), 1.0)}: dtypes, shapes, and what stands for one that is missing.
+Features = Mapping[str, Any]
+
 __all__ = [
-    "Dataset", "MapFunction", "Pipeline", "Program", "Symbolic", "from_generator", "from_indexable", "from_npy",
-    "from_tensor_slices", "image_folder", "image_paths", "list_files", "load_digits", "load_images", "range",
-    "text_lines", "zip",
+    "Dataset", "MapFunction", "Pipeline", "Program", "Symbolic", "choose_from_datasets",
+    "clear_cache", "csv", "csv_columns", "fixed_records", "from_generator", "from_indexable",
+    "from_npy", "from_tensor_slices", "image_folder", "image_paths", "list_cache", "list_files",
+    "load", "load_digits", "load_images", "mds", "mds_columns", "range", "require_disjoint",
+    "sample_from_datasets", "text_lines", "tfrecord_features", "tfrecords", "webdataset",
+    "webdataset_features", "write_records", "zip",
 ]
 
 
@@ -121,3 +134,104 @@ def zip(*datasets: Dataset) -> Dataset:
             raise TypeError(f"[zip] {shown(each)} is not a dataset")
     kept = tuple(one for each in datasets for one in each._kept)
     return Dataset(_core._Dataset.zip([each._dataset for each in datasets]), kept)
+
+
+def _all(datasets: Sequence[Dataset], who: str) -> tuple[list[_core._Dataset], tuple[Any, ...]]:
+    for each in datasets:
+        if not isinstance(each, Dataset):
+            raise TypeError(f"[{who}] {shown(each)} is not a dataset")
+    kept = tuple(one for each in datasets for one in each._kept)
+    return [each._dataset for each in datasets], kept
+
+
+def sample_from_datasets(
+    datasets: Sequence[Dataset], weights: Sequence[float] | None = None, *, seed: int | None = None,
+    stop_on_empty: bool = False,
+) -> Dataset:
+    """Elements of the datasets in a random order, from each with its share of `weights`. It goes on
+    with the others where one has ended, unless `stop_on_empty`.
+
+    >>> pm.data.sample_from_datasets([english, german], [0.8, 0.2])
+    """
+    sets, kept = _all(datasets, "sample_from_datasets")
+    return Dataset(_stages.sample_from_datasets(sets, weights, seed, stop_on_empty), kept)
+
+
+def choose_from_datasets(
+    datasets: Sequence[Dataset], choice: Dataset, *, stop_on_empty: bool = True
+) -> Dataset:
+    """The next element of the dataset whose number `choice` gives; ends with it."""
+    sets, kept = _all([*datasets, choice], "choose_from_datasets")
+    return Dataset(_stages.choose_from_datasets(sets[:-1], sets[-1], stop_on_empty), kept)
+
+
+def require_disjoint(train: Dataset, validation: Dataset) -> None:
+    """InvalidArgument where the two are parts of one set that may have elements in common."""
+    sets, _ = _all([train, validation], "require_disjoint")
+    _stages.require_disjoint(*sets)
+
+
+def tfrecords(
+    files: Paths, features: Features | None = None, *, verify: bool = True,
+    index_folder: Path | None = None, index_from: int | str = "1MiB",
+) -> Dataset:
+    """Records of TFRecord files, parsed as tf.train.Example into these features; without any, the
+    records as they are. Files are names, globs ("train-*") or braces ("train-{000..063}").
+
+    >>> pm.data.tfrecords("train-*.tfrecord", {"image": "bytes", "label": pm.i64})
+    """
+    return Dataset(_records.tfrecords(
+        files, features, verify=verify, index_folder=index_folder, index_from=index_from
+    ))
+
+
+def webdataset(
+    files: Paths, features: Features | None = None, *, verify: bool = True,
+    index_folder: Path | None = None, index_from: int | str = "1MiB",
+) -> Dataset:
+    """Samples of tar files; a feature is a suffix: {"jpg;png": "bytes", "cls": pm.i64}. Without
+    features, those of webdataset_features()."""
+    return Dataset(_records.webdataset(
+        files, features, verify=verify, index_folder=index_folder, index_from=index_from
+    ))
+
+
+def mds(
+    folder: Path, columns: Sequence[str] = (), *, verify: bool = True,
+    index_folder: Path | None = None, index_from: int | str = "1MiB",
+) -> Dataset:
+    """Samples of a folder in the MDS format of MosaicML Streaming: the columns named, or all."""
+    return Dataset(_records.mds(
+        folder, columns, verify=verify, index_folder=index_folder, index_from=index_from
+    ))
+
+
+def csv(
+    files: Paths, columns: Features | None = None, *, delimiter: str = ",", header: bool = True,
+    verify: bool = True, index_folder: Path | None = None, index_from: int | str = "1MiB",
+) -> Dataset:
+    """Rows of CSV files: {"age": pm.f32, "name": "bytes"}; without columns, those of csv_columns()."""
+    return Dataset(_records.csv(
+        files, columns, delimiter=delimiter, header=header, verify=verify,
+        index_folder=index_folder, index_from=index_from,
+    ))
+
+
+def fixed_records(
+    files: Paths, layout: Features, *, header_bytes: int | str = 0, footer_bytes: int | str = 0,
+    big_endian: bool = False, verify: bool = True, index_folder: Path | None = None,
+    index_from: int | str = "1MiB",
+) -> Dataset:
+    """Records of one size, with the layout's components one after the other.
+
+    >>> pm.data.fixed_records("cifar/*.bin", {"label": pm.u8, "image": (pm.u8, (3, 32, 32))})
+    """
+    return Dataset(_records.fixed_records(
+        files, layout=layout, header_bytes=header_bytes, footer_bytes=footer_bytes,
+        big_endian=big_endian, verify=verify, index_folder=index_folder, index_from=index_from,
+    ))
+
+
+def load(folder: Path) -> Dataset:
+    """What dataset.save(folder) wrote."""
+    return Dataset(_records.load(folder))

@@ -1,25 +1,67 @@
-"""Modules, layers, losses and models."""
+"""Modules, layers, losses, metrics and models."""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
 from ._core import (
-    AvgPool2D, BatchNorm2D, Conv2D, ConvTranspose2D, Dense, Dropout, Embedding, FeedForward, Flatten,
-    GELU, GlobalAvgPool2D, Init, LayerNorm, MaxPool2D, Model, Module, Parameter,
-    ReLU, RMSNorm, SelfAttention, Sequential, SiLU, Sigmoid, Tanh, Tensor, TransformerBlock, accuracy,
-    binary_cross_entropy, cross_entropy, cross_entropy_dense, gpt2, lenet, list_models, make_model,
-    mean_absolute_error, mean_squared_error, mlp, top_k_accuracy,
+    AvgPool1D, AvgPool2D, BatchNorm2D, BinaryCounts, CELU, ConfusionMatrix, Conv1D, Conv2D,
+    ConvTranspose1D, ConvTranspose2D, Dense, DepthwiseConv2D, DropPath, Dropout, ELU, Embedding,
+    EmbeddingBag, FeedForward, Flatten, GatedFeedForward, GELU, GLU, GlobalAvgPool1D, GlobalAvgPool2D,
+    GlobalMaxPool1D, GlobalMaxPool2D, GroupNorm, GRU, HardSigmoid, HardSwish, HardTanh, Init,
+    InstanceNorm, LayerNorm, LeakyReLU, LogSigmoid, LSTM, MaxPool1D, MaxPool2D, Mean, Mish, Model,
+    Module, MultiHeadAttention, Pad1D, Pad2D, Parameter, PReLU, Recurrent, ReLU, ReLU6, RMSNorm,
+    SelfAttention, SELU, SeparableConv2D, Sequential, SiLU, Sigmoid, SimpleRNN, Softplus, Softsign,
+    Tanh, Tensor, TransformerBlock, TransformerDecoderLayer, TransformerEncoderLayer, Upsample2D, bert,
+    convnext, efficientnet_b0, gpt2, lenet, list_models, llama, lstm_lm, make_model, mixer, mlp,
+    resnet18, resnet50, unet, vit,
+)
+from ._core._nn import (
+    accuracy, attention, auc, binary_counts, binary_cross_entropy, binary_focal, celu,
+    confusion_counts, contrastive, cosine_distance, cosine_embedding, cosine_similarity,
+    cross_entropy, cross_entropy_dense, drop_path, focal, gated, glu, group_norm, hard_sigmoid,
+    hard_swish, hard_tanh, hinge, huber, kl_divergence, log_cosh, log_sigmoid, mean_absolute_error,
+    mean_squared_error, merge_heads, mish, pad, poisson, prelu, relu6, resize_bilinear2d,
+    resize_linear1d, roc_counts, rope, rope_tables, selu, smooth_l1, softsign, spectral_norm,
+    split_heads, squared_hinge, top_k_accuracy, triplet, weight_norm,
 )
 
+# One class serves sequences, pictures and volumes; the names say what is meant.
+BatchNorm = BatchNorm1D = BatchNorm3D = BatchNorm2D
+
 __all__ = [
-    "AvgPool2D", "BatchNorm2D", "Conv2D", "ConvTranspose2D", "Dense", "Dropout", "Embedding",
-    "FeedForward", "Flatten", "GELU", "GlobalAvgPool2D", "Init", "Lambda", "LayerNorm", "MaxPool2D",
-    "Model", "Module", "Parameter", "ReLU", "RMSNorm", "Residual", "SelfAttention",
-    "Sequential", "SiLU", "Sigmoid", "Tanh", "TransformerBlock", "accuracy", "binary_cross_entropy",
-    "cross_entropy", "cross_entropy_dense", "gpt2", "lenet", "list_models", "make_model",
-    "mean_absolute_error", "mean_squared_error", "mlp", "top_k_accuracy",
+    "accuracy", "attention", "auc", "AvgPool1D", "AvgPool2D", "BatchNorm", "BatchNorm1D",
+    "BatchNorm2D", "BatchNorm3D", "bert", "binary_counts", "binary_cross_entropy", "binary_focal",
+    "BinaryCounts", "celu", "CELU", "confusion_counts", "ConfusionMatrix", "contrastive", "Conv1D",
+    "Conv2D", "convnext", "ConvTranspose1D", "ConvTranspose2D", "cosine_distance",
+    "cosine_embedding", "cosine_similarity", "cross_entropy", "cross_entropy_dense", "Dense",
+    "DepthwiseConv2D", "drop_path", "Dropout", "DropPath", "efficientnet_b0", "ELU", "Embedding",
+    "EmbeddingBag", "FeedForward", "Flatten", "focal", "gated", "GatedFeedForward", "geglu", "GELU",
+    "GlobalAvgPool1D", "GlobalAvgPool2D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GLU", "glu",
+    "gpt2", "group_norm", "GroupNorm", "GRU", "hard_sigmoid", "hard_swish", "hard_tanh",
+    "HardSigmoid", "HardSwish", "HardTanh", "hinge", "huber", "Init", "InstanceNorm",
+    "kl_divergence", "Lambda", "LayerNorm", "LeakyReLU", "lenet", "list_models", "llama",
+    "log_cosh", "log_sigmoid", "LogSigmoid", "LSTM", "lstm_lm", "make_model", "MaxPool1D",
+    "MaxPool2D", "Mean", "mean_absolute_error", "mean_squared_error", "merge_heads", "Mish", "mish",
+    "mixer", "mlp", "Model", "Module", "MultiHeadAttention", "pad", "Pad1D", "Pad2D", "Parameter",
+    "poisson", "PReLU", "prelu", "Recurrent", "ReLU", "ReLU6", "relu6", "Residual",
+    "resize_bilinear2d", "resize_linear1d", "resnet18", "resnet50", "RMSNorm", "roc_counts", "rope",
+    "rope_tables", "SelfAttention", "selu", "SELU", "SeparableConv2D", "Sequential", "Sigmoid",
+    "SiLU", "SimpleRNN", "smooth_l1", "Softplus", "softsign", "Softsign", "spectral_norm",
+    "split_heads", "squared_hinge", "swiglu", "Tanh", "top_k_accuracy", "TransformerBlock",
+    "TransformerDecoderLayer", "TransformerEncoderLayer", "triplet", "unet", "Upsample2D", "vit",
+    "weight_norm",
 ]
+
+
+def swiglu(x: Tensor, axis: int = -1) -> Tensor:
+    """The halves a and b of x along `axis`, as a * silu(b)."""
+    return glu(x, axis, gate="silu")
+
+
+def geglu(x: Tensor, axis: int = -1) -> Tensor:
+    """The halves a and b of x along `axis`, as a * gelu(b)."""
+    return glu(x, axis, gate="gelu")
 
 
 class Lambda(Module):

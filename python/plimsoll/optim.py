@@ -1,7 +1,13 @@
-"""Optimizers and schedules of the learning rate."""
+"""Optimizers, schedules of the learning rate, and averages of weights."""
 
 from __future__ import annotations
 
-from ._core import Optimizer, Schedule, adam, adamw, rmsprop, sgd
+from ._core import (
+    Group, Optimizer, Schedule, WeightAverage, adadelta, adafactor, adagrad, adam, adamw, lamb, lion,
+    nadam, rmsprop, sgd,
+)
 
-__all__ = ["Optimizer", "Schedule", "adam", "adamw", "rmsprop", "sgd"]
+__all__ = [
+    "Group", "Optimizer", "Schedule", "WeightAverage", "adadelta", "adafactor", "adagrad", "adam",
+    "adamw", "lamb", "lion", "nadam", "rmsprop", "sgd",
+]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ._core._strings import (  # type: ignore[import-not-found, unused-ignore]
+from ._core._strings import (
     contains, ends_with, equals, join, length, lower, replace, split, starts_with, strip, substr,
     to_number, upper,
 )

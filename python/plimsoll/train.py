@@ -10,11 +10,15 @@ from typing import Any, Callable, Iterable, Sequence
 from . import _core
 from ._cell import Cell
 from ._core import (
-    Device, History, Module, Optimizer, Run, Session, Tensor, TrainingPlan, Variable,
+    Device, History, Module, NativeCallback, Optimizer, Run, Session, Tensor, TrainingPlan, Variable,
+    reduce_on_plateau,
 )
 from .data import Dataset
 
-__all__ = ["Callback", "History", "Metric", "Run", "Trainer", "TrainingPlan"]
+__all__ = [
+    "Callback", "History", "Metric", "NativeCallback", "Run", "Trainer", "TrainingPlan",
+    "reduce_on_plateau",
+]
 
 Path = str | os.PathLike[str]
 
@@ -210,11 +214,13 @@ class Trainer:
         data_seed: int = 0,
         skip_errors: int = 0,
         host: Device | str | None = None,
+        log: Path | None = None,
     ) -> History:
         """Trains for `epochs` epochs or `steps` steps, whichever ends first.
 
         `checkpoints` is a folder; `resume` goes on from its latest. `patience` epochs without an
-        improvement of `early_stopping` end the run. `callbacks` are objects with on_begin, on_step,
+        improvement of `early_stopping` end the run. `log` is a file that what happens is added to, for
+        pm.report and `plimsoll watch`. `callbacks` are objects with on_begin, on_step,
         on_epoch or on_end. Ctrl-C finishes the step, writes a checkpoint and raises
         KeyboardInterrupt.
         """
@@ -230,7 +236,7 @@ class Trainer:
                 resume=resume, early_stopping=early_stopping, patience=patience,
                 min_delta=min_delta, measure_after=measure_after,
                 allow_nonfinite_loss=allow_nonfinite_loss, threads=threads, data_seed=data_seed,
-                skip_errors=skip_errors, host=host,
+                skip_errors=skip_errors, host=host, log=log,
                 stop_checkpoints=f"plimsoll-run-{os.getpid()}",
             ),
         )
@@ -288,13 +294,13 @@ _HOOKS = ("on_begin", "on_step", "on_epoch", "on_end")
 
 
 def _callbacks(callbacks: Iterable[Any]) -> list[Any]:
-    if any(hasattr(callbacks, name) for name in _HOOKS):
+    if isinstance(callbacks, NativeCallback) or any(hasattr(callbacks, name) for name in _HOOKS):
         callbacks = [callbacks]
     found = list(callbacks)
     for each in found:
         if isinstance(each, type):
             raise TypeError(f"[fit] callbacks has the class {each.__name__}; add parentheses")
-        if not any(hasattr(each, name) for name in _HOOKS):
+        if not isinstance(each, NativeCallback) and not any(hasattr(each, name) for name in _HOOKS):
             raise TypeError(
                 f"[fit] callbacks has {each!r}; a callback has on_begin, on_step, on_epoch or on_end: "
                 "derive it from pm.Callback"

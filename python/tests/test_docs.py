@@ -37,3 +37,10 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         [sys.executable, script], capture_output=True, text=True, timeout=250, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_pages_for_users_show_python_beside_cpp() -> None:
+    # An op, a stage, a page source or a backend is written in C++.
+    for page in (ROOT / "docs").glob("*.md"):
+        if not page.name.startswith("write-") and "```cpp" in page.read_text():
+            assert "```python" in page.read_text(), page.name

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 from typing import Callable
 
@@ -32,7 +34,7 @@ def grows(work: Callable[[], None], times: int, warm_up: int) -> int:
     return resident() - before
 
 
-def test_ten_thousand_round_trips_leave_nothing(device: pm.Device) -> None:
+def test_round_trips_leave_nothing(device: pm.Device) -> None:
     array = np.zeros((64, 1024), np.float32)
 
     def round_trip() -> None:
@@ -40,7 +42,7 @@ def test_ten_thousand_round_trips_leave_nothing(device: pm.Device) -> None:
         assert back.shape == (64, 1024)
         np.from_dlpack(pm.from_dlpack(array))
 
-    assert grows(round_trip, 10_000, 500) < 4 << 20
+    assert grows(round_trip, 500, 100) < 4 << 20
     assert device.budget.holders() == []
 
 
@@ -50,7 +52,7 @@ def test_copies_leave_nothing(device: pm.Device) -> None:
     def copy() -> None:
         pm.tensor(array).numpy()[0, 0] = 1
 
-    assert grows(copy, 2_000, 100) < 4 << 20
+    assert grows(copy, 300, 50) < 4 << 20
     assert device.budget.holders() == []
 
 
@@ -59,7 +61,7 @@ def test_refusals_leave_nothing(device: pm.Device) -> None:
         with pytest.raises(pm.OutOfMemory):
             pm.zeros((1 << 20, 4096))
 
-    assert grows(refuse, 1_000, 100) < 4 << 20
+    assert grows(refuse, 100, 20) < 4 << 20
     assert device.budget.holders() == []
 
 
@@ -80,7 +82,7 @@ def test_trainers_that_are_made_and_dropped_leave_nothing(device: pm.Device) -> 
         trainer = pm.Trainer(Net(), loss=lambda p, t: pm.nn.cross_entropy(p, t))
         trainer.fit(batches, steps=1)
 
-    assert grows(train, 100, 20) < 8 << 20
+    assert grows(train, 40, 10) < 8 << 20
     assert device.budget.holders() == []
 
 
@@ -89,7 +91,7 @@ def test_eight_threads_use_one_device(device: pm.Device) -> None:
 
     def work(seed: int) -> None:
         try:
-            for i in range(200):
+            for i in range(50):
                 x = pm.tensor(np.full((32, 32), seed, np.float32))
                 assert (x @ x).sum().item() == 32 * 32 * 32 * seed * seed
                 assert pm.from_numpy(x.numpy()).sum().item() == 32 * 32 * seed
@@ -107,17 +109,20 @@ def test_eight_threads_use_one_device(device: pm.Device) -> None:
 
 
 def test_the_package_is_imported_quickly_and_loads_no_cuda() -> None:
-    import subprocess
-    import sys
-
     code = """
-import sys
-before = set(sys.modules)
+import sys, time
+begin = time.process_time()
 import plimsoll
-loaded = set(sys.modules) - before
+took = time.process_time() - begin
 assert "numpy" not in sys.modules, "NumPy is loaded when it is needed"
 maps = open("/proc/self/maps").read()
 assert "libcuda" not in maps and "libcudart" not in maps and "libcublas" not in maps
+print(took)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    # Processor time of the best of a few, so that a busy machine does not matter.
+    took = []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        took.append(float(done.stdout))
+    assert min(took) < 0.15, took

@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import textwrap
-from typing import Any, Callable
+import typing
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import pytest
@@ -80,7 +81,9 @@ def into_itself() -> Any:
 
 
 # What is done, the class of the error, and what its message has in it.
-CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
+CASES: dict[
+    str, tuple[Callable[[], Any], type[Exception] | tuple[type[Exception], ...], list[str]]
+] = {
     "a shape of text": (lambda: pm.zeros("abc"), TypeError, ["[zeros]", "shape", "'abc'", "(2, 3)"]),  # type: ignore[arg-type]
     "a shape of floats": (lambda: pm.zeros((2.5, 3)), TypeError, ["[zeros]", "shape", "2.5", "integer"]),  # type: ignore[arg-type]
     "a negative extent": (lambda: pm.zeros((-1, 3)), ValueError, ["[zeros]", "shape", "negative"]),
@@ -147,6 +150,39 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "a generator that was begun": (lambda: pm.data.from_generator(iter([1])), TypeError, ["[from_generator]", "lambda"]),  # type: ignore[arg-type]
     "tensors of unequal lengths": (lambda: pm.data.from_tensor_slices((np.ones(3), np.ones(4))), ValueError, ["3", "4"]),
     "the length of an endless set": (lambda: len(pm.data.range(3).repeat()), TypeError, ["[len]", "no end"]),
+    "None for a tensor": (lambda: pm.relu(None), TypeError, ["[relu]", "x is None", "pm.tensor"]),  # type: ignore[arg-type]
+    "None for a shape": (lambda: pm.zeros(None), TypeError, ["[zeros]", "shape is None", "(2, 3)"]),  # type: ignore[arg-type]
+    "None for a target": (lambda: pm.nn.huber(pm.ones((3,)), None), TypeError, ["[huber]", "target is None", "tensor"]),  # type: ignore[arg-type]
+    "None for a module": (lambda: pm.nn.Sequential(None), TypeError, ["[Sequential]", "None", "pm.nn.Dense"]),  # type: ignore[arg-type]
+    "None for a model": (lambda: pm.Trainer(None), TypeError, ["[Trainer]", "None", "pm.nn.Dense"]),  # type: ignore[arg-type]
+    "None for a size": (lambda: pm.nn.Dense(None), TypeError, ["[Dense]", "out is None", "integer"]),  # type: ignore[arg-type]
+    "None for a rate": (lambda: pm.optim.sgd(None), TypeError, ["[sgd]", "lr is None", "number"]),  # type: ignore[arg-type]
+    "None for a batch size": (lambda: pm.data.range(3).batch(None), TypeError, ["[batch]", "None", "integer"]),  # type: ignore[arg-type]
+    "None for a function": (lambda: pm.data.range(3).map(None), TypeError, ["[map]", "None", "function"]),  # type: ignore[arg-type]
+    "None for a folder": (lambda: pm.data.image_folder(None), TypeError, ["[image_folder]", "None", "path"]),  # type: ignore[arg-type]
+    "a name that is misspelt": (lambda: pm.nn.Conv2D(8, 3, strid=2), TypeError, ["[Conv2D]", "strid", "did you mean stride?"]),  # type: ignore[call-arg]
+    "a name of an op that is misspelt": (lambda: pm.zeros((2,), dtpe=pm.f32), TypeError, ["[zeros]", "dtpe", "did you mean dtype?"]),  # type: ignore[call-arg]
+    "an argument that is missing": (lambda: pm.nn.cross_entropy(pm.ones((2, 3))), TypeError, ["[cross_entropy]", "labels is missing", "tensor"]),  # type: ignore[call-arg]
+    "too many arguments": (lambda: pm.nn.Conv2D(8, 3, 1, 1), TypeError, ["[Conv2D]", "4 arguments", "stride="]),  # type: ignore[call-arg]
+    "an argument that is given twice": (lambda: pm.relu(pm.ones((2,)), x=1), TypeError, ["[relu]", "x is given twice"]),  # type: ignore
+    "text for a flag": (lambda: pm.nn.Conv2D(8, 3, bias="no"), TypeError, ["[Conv2D]", "bias", "True or False"]),  # type: ignore[arg-type]
+    "a padding that is not there": (lambda: pm.nn.Conv2D(8, 3, padding="valid"), ValueError, ["[Conv2D]", "padding", "same"]),
+    "a gate that is not there": (lambda: pm.nn.glu(pm.ones((2, 4)), gate="swish"), ValueError, ["[glu]", "gate", "silu"]),
+    "an odd number of gates": (lambda: pm.nn.glu(pm.ones((2, 3))), ValueError, ["3"]),
+    "heads that do not divide": (lambda: pm.nn.MultiHeadAttention(10, 3), ValueError, ["10", "3"]),
+    "groups that do not divide": (lambda: pm.nn.GroupNorm(3)(pm.ones((2, 4, 5))), ValueError, ["3", "4"]),
+    "an equation that does not fit": (lambda: pm.einsum("ij,jk->ik", pm.ones((2, 3)), pm.ones((4, 5))), ValueError, ["einsum", "3", "4"]),
+    "a model that is not there": (lambda: pm.nn.make_model("resnet19"), ValueError, ["resnet19", "resnet18"]),
+    "a model's option that is not there": (lambda: pm.nn.resnet18(depth=3), TypeError, ["[resnet18]", "depth"]),  # type: ignore[call-arg]
+    "records that are not there": (lambda: pm.data.tfrecords("/no/such-*.tfrecord"), pm.DataError, ["/no/such-"]),
+    "features that are a list": (lambda: pm.data.tfrecords("x", ["image"]), TypeError, ["[tfrecords]", "features", "dict"]),  # type: ignore[arg-type]
+    "a log that is not there": (lambda: pm.report.read_run("/no/such/log.jsonl"), pm.DataError, ["/no/such/log"]),
+    "a run that is a number": (lambda: pm.report.html(3), TypeError, ["[html]", "runs", "read_run"]),  # type: ignore[arg-type]
+    "a picture that is a tensor": (lambda: pm.image.resize(pm.ones((4, 4, 3)), 8), TypeError, ["[resize]", "picture"]),  # type: ignore[arg-type]
+    "weights of another number": (lambda: pm.data.sample_from_datasets([pm.data.range(3)], [0.5, 0.5]), ValueError, ["weight"]),
+    "a scan without a state": (lambda: list(pm.data.range(3).scan(0, lambda state, i: i)), (TypeError, pm.DataError), ["two things"]),
+    "a schedule of too few rates": (lambda: pm.optim.Schedule.piecewise([10], [0.1]), ValueError, ["1"]),
+    "a call of what is no function": (lambda: pm.function(3), TypeError, ["[function]", "3"]),  # type: ignore[call-overload]
     "a path that is a number": (lambda: pm.load_safetensors(3), TypeError, ["[load_safetensors]", "path", "Path"]),  # type: ignore[arg-type]
     "a file that is not there": (lambda: pm.load_safetensors("/no/such/file"), pm.DataError, ["/no/such/file"]),
 }
@@ -161,6 +197,31 @@ def test_a_mistake_is_answered_with_its_remedy(name: str) -> None:
     for part in parts:
         assert part in message, message
     assert not INSIDE.search(message), message
+
+
+def public() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every function and class that people call."""
+    for module in (pm, pm.nn, pm.optim, pm.image, pm.strings, pm.data, pm.report, pm.ops):
+        for name in getattr(module, "__all__", None) or vars(module):
+            value = getattr(module, name)
+            if callable(value) and not name.startswith("_") and not isinstance(value, (pm.DType, typing.TypeVar)):
+                if not (isinstance(value, type) and issubclass(value, (Exception, pm.errors.Holder, pm.errors.Remedy))):
+                    yield f"{module.__name__}.{name}", value
+
+
+@pytest.mark.parametrize("arguments", [(), (None,), (None, None), (None, None, None)], ids=len)
+def test_none_is_never_answered_in_words_of_the_inside(arguments: tuple[None, ...]) -> None:
+    for name, function in public():
+        for named in ({}, {"no_such_argument": 1}):
+            if name in ("plimsoll.data.list_files", "plimsoll.set_default_device"):
+                continue
+            try:
+                function(*arguments, **named)
+            except Exception as error:
+                message = str(error)
+                assert not INSIDE.search(message) and "incompatible function" not in message, (name, message)
+            finally:
+                pm.set_default_device(None)
 
 
 def test_a_forked_child_is_told_to_use_spawn() -> None:

@@ -2,10 +2,14 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include <plimsoll/base/log_sink.h>
 
 namespace plimsoll {
 namespace {
@@ -29,8 +33,25 @@ std::shared_ptr<spdlog::logger> make_logger() {
   return logger;
 }
 
-void write(spdlog::level::level_enum level, std::string_view message) noexcept {
+struct Sink {
+  std::mutex mutex;
+  LogSink function;
+};
+Sink& sink() {
+  static auto* const only = new Sink;  // NOLINT: messages come until the process ends
+  return *only;
+}
+
+bool write_to_sink(LogLevel level, std::string_view message) {
+  const std::lock_guard lock(sink().mutex);
+  if (sink().function == nullptr) return false;
+  sink().function(level, message);
+  return true;
+}
+
+void write(spdlog::level::level_enum level, LogLevel ours, std::string_view message) noexcept {
   try {
+    if (write_to_sink(ours, message)) return;
     static const std::shared_ptr<spdlog::logger> kLogger = make_logger();
     kLogger->log(level, spdlog::string_view_t(message.data(), message.size()));
   } catch (...) {  // NOLINT(bugprone-empty-catch): a lost line is no reason to end the work
@@ -39,8 +60,19 @@ void write(spdlog::level::level_enum level, std::string_view message) noexcept {
 
 }  // namespace
 
-void log_warning(std::string_view message) noexcept { write(spdlog::level::warn, message); }
-void log_info(std::string_view message) noexcept { write(spdlog::level::info, message); }
-void log_debug(std::string_view message) noexcept { write(spdlog::level::debug, message); }
+void log_warning(std::string_view message) noexcept {
+  write(spdlog::level::warn, LogLevel::warning, message);
+}
+void log_info(std::string_view message) noexcept {
+  write(spdlog::level::info, LogLevel::info, message);
+}
+void log_debug(std::string_view message) noexcept {
+  write(spdlog::level::debug, LogLevel::debug, message);
+}
+
+void set_log_sink(LogSink function) {
+  const std::lock_guard lock(sink().mutex);
+  sink().function = std::move(function);
+}
 
 }  // namespace plimsoll
