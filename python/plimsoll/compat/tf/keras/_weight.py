@@ -52,7 +52,7 @@ class Weight(Variable):
             state.inside = before
         return made
 
-    @property  # type: ignore[override]
+    @property
     def value(self) -> Any:
         """Keras 3 has it as a property, Keras 2 as a method: it is both."""
         return _Value(self._as_tensor()._value)

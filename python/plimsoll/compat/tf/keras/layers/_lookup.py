@@ -11,10 +11,14 @@ import numpy as np
 
 import plimsoll as pm
 
+from plimsoll import _core
+
 from ..._convert import convert_to_tensor
+from ..._dtypes import as_dtype
+from ..._symbolic import PROBES, Record, Typed
 from ..._tensor import Tensor
-from .._base import raw, wrap
-from ._layer import Layer
+from .._base import is_symbolic, raw, wrap
+from ._layer import Layer, LayerNode
 
 
 def _batches(data: Any) -> Iterable[Any]:
@@ -161,11 +165,40 @@ class _Host(Layer):
         self.autocast = False
         self.built = True
 
+    def __call__(self, inputs: Any, **kwargs: Any) -> Any:
+        if is_symbolic([inputs]):
+            return self._symbolic(inputs)
+        return super().__call__(inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs), **kwargs)
+
+    def _symbolic(self, inputs: Any) -> Any:
+        """The recorded call: the shape is known without running it, since strings cannot be traced."""
+        node = LayerNode(self._run, (inputs,), {}, self.name)
+        node.layer = self
+        object.__setattr__(self, "_last_node", node)
+        probes = [Typed(as_dtype(self.result_dtype()), self.result_shape(tuple(probe.shape), size))
+                  for probe, size in zip(inputs._value.probes, PROBES)]
+        made = Tensor(Record(node, 0, (probes[0], probes[1])))
+        made._keras_history = (self, node)
+        node.structure, node.outputs = made, [made]
+        return made
+
     def call(self, inputs: Any) -> Any:
+        if isinstance(inputs, Tensor) and isinstance(inputs._value, _core.Symbolic):
+            from ..._function import numpy_function
+
+            return numpy_function(lambda x: self.of_array(np.asarray(x)).numpy(), [inputs],
+                                  as_dtype(self.result_dtype()))
         return self.of_array(_host_array(inputs, type(self).__name__))
 
     def of_array(self, values: Any) -> Any:
         raise NotImplementedError
+
+    def result_dtype(self) -> str:
+        return "int64" if getattr(self, "output_mode", "int") == "int" else "float32"
+
+    def result_shape(self, shape: tuple[int, ...], unknown: int) -> tuple[int, ...]:
+        """The shape for values of this one; `unknown` is an extent that is not known."""
+        return shape
 
 
 def _host_array(x: Any, who: str) -> Any:
@@ -294,6 +327,19 @@ class _Lookup(_Host):
         size = self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
         return _encoded(pm.tensor(ids), size, self.output_mode, None)
 
+    def result_dtype(self) -> str:
+        if self.invert:
+            return "string" if isinstance(self, StringLookup) else "int64"
+        return super().result_dtype()
+
+    def result_shape(self, shape: tuple[int, ...], unknown: int) -> tuple[int, ...]:
+        if self.invert or self.output_mode == "int":
+            return shape
+        size = self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
+        if self.output_mode == "one_hot":
+            return (*(shape[:-1] if shape and shape[-1] == 1 else shape), size)
+        return (*shape[:-1], size)
+
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "vocabulary": list(self._tokens) or None}
 
@@ -414,6 +460,13 @@ class TextVectorization(_Host):
         for i, row in enumerate(rows):
             ids[i, : min(len(row), length)] = row[:length]
         return convert_to_tensor(ids[0] if single else ids)
+
+    def result_shape(self, shape: tuple[int, ...], unknown: int) -> tuple[int, ...]:
+        lead = shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
+        if self.output_mode != "int":
+            size = self.max_tokens if self.pad_to_max_tokens and self.max_tokens else self.vocabulary_size()
+            return (*lead, size)
+        return (*lead, self.output_sequence_length or unknown)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "vocabulary": list(self._lookup._tokens) or None}

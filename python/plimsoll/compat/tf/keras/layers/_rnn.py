@@ -87,7 +87,8 @@ class _Cell(Layer):
         return [wrap(pm.zeros((int(batch_size), self.units))) for _ in range(self.states)]
 
     def _act(self, f: Any, x: pm.Tensor) -> pm.Tensor:
-        return _APPLY.get(f, lambda v: raw(f(wrap(v))))(x)
+        found: pm.Tensor = _APPLY.get(f, lambda v: raw(f(wrap(v))))(x)
+        return found
 
 
 _APPLY: dict[Any, Any] = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import numpy as np
+
 from plimsoll import _core
 
 from ... import _nest
@@ -179,7 +181,10 @@ class Model(Training, Saving, Layer):
         """Runs it on shapes, so that all layers are built, if that has not been done."""
         if self.__dict__.get("_has_weights"):
             return
-        if self._graph is None:
+        if self._graph is None and any(isinstance(t, Tensor) and isinstance(t._value, np.ndarray)
+                                       for t in _nest.flatten(x)):
+            self(x)  # strings are not traced
+        elif self._graph is None:
             with _core._Eager():
                 symbols = _nest.map_structure(
                     lambda t: symbolic_input((None, *t.shape[1:]), t.dtype) if isinstance(t, Tensor) else t, x)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..._tensor import Tensor
 from .._base import static_shape
 from ..layers._input import Input, InputLayer
@@ -110,7 +108,7 @@ class Sequential(Model):
     def _build(self, args: Any, kwargs: Any) -> None:
         """The graph for what comes in: any batch of it."""
         given = args[0] if args else next(iter(kwargs.values()), None)
-        if self._row and isinstance(given, Tensor) and not isinstance(given._value, np.ndarray):
+        if self._row and isinstance(given, Tensor):
             self._begin(static_shape(given), given.dtype.name)
         self.built = True
 

@@ -17,6 +17,7 @@ from ..._tensor import Tensor
 from .._base import wrap
 
 _HOLE = object()
+_KEPT = 16  # plans of a step, one for each kind of batch
 
 
 def taken_apart(value: Any, tensors: list[Any]) -> Any:
@@ -46,41 +47,48 @@ def put_together(structure: Any, tensors: list[Any]) -> Any:
 class PlannedStep:
     """A function of a batch that gives a structure of tensors, planned for each kind of batch."""
 
-    def __init__(self, name: str, function: Callable[..., Any], eager: bool = False) -> None:
-        self._name, self._function, self._eager = name, function, eager
+    def __init__(
+        self, name: str, function: Callable[..., Any], eager: bool = False,
+        device: Callable[[], Any] = pm.default_device,
+    ) -> None:
+        self._name, self._function, self._eager, self._device = name, function, eager, device
         self._planned: dict[Any, _core.PlannedFunction] = {}
         self._results: dict[Any, Any] = {}
-        self._parts: dict[Any, int] = {}
 
     def __call__(self, batch: Any, parts: int = 1) -> Any:
         tensors: list[Any] = []
         structure = taken_apart(batch, tensors)
         if self._eager or not all(isinstance(each, pm.Tensor) for each in tensors):
             return self._run(batch, parts)
-        key = (structure, parts)
+        device = self._device()
+        tensors = [each if each.device == device else each.to(device) for each in tensors]
+        key = (structure, parts, tuple((each.shape, each.dtype) for each in tensors))
         planned = self._planned.get(key)
         if planned is None:
-            planned = self._planned[key] = _core.PlannedFunction(self._name, None, None, 8, None)
+            if len(self._planned) >= _KEPT:
+                self._planned.pop(next(iter(self._planned)))
+            planned = self._planned[key] = _core.PlannedFunction(self._name, device, None, 1, None)
         results = planned.call(tensors, self._body(key))
-        kept = self._results[key, len(results)] if (key, len(results)) in self._results else None
-        return None if kept is None else put_together(kept, [wrap(each) for each in results])
+        return put_together(self._results[key], [wrap(each) for each in results])
 
     def explain(self, batch: Any, parts: int = 1) -> str:
         """What a step takes, without taking it."""
         tensors: list[Any] = []
         structure = taken_apart(batch, tensors)
-        key = (structure, parts)
-        planned = _core.PlannedFunction(self._name, None, None, 8, None)
+        key = (structure, parts, None)
+        device = self._device()
+        tensors = [each.to(device) for each in tensors]  # as much as a batch of its own takes
+        planned = _core.PlannedFunction(self._name, device, None, 1, None)
         found: str = planned.explain(tensors, self._body(key))
         return found
 
     def _body(self, key: Any) -> Callable[[list[Any]], list[Any]]:
-        structure, parts = key
+        structure, parts, _ = key
 
         def body(traced: list[Any]) -> list[Any]:
             found: list[Any] = []
             result = self._run(put_together(structure, [wrap(each) for each in traced]), parts)
-            self._results[key, _count(result)] = taken_apart(result, found)
+            self._results[key] = taken_apart(result, found)
             return found
 
         return body
@@ -92,10 +100,6 @@ class PlannedStep:
             return self._function(batch) if parts == 1 else self._function(batch, parts)
         finally:
             state.inside, state.replaying = before
-
-
-def _count(result: Any) -> int:
-    return sum(isinstance(each, Tensor) for each in _nest.flatten(result))
 
 
 def first_rows(batch: Any, rows: int) -> Any:

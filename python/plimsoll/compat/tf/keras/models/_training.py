@@ -226,8 +226,13 @@ class Training:
             f = lambda data: self.test_step(data)  # noqa: E731
         else:
             f = lambda data: self.predict_step(data)  # noqa: E731
-        made = self._steps[name] = PlannedStep(f"{self.name}.{name}_step", f, self.run_eagerly)
+        made = self._steps[name] = PlannedStep(f"{self.name}.{name}_step", f, self.run_eagerly, self._device)
         return made
+
+    def _device(self) -> Any:
+        """Where the weights are."""
+        found = next((each._variable for each in self.weights if each._variable is not None), None)  # type: ignore[attr-defined]
+        return pm.default_device() if found is None else found.device
 
     def _weighted(self, data: Any) -> Any:
         """With class weights, weights for each sample."""
@@ -263,9 +268,11 @@ class Training:
         return any(isinstance(each, BatchNormalization) and each.trainable
                    for each in self._flatten_layers())  # type: ignore[attr-defined]
 
-    def _train_on(self, batch: Any) -> Any:
+    def _trainer(self) -> Any:
+        """What runs a step on a batch."""
         splits = type(self).train_step is Training.train_step and not self._normalizes_by_batch()
-        return run_within_budget(self._planned("train"), batch, self._split, splits)
+        step = self._planned("train")
+        return lambda batch: run_within_budget(step, batch, self._split, splits)
 
     # Loops.
 
@@ -320,14 +327,16 @@ class Training:
     def _epoch(self, train: Batches, listed: Any, epoch: int) -> dict[str, Any]:
         """One epoch; gives its numbers."""
         last: Any = None
+        trainer: Any = None
         step = 0
         for x, y, weight in train.epoch():
             batch = self._batch(x, y, weight)
             if step == 0:
                 self._prepare(batch)
                 listed.steps = train.steps
+                trainer = self._trainer()
             listed.on_train_batch_begin(step)
-            last = self._train_on(batch)
+            last = trainer(batch)
             if listed.wants_batches(step):
                 listed.on_train_batch_end(step, self._logs(last))
             step += 1
@@ -434,7 +443,7 @@ class Training:
         self._class_table = table
         batch = self._batch(*_one(x, y, sample_weight))
         self._prepare(batch)
-        logs = self._logs(self._train_on(batch))
+        logs = self._logs(self._trainer()(batch))
         return logs if return_dict else self._in_order(logs)
 
     def test_on_batch(

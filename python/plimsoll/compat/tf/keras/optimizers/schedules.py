@@ -111,7 +111,7 @@ class PolynomialDecay(_Options):
             steps = rounds * steps
         else:
             step = pm.minimum(step, steps)
-        left = 1.0 - step / steps
+        left: pm.Tensor = 1.0 - step / steps
         span = self.initial_learning_rate - self.end_learning_rate
         return (left if self.power == 1.0 else pm.pow(left, float(self.power))) * span + float(
             self.end_learning_rate)
