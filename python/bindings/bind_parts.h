@@ -19,6 +19,7 @@ void bind_metrics(nb::module_& m, nb::module_& nn);
 void bind_model_families(nb::module_& m);
 void bind_optimizers(nb::module_& m);
 void bind_math(nb::module_& m);
+void bind_index_ops(nb::module_& m);
 void bind_augment(nb::module_& image);
 void bind_records(nb::module_& records);
 void bind_mixing(nb::module_& stages);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/math/index.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/random.h>
 #include <plimsoll/ops/shape_ops.h>
@@ -33,11 +34,76 @@ Tensor cut(const Tensor& x, int dim, nb::handle slice) {
   Py_ssize_t end = 0;
   Py_ssize_t step = 0;
   if (PySlice_Unpack(slice.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
-  if (step < 1) wrong_value({"index", "the step"}, slice, "steps must be above 0");
+  if (step < 1) wrong_value({"index", "the step"}, slice, "it must not be 0");
   PySlice_AdjustIndices(x.dim(dim), &begin, &end, step);
   if (begin > end) end = begin;
   if (begin == 0 && end == x.dim(dim) && step == 1) return x;
   return is_followed(x) ? ops::slice(x, dim, begin, end, step) : x.slice(dim, begin, end, step);
+}
+
+std::vector<nb::object> parts_of(nb::handle index) {
+  std::vector<nb::object> parts;
+  if (PyTuple_Check(index.ptr()) != 0) {
+    for (nb::handle each : index) parts.push_back(nb::borrow(each));
+  } else {
+    parts.push_back(nb::borrow(index));
+  }
+  return parts;
+}
+
+/// Lists, and arrays of others that are no scalars.
+bool is_array(nb::handle each) {
+  return PyList_Check(each.ptr()) != 0 ||
+         (nb::hasattr(each, "__array_interface__") && nb::len(nb::getattr(each, "shape")) > 0);
+}
+
+/// True for what only math::index does: indices that are lists, arrays or masks, several tensors of
+/// indices, and steps backwards.
+bool is_general(const std::vector<nb::object>& parts) {
+  int tensors = 0;
+  for (const nb::object& each : parts) {
+    if (PySlice_Check(each.ptr()) != 0) {
+      Py_ssize_t begin = 0;
+      Py_ssize_t end = 0;
+      Py_ssize_t step = 0;
+      if (PySlice_Unpack(each.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
+      if (step < 0) return true;
+    } else if (is_tensor(each)) {
+      if (as_tensor(each, {"index", "the index"}).dtype() == DType::boolean || ++tensors > 1) {
+        return true;
+      }
+    } else if (is_array(each)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+math::Index entry(nb::handle each, const Device& device) {
+  if (each.is_none()) return math::NewAxis{};
+  if (each.ptr() == Py_Ellipsis) return math::Rest{};
+  if (PySlice_Check(each.ptr()) != 0) {
+    const auto bound = [&](const char* name) -> std::optional<std::int64_t> {
+      const nb::object value = nb::getattr(each, name);
+      if (value.is_none()) return std::nullopt;
+      return as_int(value, {"index", "the slice"});
+    };
+    return math::Range{bound("start"), bound("stop"), bound("step").value_or(1)};
+  }
+  if (is_tensor(each)) return as_tensor(each, {"index", "the index"});
+  if (is_array(each)) return make_tensor(each, std::nullopt, device);
+  if (PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
+    return as_int(each, {"index", "the index"});
+  }
+  wrong_type({"index", "the index"}, each,
+             "give integers, slices, None, ..., or tensors of integers or bools");
+}
+
+Tensor general_item(const Tensor& x, const std::vector<nb::object>& parts) {
+  std::vector<math::Index> entries;
+  for (const nb::object& each : parts) entries.push_back(entry(each, x.device()));
+  const Unlocked unlocked;
+  return math::index(x, entries);
 }
 
 Tensor grow(const Tensor& x, int dim) {
@@ -49,12 +115,8 @@ Tensor grow(const Tensor& x, int dim) {
 bool is_followed(const Tensor& x) { return x.is_symbolic() || ViewListener::current() != nullptr; }
 
 Tensor get_item(const Tensor& x, nb::handle index) {
-  std::vector<nb::object> parts;
-  if (PyTuple_Check(index.ptr()) != 0) {
-    for (nb::handle each : index) parts.push_back(nb::borrow(each));
-  } else {
-    parts.push_back(nb::borrow(index));
-  }
+  const std::vector<nb::object> parts = parts_of(index);
+  if (is_general(parts)) return general_item(x, parts);
   int used = 0;
   for (const nb::object& each : parts) {
     if (!each.is_none() && each.ptr() != Py_Ellipsis) ++used;
@@ -86,7 +148,7 @@ Tensor get_item(const Tensor& x, nb::handle index) {
       result = take(result, dim, as_int(each, {"index", "the index"}));
     } else {
       wrong_type({"index", "the index"}, each,
-                 "give integers, slices, None, ... or a tensor of integers");
+                 "give integers, slices, None, ..., or tensors of integers or bools");
     }
   }
   return result;
@@ -98,6 +160,11 @@ void set_item(Tensor& x, nb::handle index, nb::handle value) {
         "[setitem] a tensor cannot be written to while it is traced or on a tape; compute a new "
         "one "
         "with pm.where, pm.concat or pm.scatter_add");
+  }
+  if (is_general(parts_of(index))) {
+    throw InvalidArgument(
+        "[setitem] elements that lists, masks or steps backwards choose cannot be written to; "
+        "compute a new tensor with pm.where or pm.scatter_nd");
   }
   Tensor part = get_item(x, index);
   Tensor given;

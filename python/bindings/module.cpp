@@ -39,6 +39,7 @@ NB_MODULE(_core, m) {
   python::bind_losses(nn);
   python::bind_metrics(m, nn);
   python::bind_math(m);
+  python::bind_index_ops(m);
   python::bind_transformer(m);
   python::bind_layer_ops(m);
   python::bind_models(m);

@@ -162,3 +162,36 @@ def test_a_tensor_shows_itself() -> None:
     x = pm.ones((2, 2))
     assert "f32 [2,2] on cpu:0" in repr(x)
     assert "<table>" in x._repr_html_()
+
+
+def test_indices_may_be_lists_masks_tensors_and_steps_backwards() -> None:
+    array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = pm.tensor(array)
+    np.testing.assert_array_equal(x[:, ::-1, 1].numpy(), array[:, ::-1, 1])
+    np.testing.assert_array_equal(x[[1, 0, 1]].numpy(), array[[1, 0, 1]])
+    np.testing.assert_array_equal(x[:, [0, 2], [1, 3]].numpy(), array[:, [0, 2], [1, 3]])
+    np.testing.assert_array_equal(x[x > 11].numpy(), array[array > 11])
+    np.testing.assert_array_equal(x[np.array([True, False])].numpy(), array[[True, False]])
+    np.testing.assert_array_equal(x[..., pm.tensor([3, -1])].numpy(), array[..., [3, -1]])
+    with pytest.raises(pm.InvalidArgument, match="setitem.*pm.where"):
+        x[[0, 1]] = 0
+
+
+def test_sorting_sums_and_linear_algebra_are_numpys() -> None:
+    rng = np.random.default_rng(1)
+    array = rng.normal(size=(4, 5)).astype(np.float32)
+    x = pm.tensor(array)
+    np.testing.assert_allclose(pm.cumsum(x, 0).numpy(), array.cumsum(0), rtol=1e-5)
+    np.testing.assert_allclose(pm.cumprod(x).numpy(), array.cumprod(1), rtol=1e-5)
+    values, order = pm.sort(x, descending=True)
+    np.testing.assert_array_equal(values.numpy(), -np.sort(-array, 1))
+    np.testing.assert_array_equal(pm.argsort(x, 0).numpy(), array.argsort(0))
+    np.testing.assert_array_equal(pm.take_along(x, order).numpy(), values.numpy())
+    square = (array @ array.T + 4 * np.eye(4)).astype(np.float32)
+    a = pm.tensor(square)
+    np.testing.assert_allclose(pm.solve(a, x).numpy(), np.linalg.solve(square, array), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(pm.cholesky(a).numpy(), np.linalg.cholesky(square), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(pm.svd(x)[1].numpy(), np.linalg.svd(array)[1], rtol=1e-4)
+    found, inverse, counts = pm.unique(pm.tensor([3, 1, 3, 3]))
+    assert (found.tolist(), inverse.tolist(), counts.tolist()) == ([1, 3], [1, 0, 1, 1], [1, 3])
+    assert pm.nonzero(pm.tensor([0, 2, 0, 5])).tolist() == [[1], [3]]
