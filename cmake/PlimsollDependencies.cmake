@@ -1,12 +1,29 @@
 # Third-party libraries. None of them appears in a public header, so none is asked of a user of
 # the installed package.
 
+# What is needed and not here is named all at once, with the line that installs it.
+set(plimsoll_missing "")
+foreach(name IN ITEMS fmt nlohmann_json CLI11 JPEG PNG ZLIB PkgConfig)
+  find_package(${name} QUIET)
+  if(NOT ${name}_FOUND)
+    list(APPEND plimsoll_missing ${name})
+  endif()
+endforeach()
+if(PkgConfig_FOUND)
+  pkg_check_modules(ZSTD QUIET IMPORTED_TARGET libzstd)
+  if(NOT ZSTD_FOUND)
+    list(APPEND plimsoll_missing zstd)
+  endif()
+endif()
+if(plimsoll_missing)
+  list(JOIN plimsoll_missing ", " plimsoll_missing)
+  message(FATAL_ERROR "Plimsoll needs ${plimsoll_missing}. On Debian and Ubuntu:\n"
+          "  sudo apt-get install -y g++ cmake ninja-build pkg-config libfmt-dev libspdlog-dev "
+          "libcli11-dev nlohmann-json3-dev libjpeg-dev libpng-dev zlib1g-dev libzstd-dev libhwy-dev "
+          "libdnnl-dev libopenblas-openmp-dev python3-dev")
+endif()
 find_package(Threads REQUIRED)
-find_package(fmt REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(spdlog QUIET)
-find_package(PkgConfig QUIET)
 
 add_library(plimsoll_dependencies INTERFACE)
 target_link_libraries(plimsoll_dependencies INTERFACE Threads::Threads fmt::fmt
@@ -18,11 +35,6 @@ endif()
 # The input pipeline's codecs, needed once it has sources.
 file(GLOB_RECURSE plimsoll_data_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/data/*.cpp")
 if(plimsoll_data_sources)
-  find_package(JPEG REQUIRED)
-  find_package(PNG REQUIRED)
-  find_package(ZLIB REQUIRED)
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
   target_link_libraries(plimsoll_dependencies INTERFACE JPEG::JPEG PNG::PNG ZLIB::ZLIB
                                                         PkgConfig::ZSTD)
 endif()

@@ -190,6 +190,7 @@ def test_ctrl_c_ends_a_wait_at_once() -> None:
     code = """
         import os, signal, threading, time
         import plimsoll as pm
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
         go = threading.Event()
         def rows():
             yield 1

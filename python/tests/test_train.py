@@ -138,6 +138,7 @@ def test_ctrl_c_stops_a_fit_with_a_checkpoint(tmp_path: Path) -> None:
     code = """
         import os, signal, sys
         import plimsoll as pm
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
         pm.set_default_device(pm.device("cpu", limit="64MiB"))
         images, labels = pm.data.load_digits()
         train = pm.data.from_tensor_slices((images.to("f32").reshape(1797, 64), labels)).batch(32)

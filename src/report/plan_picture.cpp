@@ -84,7 +84,10 @@ std::string plan_svg(const train::TrainingPlan& plan, const PlanPictureOptions& 
   const ByTag& peak =
       *std::max_element(columns.begin(), columns.end(),
                         [](const ByTag& a, const ByTag& b) { return total(a) < total(b); });
-  const double top = 1.05 * std::max(total(peak), static_cast<double>(plan.budget));
+  // A budget far above what is held would leave nothing to see: it is then said, not drawn.
+  const bool limited = plan.budget > 0 && plan.budget < kUnlimited;
+  const bool drawn = limited && static_cast<double>(plan.budget) < 3 * total(peak);
+  const double top = 1.05 * std::max(total(peak), drawn ? static_cast<double>(plan.budget) : 0.0);
   const double width = options.width - kLeft - kRight;
   const double height = options.height - kTop - kBottom;
   const auto x = [&](std::size_t column) {
@@ -118,12 +121,17 @@ std::string plan_svg(const train::TrainingPlan& plan, const PlanPictureOptions& 
                          kColours[tag], kTagNames[tag], size_text(peak[tag]));
     }
   }
-  if (plan.budget > 0 && plan.budget < kUnlimited) {
-    const double line = y(static_cast<double>(plan.budget));
-    svg += fmt::format(
-        "<path d=\"M{0} {1:.1f}H{2:.1f}\" stroke=\"currentColor\" stroke-dasharray=\"5 3\" "
-        "fill=\"none\"/><text x=\"{2:.1f}\" y=\"{3:.1f}\" text-anchor=\"end\">budget {4}</text>",
-        kLeft, line, kLeft + width, line - 4, size_text(static_cast<double>(plan.budget)));
+  if (limited) {
+    const double line = drawn ? y(static_cast<double>(plan.budget)) : kTop - 8;
+    if (drawn) {
+      svg += fmt::format(
+          "<path d=\"M{} {:.1f}H{:.1f}\" stroke=\"currentColor\" stroke-dasharray=\"5 3\" "
+          "fill=\"none\"/>",
+          kLeft, line, kLeft + width);
+    }
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">budget {}{}</text>",
+                       kLeft + width, line - 4, size_text(static_cast<double>(plan.budget)),
+                       drawn ? "" : ", far above");
   }
   double at = kLeft;
   double row = options.height - kBottom + 18;
