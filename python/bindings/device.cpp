@@ -100,6 +100,13 @@ void bind_device(nb::module_& m) {
           },
           "Waits for all work that was submitted to it.")
       .def(
+          "trim",
+          [](const Device& self) {
+            const Unlocked unlocked;
+            return self.arena().trim();
+          },
+          "Gives pages that nobody uses back to the system; how many bytes.")
+      .def(
           "split",
           [](const Device& self, nb::handle limits) {
             std::vector<Bytes> bytes;

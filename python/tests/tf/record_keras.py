@@ -1,6 +1,8 @@
 """Records what TensorFlow gives for the cases and programs of tf.keras.
 
-    TensorFlow's Python: python record_keras.py [cases | programs]
+    TensorFlow's Python: python record_keras.py [cases | programs | NAME ...]
+
+Names of programs record those again, and keep the others.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 HERE = pathlib.Path(__file__).parent
+TO = pathlib.Path(os.environ.get("RECORD_TO", HERE))
 sys.path.insert(0, str(HERE))
 
 
@@ -43,11 +46,11 @@ def main() -> None:
             except Exception as error:  # it is the case that is wrong then
                 print(kind, name, type(error).__name__, str(error)[:300])
     if "cases" in what:
-        (HERE / "keras_expected.json").write_text(json.dumps(found, separators=(",", ":")))
-    if "programs" not in what:
-        return
-    programs = {}
+        (TO / "keras_expected.json").write_text(json.dumps(found, separators=(",", ":")))
+    programs = json.loads((HERE / "programs_expected.json").read_text())
     for path in sorted((HERE / "programs").glob("*.py")):
+        if "programs" not in what and path.stem not in what:
+            continue
         tf.keras.backend.clear_session()
         printed = io.StringIO()
         try:
@@ -56,7 +59,7 @@ def main() -> None:
             programs[path.stem] = rounded(json.loads(printed.getvalue().strip().splitlines()[-1]))
         except Exception as error:
             print(path.stem, type(error).__name__, str(error)[:300])
-    (HERE / "programs_expected.json").write_text(json.dumps(programs, separators=(",", ":")))
+    (TO / "programs_expected.json").write_text(json.dumps(programs, separators=(",", ":")))
     print(sum(len(each) for each in found.values()), "cases,", len(programs), "programs")
 
 

@@ -98,6 +98,32 @@ def _normal(
     return made if made.dtype == want.pm else made.to(want.pm)
 
 
+def _host_uniform(
+    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = "float32", seed: Any = None, name: Any = None
+) -> Any:
+    from ._convert import convert_to_tensor
+    from ._dtypes import as_dtype
+    from ._random import host_generator
+
+    want, source = as_dtype(dtype), host_generator()
+    low, high = float(minval), 1.0 if maxval is None else float(maxval)
+    if want.is_floating:
+        return convert_to_tensor((low + (high - low) * source.random(_extents(shape))).astype(want.as_numpy_dtype))
+    return convert_to_tensor(source.integers(int(low), int(high), _extents(shape)).astype(want.as_numpy_dtype))
+
+
+def _host_normal(
+    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = "float32", seed: Any = None, name: Any = None
+) -> Any:
+    from ._convert import convert_to_tensor
+    from ._dtypes import as_dtype
+    from ._random import host_generator
+
+    made = host_generator().normal(float(mean), float(stddev), _extents(shape))
+    return convert_to_tensor(np.asarray(made).astype(as_dtype(dtype).as_numpy_dtype))
+
+
+HOST_DRAWS: dict[str, Callable[..., Any]] = {"uniform": _host_uniform, "normal": _host_normal}
 DRAWS: dict[str, Callable[..., Any]] = {"uniform": _uniform, "normal": _normal}
 
 for _name in (

@@ -171,8 +171,17 @@ def drawn(called: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return in_python(ignoring, (like, *args), kwargs, called)
 
 
+def drawn_by_host(called: str, args: Any, kwargs: Any) -> Any:
+    """Random numbers in a pipeline's thread, where the library's own would begin anew in each; None
+    for other random ops."""
+    from ._lowering import HOST_DRAWS
+
+    draw = HOST_DRAWS.get(called.rpartition(".")[2])
+    return None if draw is None else draw(*args, **kwargs)
+
+
 def in_python(call: Callable[..., Any], args: Any, kwargs: Any, called: str, why: str = "") -> Any:
-    """`call` as an instruction that runs Python: what it gives is found by trying it on ones."""
+    """`call` as an instruction that runs Python: what it gives is found by trying it on ones and twos."""
     leaves = [each for each in _leaves((args, kwargs)) if isinstance(each._value, Symbolic)]
     ids = {id(each): i for i, each in enumerate(leaves)}
 
@@ -253,8 +262,8 @@ def _probed(
     for small, large in PROBES:
         try:
             with quiet():
-                a = with_values([_ones(each, small) for each in leaves])
-                b = with_values([_ones(each, large) for each in leaves])
+                a = with_values([_filled(each, small, 1) for each in leaves])
+                b = with_values([_filled(each, large, 2) for each in leaves])
             break
         except Exception as error:  # what the function does with ones says nothing about its errors
             failed = error
@@ -270,16 +279,17 @@ def _probed(
     return a, specs
 
 
-def _ones(like: Tensor, extent: int) -> Tensor:
+def _filled(like: Tensor, extent: int, number: int) -> Tensor:
+    """A value of that kind: what depends on extents or values differs between two of them."""
     shape = like._value.shape
     if shape is None:
         raise NotTraceable("the rank of a value is not known")
     dims = tuple(extent if each is None else each for each in shape)
     if like.dtype.pm == pm.bytes_:
         made = np.empty(dims, dtype=object)
-        made[...] = b"1"
+        made[...] = b"12"[:number]
         return Tensor(made)
-    return Tensor(pm.ones(dims, dtype=like.dtype.pm))
+    return Tensor(pm.full(dims, 1 if like.dtype.is_bool else number, dtype=like.dtype.pm))
 
 
 def _leaves(value: Any) -> Iterator[Tensor]:

@@ -8,7 +8,7 @@ from typing import Any, Callable
 import numpy as np
 
 from . import _program
-from ._convert import convert_to_tensor
+from ._convert import convert_to_tensor, tensor
 from ._dispatch import op, static_value
 from ._dtypes import as_dtype, float32, int32, string
 from ._errors import InvalidArgumentError, unsupported
@@ -45,7 +45,7 @@ def _unit(unit: str, who: str) -> bool:
 
 def _numbers(array: Any) -> Any:
     """A raw tensor of a NumPy array of numbers."""
-    return convert_to_tensor(array)._value
+    return tensor(array)
 
 
 def _native(name: str, input: Any, **attributes: Any) -> Any:
@@ -85,14 +85,26 @@ def regex_replace(input: Any, pattern: Any, rewrite: Any, replace_global: bool =
     """Every match of a pattern replaced; \\1 is its first group. Patterns are Python's here."""
     _no_symbols(input, pattern, rewrite)
     wanted, by = _expression(pattern), _rewrite(rewrite)
-    return _each(lambda x: wanted.sub(by, x, count=0 if replace_global else 1), input)
+
+    def replaced(x: bytes) -> bytes:
+        return _packed(wanted.sub(by, _unpacked(x), count=0 if replace_global else 1))
+
+    return _each(replaced, input)
 
 
 @op(name="strings.regex_full_match")
 def regex_full_match(input: Any, pattern: Any) -> Any:
     _no_symbols(input, pattern)
     wanted = _expression(pattern)
-    return _numbers(_each(lambda x: wanted.fullmatch(x) is not None, input, np.bool_))
+    return _numbers(_each(lambda x: wanted.fullmatch(_unpacked(x)) is not None, input, np.bool_))
+
+
+def _unpacked(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")
+
+
+def _packed(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _no_symbols(*values: Any) -> None:
@@ -107,23 +119,23 @@ def _one(value: Any) -> bytes:
     return bytes(found.item())
 
 
-def _expression(pattern: Any) -> re.Pattern[bytes]:
-    text = _one(pattern)
+def _expression(pattern: Any) -> re.Pattern[str]:
+    """A pattern of RE2's as Python's: classes are ASCII, characters are UTF-8."""
+    text = _unpacked(_one(pattern))
     for name, members in (
-        (b"[:alpha:]", b"a-zA-Z"), (b"[:digit:]", b"0-9"), (b"[:alnum:]", b"a-zA-Z0-9"), (b"[:space:]", b"\\s"),
-        (b"[:lower:]", b"a-z"), (b"[:upper:]", b"A-Z"),
-        (b"[:punct:]", b"!-/:-@\\[-`{-~"), (b"\\p{P}", b"!-/:-@\\[-`{-~"),
+        ("[:alpha:]", "a-zA-Z"), ("[:digit:]", "0-9"), ("[:alnum:]", "a-zA-Z0-9"), ("[:space:]", r"\s"),
+        ("[:lower:]", "a-z"), ("[:upper:]", "A-Z"), ("[:punct:]", r"!-/:-@\[-`{-~"), (r"\p{P}", r"!-/:-@\[-`{-~"),
     ):
         text = text.replace(name, members)
     try:
-        return re.compile(text)
+        return re.compile(text, re.ASCII)
     except re.error as error:
-        raise InvalidArgumentError(None, None, f"Invalid pattern: {text.decode()}, error: {error}") from None
+        raise InvalidArgumentError(None, None, f"Invalid pattern: {text}, error: {error}") from None
 
 
-def _rewrite(rewrite: Any) -> bytes:
+def _rewrite(rewrite: Any) -> str:
     # \0 is the whole match; Python would take it for an octal character.
-    return re.sub(rb"\\(\d)", rb"\\g<\1>", _one(rewrite))
+    return re.sub(r"\\(\d)", r"\\g<\1>", _unpacked(_one(rewrite)))
 
 
 @op(name="strings.reduce_join")
@@ -232,12 +244,12 @@ def as_string(
             shown = "true" if value else "false"
         elif array.dtype.kind == "f":
             digits = 6 if precision < 0 else precision
-            shown = format(float(value), f".{digits}{kind}")
+            shown = f"{float(value):.{digits}{kind}}"
         else:
             shown = str(int(value))
         if width > 0:
             pad = fill or " "
-            shown = shown.rjust(width, pad) if pad != "-" else shown.ljust(width)
+            shown = shown.ljust(width) if pad == "-" else shown.zfill(width) if pad == "0" else shown.rjust(width, pad)
         return shown.encode()
 
     made = np.empty(array.shape, dtype=object)
@@ -301,7 +313,16 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 
 def _parts(text: bytes, by: bytes | None, maxsplit: int) -> Any:
-    found = text.split(by, maxsplit)
+    if by is None and maxsplit > 0:
+        found, rest = [], text.lstrip()
+        while rest and _length(found) < maxsplit:
+            token = rest.split(None, 1)[0]
+            rest = rest[_length(token):].lstrip()
+            found.append(token)
+        if _length(found) == maxsplit:
+            found.append(rest)
+    else:
+        found = text.split(by, maxsplit if maxsplit > 0 else -1)
     made = np.empty(_length(found), dtype=object)
     made[:] = found
     return made

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+import plimsoll as pm
+
 from .. import _arrays, _math, _operators, _program, _reduce
 from .._convert import convert_to_tensor
 from .._dtypes import float32
@@ -19,7 +21,7 @@ def drawn(like: Any, low: float, high: float, seed: Any = None, whole: bool = Fa
     found = _program.find(like)
     if found is not None:
         made = _program.record(
-            "draw_uniform", [], found, shape=[], dtype="i64" if whole else "f32", low=float(low), high=float(high)
+            "draw_uniform", [], found, shape=[], dtype=pm.i64 if whole else pm.f32, low=float(low), high=float(high)
         )
         return Tensor(made[0])
     from .. import random
@@ -53,7 +55,7 @@ def _range(lower: float, upper: float) -> None:
 
 
 @composed
-def adjust_brightness(image: Any, delta: Any) -> Tensor:
+def adjust_brightness(image: Any, delta: Any) -> Any:
     """`delta` added, on the scale of 0 to 1."""
     x = convert_to_tensor(image)
     flat = as_floats(x)
@@ -62,7 +64,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 
 @composed
-def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+def adjust_contrast(images: Any, contrast_factor: Any) -> Any:
     """Away from each channel's mean."""
     x = picture(images)
     flat = as_floats(x)
@@ -73,7 +75,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     return convert_image_dtype(made, x.dtype, saturate=True)
 
 
-def _in_hsv(image: Any, change: Any) -> Tensor:
+def _in_hsv(image: Any, change: Any) -> Any:
     x = convert_to_tensor(image)
     flat = as_floats(x)
     hsv = rgb_to_hsv(flat)
@@ -83,13 +85,13 @@ def _in_hsv(image: Any, change: Any) -> Tensor:
 
 
 @composed
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Any:
     """The saturation times a factor."""
     return _in_hsv(image, lambda h, s, v: (h, _math.clip_by_value(s * saturation_factor, 0.0, 1.0), v))
 
 
 @composed
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Any:
     """The hue turned by a share of a full turn."""
     if not isinstance(delta, Tensor) and not -1 <= float(delta) <= 1:
         raise ValueError("delta must be in the interval [-1, 1]")
@@ -102,7 +104,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
 
 
 @composed
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Any:
     """gain * image ** gamma, on the scale of 0 to 1."""
     if not isinstance(gamma, Tensor) and gamma < 0:
         raise ValueError("Gamma should be a non-negative real number")
@@ -113,7 +115,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
 
 
 @composed
-def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None) -> Tensor:
+def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None) -> Any:
     """What is left of a picture as a JPEG of that quality."""
     from ..io import decode_jpeg, encode_jpeg
 
@@ -124,7 +126,7 @@ def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", nam
 
 
 @composed
-def per_image_standardization(image: Any) -> Tensor:
+def per_image_standardization(image: Any) -> Any:
     """(image - mean) / deviation, the deviation being at least 1 / sqrt(pixels)."""
     x = picture(image)
     flat = x if x.dtype in floats else _math.cast(x, float32)
@@ -141,58 +143,58 @@ def per_image_standardization(image: Any) -> Tensor:
 # -- drawn -----------------------------------------------------------------------------------------
 
 
-def random_brightness(image: Any, max_delta: float, seed: Any = None) -> Tensor:
+def random_brightness(image: Any, max_delta: float, seed: Any = None) -> Any:
     """Brightness changed by -max_delta to max_delta."""
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, drawn(image, -max_delta, max_delta, seed))
 
 
-def random_contrast(image: Any, lower: float, upper: float, seed: Any = None) -> Tensor:
+def random_contrast(image: Any, lower: float, upper: float, seed: Any = None) -> Any:
     _range(lower, upper)
     return adjust_contrast(image, drawn(image, lower, upper, seed))
 
 
-def random_saturation(image: Any, lower: float, upper: float, seed: Any = None) -> Tensor:
+def random_saturation(image: Any, lower: float, upper: float, seed: Any = None) -> Any:
     _range(lower, upper)
     return adjust_saturation(image, drawn(image, lower, upper, seed))
 
 
-def random_hue(image: Any, max_delta: float, seed: Any = None) -> Tensor:
+def random_hue(image: Any, max_delta: float, seed: Any = None) -> Any:
     if not 0 <= max_delta <= 0.5:
         raise ValueError("max_delta must be <= 0.5 and non-negative.")
     return adjust_hue(image, drawn(image, -max_delta, max_delta, seed))
 
 
-def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any = None) -> Tensor:
+def random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any = None) -> Any:
     if not 0 <= min_jpeg_quality < max_jpeg_quality <= 100:
         raise ValueError("0 <= min_jpeg_quality < max_jpeg_quality <= 100 must hold")
     return adjust_jpeg_quality(image, drawn(image, min_jpeg_quality, max_jpeg_quality, seed, whole=True))
 
 
-def stateless_random_brightness(image: Any, max_delta: float, seed: Any) -> Tensor:
+def stateless_random_brightness(image: Any, max_delta: float, seed: Any) -> Any:
     return _seeded(adjust_brightness, image, seed, -max_delta, max_delta)
 
 
-def stateless_random_contrast(image: Any, lower: float, upper: float, seed: Any) -> Tensor:
+def stateless_random_contrast(image: Any, lower: float, upper: float, seed: Any) -> Any:
     _range(lower, upper)
     return _seeded(adjust_contrast, image, seed, lower, upper)
 
 
-def stateless_random_saturation(image: Any, lower: float, upper: float, seed: Any = None) -> Tensor:
+def stateless_random_saturation(image: Any, lower: float, upper: float, seed: Any = None) -> Any:
     _range(lower, upper)
     return _seeded(adjust_saturation, image, seed, lower, upper)
 
 
-def stateless_random_hue(image: Any, max_delta: float, seed: Any) -> Tensor:
+def stateless_random_hue(image: Any, max_delta: float, seed: Any) -> Any:
     return _seeded(adjust_hue, image, seed, -max_delta, max_delta)
 
 
-def stateless_random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any) -> Tensor:
+def stateless_random_jpeg_quality(image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any) -> Any:
     return _seeded(adjust_jpeg_quality, image, seed, min_jpeg_quality, max_jpeg_quality)
 
 
-def _seeded(function: Any, image: Any, seed: Any, low: float, high: float) -> Tensor:
+def _seeded(function: Any, image: Any, seed: Any, low: float, high: float) -> Any:
     @composed
     def stateless_random(picture_: Any, given: Any) -> Any:
         return function(picture_, stateless(given).number(low, high))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import _arrays, _math, _operators, _program, _reduce
 from .._convert import convert_to_tensor
 from .._dtypes import as_dtype, float16, float32
@@ -14,7 +16,7 @@ from .._tensor import Tensor
 floats = (float16, float32)
 
 
-def picture(images: Any) -> Tensor:
+def picture(images: Any) -> Any:
     """A tensor of pictures: [height, width, channels], or a batch."""
     made = convert_to_tensor(images)
     if made.shape.rank is not None and made.shape.rank < 3:
@@ -23,7 +25,7 @@ def picture(images: Any) -> Tensor:
 
 
 @composed
-def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
+def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Any:
     """Another dtype: integers span their range, floats 0 to 1; floats to floats stay as they are."""
     x, want = convert_to_tensor(image), as_dtype(dtype)
     has = x.dtype
@@ -43,15 +45,28 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
         return _math.cast(x, want)
     if has.is_integer:
         made = _math.cast(x, want)
-        return made * (1.0 / has.max)
-    return convert(x * (want.max + 0.5), want)
+        return made * convert_to_tensor(1.0 / has.max, want)
+    scaled = x * (want.max + 0.5)
+    if saturate:
+        scaled = _math.clip_by_value(scaled, *_limits(has, want))
+    return _math.cast(scaled, want)
+
+
+def _limits(has: Any, want: Any) -> tuple[float, float]:
+    """The range of an integer dtype in floats, within it."""
+    kind = has.as_numpy_dtype
+    with np.errstate(over="ignore"):
+        least, most = kind(want.min), kind(want.max)
+    if float(most) > want.max:
+        most = np.nextafter(most, kind(0))
+    return float(least), float(most)
 
 
 def _number(value: int, like: Tensor) -> Any:
     return convert_to_tensor(value, like.dtype)
 
 
-def as_floats(image: Tensor) -> Tensor:
+def as_floats(image: Tensor) -> Any:
     return image if image.dtype in floats else convert_image_dtype(image, float32)
 
 
@@ -62,7 +77,7 @@ def _last_is(image: Tensor, count: int) -> None:
 
 
 @composed
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Any:
     """One channel: 0.2989 red, 0.587 green, 0.114 blue."""
     x = convert_to_tensor(images)
     _last_is(x, 3)
@@ -72,14 +87,14 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
 
 
 @composed
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def grayscale_to_rgb(images: Any, name: str | None = None) -> Any:
     """The one channel three times."""
     x = convert_to_tensor(images)
     _last_is(x, 1)
     return _arrays.concat([x, x, x], axis=-1)
 
 
-def _colours(name: str, images: Any) -> Tensor:
+def _colours(name: str, images: Any) -> Any:
     x = convert_to_tensor(images)
     if not x.dtype.is_floating:
         raise InvalidArgumentError(None, None, f"{name} takes floats, not {x.dtype.name}; use tf.image.convert_image_dtype")
@@ -89,17 +104,17 @@ def _colours(name: str, images: Any) -> Tensor:
     return Tensor(_program.run(name, [x._value]))
 
 
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+def rgb_to_hsv(images: Any, name: str | None = None) -> Any:
     """Colours as hue, saturation, value."""
     return _recorded(_colours, "rgb_to_hsv", images)
 
 
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+def hsv_to_rgb(images: Any, name: str | None = None) -> Any:
     """Hue, saturation, value as colours."""
     return _recorded(_colours, "hsv_to_rgb", images)
 
 
-def _recorded(function: Any, name: str, images: Any) -> Tensor:
+def _recorded(function: Any, name: str, images: Any) -> Any:
     """Symbolic records, which have no values yet, are refused by name."""
     x = convert_to_tensor(images)
     if not isinstance(x._value, _program.Symbolic) and not x.is_concrete:
@@ -116,27 +131,27 @@ _YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, 
 _FROM_YIQ = [[1.0, 1.0, 1.0], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]
 
 
-def _by(images: Any, matrix: Any) -> Tensor:
+def _by(images: Any, matrix: Any) -> Any:
     x = convert_to_tensor(images)
     _last_is(x, 3)
     return _math.tensordot(x, convert_to_tensor(matrix, x.dtype), axes=[[x.shape.rank - 1], [0]])
 
 
 @composed
-def rgb_to_yuv(images: Any) -> Tensor:
+def rgb_to_yuv(images: Any) -> Any:
     return _by(images, _YUV)
 
 
 @composed
-def yuv_to_rgb(images: Any) -> Tensor:
+def yuv_to_rgb(images: Any) -> Any:
     return _by(images, _FROM_YUV)
 
 
 @composed
-def rgb_to_yiq(images: Any) -> Tensor:
+def rgb_to_yiq(images: Any) -> Any:
     return _by(images, _YIQ)
 
 
 @composed
-def yiq_to_rgb(images: Any) -> Tensor:
+def yiq_to_rgb(images: Any) -> Any:
     return _by(images, _FROM_YIQ)

@@ -34,7 +34,7 @@ def _extents(x: Tensor) -> tuple[int, int]:
 
 
 @composed
-def flip_left_right(image: Any) -> Tensor:
+def flip_left_right(image: Any) -> Any:
     x = picture(image)
     if isinstance(x._value, _program.Symbolic) and _is_plain(x):
         return Tensor(_program.record("flip_left_right", [x._value])[0])
@@ -42,7 +42,7 @@ def flip_left_right(image: Any) -> Tensor:
 
 
 @composed
-def flip_up_down(image: Any) -> Tensor:
+def flip_up_down(image: Any) -> Any:
     x = picture(image)
     if isinstance(x._value, _program.Symbolic) and _is_plain(x):
         return Tensor(_program.record("flip_up_down", [x._value])[0])
@@ -54,14 +54,14 @@ def _is_plain(x: Tensor) -> bool:
 
 
 @composed
-def transpose(image: Any, name: str | None = None) -> Tensor:
+def transpose(image: Any, name: str | None = None) -> Any:
     """Rows as columns."""
     x = picture(image)
     return _arrays.transpose(x, [1, 0, 2] if x.shape.rank == 3 else [0, 2, 1, 3])
 
 
 @composed
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Any:
     """Turned counter-clockwise by quarter turns."""
     turns = known(k, "k") % 4
     x = picture(image)
@@ -73,7 +73,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
 
 
 @composed
-def random_flip_left_right(image: Any, seed: Any = None) -> Tensor:
+def random_flip_left_right(image: Any, seed: Any = None) -> Any:
     """Mirrored, or not; each picture of a batch by itself."""
     x = picture(image)
     if isinstance(x._value, _program.Symbolic) and _is_plain(x):
@@ -82,11 +82,11 @@ def random_flip_left_right(image: Any, seed: Any = None) -> Tensor:
 
 
 @composed
-def random_flip_up_down(image: Any, seed: Any = None) -> Tensor:
+def random_flip_up_down(image: Any, seed: Any = None) -> Any:
     return _sometimes(picture(image), flip_up_down, seed)
 
 
-def _sometimes(x: Tensor, change: Any, seed: Any) -> Tensor:
+def _sometimes(x: Tensor, change: Any, seed: Any) -> Any:
     if x.shape.rank == 3:
         return _arrays.where(drawn(x, 0, 1, seed) < 0.5, change(x), x)
     if x.shape.rank == 4 and x.is_concrete:
@@ -98,12 +98,12 @@ def _sometimes(x: Tensor, change: Any, seed: Any) -> Tensor:
 
 
 @composed
-def stateless_random_flip_left_right(image: Any, seed: Any) -> Tensor:
+def stateless_random_flip_left_right(image: Any, seed: Any) -> Any:
     return flip_left_right(image) if stateless(seed).number(0, 1) < 0.5 else picture(image)
 
 
 @composed
-def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
+def stateless_random_flip_up_down(image: Any, seed: Any) -> Any:
     return flip_up_down(image) if stateless(seed).number(0, 1) < 0.5 else picture(image)
 
 
@@ -111,7 +111,7 @@ def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
 
 
 @composed
-def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
+def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Any:
     x = picture(image)
     top, left = known(offset_height, "offset_height"), known(offset_width, "offset_width")
     height, width = known(target_height, "target_height"), known(target_width, "target_width")
@@ -126,7 +126,7 @@ def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targ
 
 
 @composed
-def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
+def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Any:
     x = picture(image)
     top, left = known(offset_height, "offset_height"), known(offset_width, "offset_width")
     height, width = _extents(x)
@@ -139,7 +139,7 @@ def pad_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, targe
 
 
 @composed
-def central_crop(image: Any, central_fraction: Any) -> Tensor:
+def central_crop(image: Any, central_fraction: Any) -> Any:
     """The part in the middle, so much of each side."""
     share = float(central_fraction)
     if not 0 < share <= 1:
@@ -153,17 +153,17 @@ def central_crop(image: Any, central_fraction: Any) -> Tensor:
 
 
 @composed
-def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
     """Cut or padded with zeros, evenly at both ends."""
     x = picture(image)
     tall, wide = known(target_height, "target_height"), known(target_width, "target_width")
     if tall < 1 or wide < 1:
         raise ValueError("target_height and target_width must be > 0.")
     height, width = _extents(x)
-    cut = crop_to_bounding_box(
-        x, max(-((tall - height) // 2), 0) if tall < height else 0, max(-((wide - width) // 2), 0) if wide < width else 0,
-        min(tall, height), min(wide, width),
-    ) if tall < height or wide < width else x
+    cut = x
+    if tall < height or wide < width:
+        top, left = max((height - tall) // 2, 0), max((width - wide) // 2, 0)
+        cut = crop_to_bounding_box(x, top, left, min(tall, height), min(wide, width))
     height, width = _extents(cut)
     if (height, width) == (tall, wide):
         return cut
@@ -171,7 +171,7 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
 
 
 @composed
-def random_crop(value: Any, size: Any, seed: Any = None, name: str | None = None) -> Tensor:
+def random_crop(value: Any, size: Any, seed: Any = None, name: str | None = None) -> Any:
     """A part of that shape, anywhere in a tensor."""
     x = convert_to_tensor(value)
     extents = [known(each, "size") for each in (size.numpy() if isinstance(size, Tensor) else list(size))]
@@ -186,7 +186,7 @@ def random_crop(value: Any, size: Any, seed: Any = None, name: str | None = None
 
 
 @composed
-def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = None) -> Tensor:
+def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = None) -> Any:
     x = convert_to_tensor(value)
     extents = [known(each, "size") for each in (size.numpy() if isinstance(size, Tensor) else list(size))]
     draws = stateless(seed)
@@ -200,12 +200,12 @@ def _room(shape: list[Any], extents: list[int]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _part(x: Tensor, extents: list[int], begins: list[int]) -> Tensor:
+def _part(x: Tensor, extents: list[int], begins: list[int]) -> Any:
     return x[tuple(slice(b, b + e) if e != -1 else slice(None) for b, e in zip(begins, extents))]
 
 
 @composed
-def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Tensor:
+def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Any:
     """[batch, rows, columns, height * width * channels] of windows."""
     array = np.asarray(picture(images).numpy())
     (_, kh, kw, _), (_, sh, sw, _), (_, rh, rw, _) = (list(each) for each in (sizes, strides, rates))

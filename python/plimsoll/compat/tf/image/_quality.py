@@ -14,12 +14,12 @@ from .._tensor import Tensor
 from ._convert import convert_image_dtype, picture
 
 
-def _log10(x: Tensor) -> Tensor:
+def _log10(x: Tensor) -> Any:
     return _math.log(x) * float(1 / np.log(10.0))
 
 
 @composed
-def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Any:
     """Peak signal-to-noise ratio, in decibels."""
     x, y = picture(a), picture(b)
     most = convert_image_dtype(convert_to_tensor(max_val, x.dtype), float32)
@@ -67,7 +67,7 @@ def _most(max_val: Any, image: Any) -> float:
 def ssim(
     img1: Any, img2: Any, max_val: Any, filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
     return_index_map: bool = False,
-) -> Tensor:
+) -> Any:
     """Structural similarity."""
     if return_index_map:
         raise NotImplementedError("return_index_map of tf.image.ssim is not supported by plimsoll.compat.tf; leave it out")
@@ -79,7 +79,7 @@ def ssim(
 def ssim_multiscale(
     img1: Any, img2: Any, max_val: Any, power_factors: Any = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size: int = 11,
     filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
-) -> Tensor:
+) -> Any:
     """The same at several sizes."""
     x, y, most = _floats(img1), _floats(img2), _most(max_val, img1)
     parts = []
@@ -100,7 +100,7 @@ def _halved(x: Any) -> Any:
 
 
 @composed
-def total_variation(images: Any, name: str | None = None) -> Tensor:
+def total_variation(images: Any, name: str | None = None) -> Any:
     """The sum of differences of neighbouring pixels."""
     x = picture(images)
     down = _operators.abs(x[..., 1:, :, :] - x[..., :-1, :, :])
@@ -110,7 +110,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
 
 
 @composed
-def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+def image_gradients(image: Any) -> Any:
     """(dy, dx): differences to the next pixel."""
     x = picture(image)
     if x.shape.rank != 4:
@@ -120,7 +120,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
 
 
 @composed
-def sobel_edges(image: Any) -> Tensor:
+def sobel_edges(image: Any) -> Any:
     """Sobel filters: [..., 2], dy and dx."""
     x = np.asarray(picture(image).numpy())
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), mode="reflect")
@@ -137,7 +137,7 @@ def sobel_edges(image: Any) -> Tensor:
 def non_max_suppression(
     boxes: Any, scores: Any, max_output_size: Any, iou_threshold: float = 0.5, score_threshold: float = float("-inf"),
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Indices of boxes [y1, x1, y2, x2] that overlap no better one by more than iou_threshold."""
     corners = np.asarray(convert_to_tensor(boxes).numpy())
     ranks = np.asarray(convert_to_tensor(scores).numpy())
@@ -157,7 +157,7 @@ def non_max_suppression(
 
 
 @composed
-def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None = None) -> Tensor:
+def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None = None) -> Any:
     """Outlines of boxes, whose corners are from 0 to 1."""
     made = np.array(picture(images).numpy())
     found = np.asarray(convert_to_tensor(boxes).numpy())

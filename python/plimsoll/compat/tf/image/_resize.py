@@ -8,7 +8,7 @@ import numpy as np
 
 import plimsoll as pm
 
-from .. import _arrays, _program
+from .. import _arrays, _math, _program
 from .._convert import convert_to_tensor
 from .._dtypes import float32
 from .._errors import InvalidArgumentError
@@ -45,7 +45,7 @@ def _size(size: Any) -> tuple[int, int]:
 def resize(
     images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, preserve_aspect_ratio: bool = False,
     antialias: bool = False, name: str | None = None,
-) -> Tensor:
+) -> Any:
     """float32 of another size, on the same scale; `nearest` keeps the dtype."""
     x = picture(images)
     how = str(_V1.get(method, method) if not isinstance(method, str) else method)
@@ -63,7 +63,7 @@ def resize(
         if min(height, width) < 1:
             raise InvalidArgumentError(None, None, "output dimensions must be positive")
     if tuple(has) == (height, width):
-        return x
+        return x if how == "nearest" else _math.cast(x, float32)
     if how in _NATIVE and not (antialias and how in ("nearest", "area")):
         return _by_library(x, height, width, how, antialias)
     if how in ("nearest", "area"):
@@ -71,7 +71,7 @@ def resize(
     return _scaled(x, height, width, how, antialias)
 
 
-def _by_library(x: Tensor, height: int, width: int, how: str, antialias: bool) -> Tensor:
+def _by_library(x: Tensor, height: int, width: int, how: str, antialias: bool) -> Any:
     if x.shape.rank == 4:
         if find(x) is not None:
             raise TypeError("programs resize one picture")
@@ -82,13 +82,16 @@ def _by_library(x: Tensor, height: int, width: int, how: str, antialias: bool) -
         if how == "nearest":
             return _nearest(x, height, width)
         raw = raw.to(pm.f32)
+    if raw.dtype == pm.u8 and how == "bilinear" and not antialias:
+        # Of whole numbers the library interpolates with weights of 14 bits: up to 0.008 of 255 off.
+        raw = raw.to(pm.f32)
     if not isinstance(raw, _program.Symbolic) and not x.is_concrete:
         raise TypeError("pictures of a graph are not resized by the library")
     made_raw = _program.run("resize", [raw], height=height, width=width, filter=how, antialias=antialias)
     return Tensor(made_raw.to(raw.dtype) if how == "nearest" and made_raw.dtype != raw.dtype else made_raw)
 
 
-def _nearest(x: Tensor, height: int, width: int) -> Tensor:
+def _nearest(x: Tensor, height: int, width: int) -> Any:
     """Rows and columns picked: for dtypes that the library does not resize."""
     if None in x.shape[:2]:
         raise TypeError("the size of the picture is not known")
@@ -96,7 +99,7 @@ def _nearest(x: Tensor, height: int, width: int) -> Tensor:
     return _arrays_gather(_arrays_gather(x, rows, 0), columns, 1)
 
 
-def _arrays_gather(x: Tensor, places: Any, axis: int) -> Tensor:
+def _arrays_gather(x: Tensor, places: Any, axis: int) -> Any:
     from .._gather import gather
 
     return gather(x, convert_to_tensor(places), axis=axis)
@@ -137,16 +140,18 @@ _KERNELS: dict[str, tuple[float, Any]] = {
 def weights(size: int, out: int, how: str, antialias: bool) -> Any:
     """The matrix [out, size] of a resize along one axis."""
     radius, kernel = _KERNELS[how]
-    inverse = size / out
-    scale = max(inverse, 1.0) if antialias else 1.0
-    centers = (np.arange(out) + 0.5) * inverse
-    distance = (np.arange(size)[None, :] + 0.5 - centers[:, None]) / scale
+    # In f32, as TensorFlow does it: kernels that end with a step depend on it.
+    f = np.float32
+    inverse = f(1) / (f(out) / f(size))
+    scale = max(inverse, f(1)) if antialias else f(1)
+    centers = (np.arange(out, dtype=f) + f(0.5)) * inverse
+    distance = (np.arange(size, dtype=f)[None, :] + f(0.5) - centers[:, None]) * (f(1) / scale)
     made = np.where(np.abs(distance) <= radius, kernel(distance), 0)
     total = made.sum(axis=1, keepdims=True)
     return np.where(total == 0, 0, made / np.where(total == 0, 1, total)).astype(np.float32)
 
 
-def _scaled(x: Tensor, height: int, width: int, how: str, antialias: bool) -> Tensor:
+def _scaled(x: Tensor, height: int, width: int, how: str, antialias: bool) -> Any:
     if not x.is_concrete:
         raise TypeError(f"{how} has no instruction")
     array = np.asarray(x.numpy()).astype(np.float32)
@@ -158,22 +163,24 @@ def _scaled(x: Tensor, height: int, width: int, how: str, antialias: bool) -> Te
 @composed
 def resize_with_pad(
     image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR, antialias: bool = False
-) -> Tensor:
+) -> Any:
     """The picture as large as fits, with zeros around it."""
     x = picture(image)
     height, width = int(target_height), int(target_width)
     if None in x.shape[-3:-1]:
         raise TypeError("the size of the picture is not known")
     h, w = int(x.shape[-3]), int(x.shape[-2])
-    ratio = max(w / width, h / height)
-    new_h, new_w = int(np.floor(np.float64(h / ratio))), int(np.floor(np.float64(w / ratio)))
+    f = np.float32
+    ratio = max(f(w) / f(width), f(h) / f(height))
+    fit_h, fit_w = f(h) / ratio, f(w) / ratio
+    new_h, new_w = int(np.floor(fit_h)), int(np.floor(fit_w))
     made = resize(x, [new_h, new_w], method, antialias=antialias)
-    top = max(int((height - h / ratio) / 2), 0)
-    left = max(int((width - w / ratio) / 2), 0)
+    top = max(int(np.floor((f(height) - fit_h) / f(2))), 0)
+    left = max(int(np.floor((f(width) - fit_w) / f(2))), 0)
     return pad_to_bounding_box(made, top, left, height, width)
 
 
-def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Any:
     return resize_with_crop_or_pad(image, target_height, target_width)
 
 
@@ -181,7 +188,7 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
 def crop_and_resize(
     image: Any, boxes: Any, box_indices: Any, crop_size: Any, method: str = "bilinear", extrapolation_value: float = 0.0,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Parts of pictures, given by corners from 0 to 1, each resized."""
     pictures = np.asarray(picture(image).numpy()).astype(np.float32)
     corners = np.asarray(convert_to_tensor(boxes).numpy())

@@ -11,7 +11,8 @@ import numpy as np
 import plimsoll as pm
 
 from .. import _program
-from .._convert import convert_to_tensor
+from .._convert import convert_to_tensor, numpy_of
+from .._convert import tensor as raw_tensor
 from .._dispatch import op
 from .._dtypes import BY_NAME, DType, as_dtype, float32, int64, string
 from .._errors import InvalidArgumentError, unsupported
@@ -321,11 +322,11 @@ def serialize_tensor(tensor: Any) -> Any:
     """A tensor as a serialized TensorProto."""
     if isinstance(tensor, _program.Symbolic):
         raise TypeError("TensorProtos have no instruction")
-    value = convert_to_tensor(tensor)
-    array = np.asarray(value.numpy())
+    array = np.asarray(numpy_of(raw_tensor(tensor)))
+    dtype = as_dtype(array.dtype)
     shape = b"".join(_field(2, _varint(1 << 3) + _varint(n)) for n in array.shape)
-    head = _varint(1 << 3) + _varint(_ENUM[value.dtype.name]) + _field(2, shape)
-    if value.dtype == string:
+    head = _varint(1 << 3) + _varint(_ENUM[dtype.name]) + _field(2, shape)
+    if dtype == string:
         body = b"".join(_field(8, each) for each in array.ravel().tolist())
     else:
         body = _field(4, np.ascontiguousarray(array).tobytes()) if array.size else b""

@@ -195,7 +195,7 @@ def _metric(given: Any, y_true: Any, y_pred: Any) -> Metric | None:
         if isinstance(given, str):
             found.name = given
         return found
-    return MeanMetricWrapper(found, name=given if isinstance(given, str) else None)
+    return MeanMetricWrapper(found, name=given if isinstance(given, str) else getattr(found, "name", None))
 
 
 def class_weights(y: Any, table: Any) -> Any:

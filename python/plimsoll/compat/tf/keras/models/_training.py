@@ -435,7 +435,7 @@ class Training:
         self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
         return_dict: bool = False,
     ) -> Any:
-        """One step on a batch in your hands; the numbers are of all batches since reset_metrics()."""
+        """One step on a batch in your hands; the numbers are this batch's."""
         self._need_compile("train_on_batch")
         table = None if class_weight is None else class_table(class_weight)
         if table is not None or self._class_table is not None:
@@ -443,6 +443,7 @@ class Training:
         self._class_table = table
         batch = self._batch(*_one(x, y, sample_weight))
         self._prepare(batch)
+        self.reset_metrics()
         logs = self._logs(self._trainer()(batch))
         return logs if return_dict else self._in_order(logs)
 
@@ -452,6 +453,7 @@ class Training:
         self._need_compile("test_on_batch")
         batch = self._batch(*_one(x, y, sample_weight))
         self._prepare(batch)
+        self.reset_metrics()
         logs = self._logs(self._planned("test")(batch))
         return logs if return_dict else self._in_order(logs)
 
