@@ -57,10 +57,9 @@ bool is_array(nb::handle each) {
          (nb::hasattr(each, "__array_interface__") && nb::len(nb::getattr(each, "shape")) > 0);
 }
 
-/// True for what only math::index does: indices that are lists, arrays or masks, several tensors of
-/// indices, and steps backwards.
+/// True for what only math::index does: tensors, lists and arrays of indices, masks, steps
+/// backwards. The rest are views.
 bool is_general(const std::vector<nb::object>& parts) {
-  int tensors = 0;
   for (const nb::object& each : parts) {
     if (PySlice_Check(each.ptr()) != 0) {
       Py_ssize_t begin = 0;
@@ -68,11 +67,7 @@ bool is_general(const std::vector<nb::object>& parts) {
       Py_ssize_t step = 0;
       if (PySlice_Unpack(each.ptr(), &begin, &end, &step) != 0) throw nb::python_error();
       if (step < 0) return true;
-    } else if (is_tensor(each)) {
-      if (as_tensor(each, {"index", "the index"}).dtype() == DType::boolean || ++tensors > 1) {
-        return true;
-      }
-    } else if (is_array(each)) {
+    } else if (is_tensor(each) || is_array(each)) {
       return true;
     }
   }
@@ -139,11 +134,6 @@ Tensor get_item(const Tensor& x, nb::handle index) {
     } else if (PySlice_Check(each.ptr()) != 0) {
       result = cut(result, dim, each);
       ++dim;
-    } else if (is_tensor(each)) {
-      const Tensor indices = as_tensor(each, {"index", "the index"});
-      const Unlocked unlocked;
-      result = ops::gather(result, indices, dim);
-      dim += indices.rank();
     } else if (PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
       result = take(result, dim, as_int(each, {"index", "the index"}));
     } else {
