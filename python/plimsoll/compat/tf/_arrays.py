@@ -1,4 +1,4 @@
-"""Tensors from nothing, and ops that move elements."""
+"""Shapes, and ops that move elements."""
 
 from __future__ import annotations
 
@@ -21,149 +21,8 @@ from ._operators import FLOATS, RAW, mismatch
 from ._shape import TensorShape
 
 
-def _filled(dims: Any, value: float, dtype: Any, who: str) -> Any:
-    want = as_dtype(dtype)
-    shape = ints(dims)
-    if any(each < 0 for each in shape):
-        raise InvalidArgumentError(None, None, f"Dimension must be >= 0, got {min(shape)} [Op:{who}]")
-    if want is _dtypes.string:
-        made = np.empty(shape, dtype=object)
-        made[...] = b""
-        return made
-    if want.pm is None:
-        return np.full(shape, value, dtype=want.as_numpy_dtype)
-    return pm.full(shape, value, dtype=want.pm)
-
-
-@op(name="zeros")
-def zeros(shape: Any, dtype: Any = _dtypes.float32, layout: Any = None) -> Any:
-    refuse("tf.zeros", layout=layout)
-    return _filled(shape, 0, dtype, "Fill")
-
-
-@op(name="ones")
-def ones(shape: Any, dtype: Any = _dtypes.float32, layout: Any = None) -> Any:
-    refuse("tf.ones", layout=layout)
-    return _filled(shape, 1, dtype, "Fill")
-
-
-def _fill_host(dims: Any, value: Any) -> Any:
-    made = np.empty(ints(dims), dtype=np.asarray(value).dtype)
-    made[...] = value
-    return made
-
-
-@op(name="fill", host=_fill_host)
-def fill(dims: Any, value: Any) -> Any:
-    found = tensor(value)
-    if isinstance(found, np.ndarray):
-        return _fill_host(dims, found)
-    if found.ndim:
-        raise InvalidArgumentError(None, None, f"value must be a scalar, got shape {list(found.shape)}")
-    return pm.broadcast_to(found, ints(dims))
-
-
-@op(name="constant")
-def fill_to(value: Any, shape: Any) -> Any:
-    """A constant under a shape: one element is repeated."""
-    dims = ints(shape)
-    size = math.prod(value.shape)
-    if size == math.prod(dims):
-        return value.reshape(dims) if isinstance(value, np.ndarray) else pm.reshape(value, dims)
-    if size != 1:
-        raise TypeError(
-            f"Eager execution of tf.constant with unsupported shape. Tensor has {size} elements, but "
-            f"got `shape` {tuple(dims)} with {math.prod(dims)} elements)."
-        )
-    if isinstance(value, np.ndarray):
-        return np.broadcast_to(value.reshape(()), dims).copy()
-    return pm.broadcast_to(pm.reshape(value, []), dims)
-
-
-def _zeros_host(input: Any, dtype: Any = None, layout: Any = None) -> Any:
-    return _filled(input.shape, 0, dtype or input.dtype, "ZerosLike")
-
-
-@op(name="zeros_like", host=_zeros_host)
-def zeros_like(input: Any, dtype: Any = None, layout: Any = None) -> Any:
-    x = tensor(input)
-    if isinstance(x, np.ndarray):
-        return _zeros_host(x, dtype)
-    if isinstance(x, _core.Symbolic):
-        return (x if dtype is None else pm.cast(x, as_dtype(dtype).pm)) * 0
-    return pm.zeros_like(x) if dtype is None else pm.zeros_like(pm.cast(x, as_dtype(dtype).pm or x.dtype))
-
-
-@op(name="ones_like", host=lambda input, dtype=None, layout=None: _filled(input.shape, 1, dtype or input.dtype, "x"))
-def ones_like(input: Any, dtype: Any = None, layout: Any = None) -> Any:
-    x = tensor(input)
-    if isinstance(x, _core.Symbolic):
-        return (x if dtype is None else pm.cast(x, as_dtype(dtype).pm)) * 0 + 1
-    return pm.ones_like(x) if dtype is None else pm.ones_like(pm.cast(x, as_dtype(dtype).pm or x.dtype))
-
-
-@op(name="range")
-def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None) -> Any:
-    if limit is None:
-        start, limit = 0, start
-    given = [start, limit, delta]
-    if dtype is None:
-        found = [tensor(each) for each in given]
-        order = [_dtypes.int32, _dtypes.int64, _dtypes.float32, _dtypes.float64]
-        kinds = [as_dtype(each.dtype) for each in found]
-        want = max((k for k in kinds if k in order), key=order.index, default=_dtypes.int32)
-    else:
-        want = as_dtype(dtype)
-    numbers = [static_value(each) for each in given]
-    if numbers[2] == 0:
-        raise InvalidArgumentError(None, None, "Requires delta != 0: 0")
-    if (numbers[1] - numbers[0]) * numbers[2] < 0:
-        raise InvalidArgumentError(
-            None, None, f"Requires start <= limit when delta > 0: {numbers[0]}/{numbers[1]}"
-        )
-    if want.is_integer:
-        made = np.arange(*(int(each) for each in numbers), dtype=np.int64)
-    else:
-        kind = np.float32 if want is _dtypes.float32 else np.float64
-        first, last, by = (kind(each) for each in numbers)
-        count = max(0, math.ceil((float(last) - float(first)) / float(by)))
-        made = (first + np.arange(count, dtype=kind) * by).astype(kind)
-    return tensor(made, want)
-
-
-@op(name="linspace")
-def linspace(start: Any, stop: Any, num: Any, axis: Any = 0) -> Any:
-    first, last = tensor(start), tensor(stop)
-    if first.dtype not in FLOATS:
-        first, last = pm.cast(first, pm.f64), pm.cast(last, pm.f64)
-    if first.dtype != last.dtype:
-        raise mismatch("LinSpace", first, last)
-    count = int(static_value(num))
-    if count < 1:
-        raise InvalidArgumentError(None, None, f"Requires num > 0: {count}")
-    rank = len(first.shape)
-    at = int(static_value(axis)) % (rank + 1)
-    shape = [1] * (rank + 1)
-    shape[at] = count
-    share = pm.tensor(np.linspace(0.0, 1.0, count)).to(first.dtype)
-    share = pm.reshape(share, shape)
-    low, high = (pm.reshape(x, [*x.shape[:at], 1, *x.shape[at:]]) for x in (first, last))
-    return pm.where(pm.broadcast_to(share == 1, [*_joined(shape, list(low.shape))]),
-                    high, low + (high - low) * share) if count > 1 else low + (high - low) * share
-
-
 def _joined(a: list[int], b: list[int]) -> list[int]:
     return list(np.broadcast_shapes(tuple(a), tuple(b)))
-
-
-@op(name="eye")
-def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: Any = _dtypes.float32) -> Any:
-    rows = int(static_value(num_rows))
-    columns = rows if num_columns is None else int(static_value(num_columns))
-    made = pm.tensor(np.eye(rows, columns, dtype=np.float32)).to(as_dtype(dtype).pm)
-    if batch_shape is None:
-        return made
-    return pm.broadcast_to(made, [*ints(batch_shape), rows, columns])
 
 
 def _dims(x: Any) -> list[int]:
@@ -174,7 +33,7 @@ def _dims(x: Any) -> list[int]:
                 "tf.shape in a function of Dataset.map, where the extent is not known: resize or "
                 "reshape first, or use tf.py_function"
             )
-        return list(known)
+        return [int(each) for each in known if each is not None]
     return list(x.shape)
 
 
@@ -340,6 +199,8 @@ def concat(values: Any, axis: Any) -> Any:
     if isinstance(values, RAW):
         return values
     parts = _all(values, "ConcatV2")
+    if len(parts) == 1:
+        return parts[0]
     if isinstance(parts[0], np.ndarray):
         return _concat_host(parts, axis)
     if not len(parts[0].shape):
@@ -397,7 +258,7 @@ def _split_host(value: Any, sizes: Any, axis: Any) -> Any:
     return list(np.split(value, cuts, at))
 
 
-def _pieces(wanted: Any, extent: int) -> list[int]:
+def _pieces(wanted: Any, extent: int) -> Any:
     if not isinstance(wanted, list):
         if wanted < 1 or extent % wanted:
             raise InvalidArgumentError(
@@ -479,7 +340,8 @@ def pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any
                 None, None, f"paddings must be no greater than the dimension size: {a}, {b} greater than {extent - skip}"
             )
         if a or b:
-            indices = np.pad(np.arange(extent), (a, b), kind.lower())
+            how: Any = kind.lower()
+            indices = np.pad(np.arange(extent), (a, b), how)
             x = pm.gather(x, pm.tensor(indices), axis=at)
     return x
 
@@ -490,7 +352,7 @@ def reverse(tensor: Any, axis: Any) -> Any:
 
     x = converted(tensor)
     if isinstance(x, np.ndarray):
-        return np.flip(x, ints(axis)).copy()
+        return np.flip(x, tuple(ints(axis))).copy()
     for each in ints(axis):
         x = _core._flip(x, _axis(each, len(x.shape)))
     return x
@@ -547,46 +409,6 @@ def meshgrid(*args: Any, indexing: str = "xy") -> Any:
     return made
 
 
-@op(name="sequence_mask")
-def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = _dtypes.bool_) -> Any:
-    x = tensor(lengths)
-    most = int(static_value(maxlen)) if maxlen is not None else int(numpy_of(x).max(initial=0))
-    row = pm.tensor(np.arange(most)).to(x.dtype)
-    mask = row < pm.reshape(x, [*x.shape, 1])
-    return mask if as_dtype(dtype) is _dtypes.bool_ else pm.cast(mask, as_dtype(dtype).pm)
-
-
-@op(name="one_hot")
-def one_hot(
-    indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None
-) -> Any:
-    x, count = tensor(indices), int(static_value(depth))
-    if x.dtype in FLOATS:
-        raise InvalidArgumentError(None, None, "indices of tf.one_hot must be integers")
-    given = next((each for each in (on_value, off_value) if each is not None), None)
-    want = as_dtype(dtype) if dtype is not None else (
-        as_dtype(tensor(given).dtype) if given is not None else _dtypes.float32
-    )
-    if x.dtype not in (pm.i32, pm.i64):
-        x = pm.cast(x, pm.i32)
-    if on_value is None and off_value is None and want.is_floating:
-        made = pm.one_hot(x, count, want.pm)
-    else:
-        hot = pm.one_hot(x, count, pm.f32) > 0
-        made = pm.where(
-            hot, tensor(1 if on_value is None else on_value, want) if not want.is_bool or on_value is not None
-            else tensor(True), tensor(0 if off_value is None else off_value, want)
-            if not want.is_bool or off_value is not None else tensor(False),
-        )
-    rank_after = len(x.shape) + 1
-    at = -1 if axis is None else int(static_value(axis))
-    if at in (-1, rank_after - 1):
-        return made
-    order = list(builtins.range(rank_after - 1))
-    order.insert(at, rank_after - 1)
-    return pm.transpose(made, order)
-
-
 def _where_host(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return pm.tensor(np.argwhere(numpy_of(condition)).astype(np.int64))
@@ -597,7 +419,9 @@ def _where_host(condition: Any, x: Any = None, y: Any = None) -> Any:
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     chosen = tensor(condition)
     if x is None and y is None:
-        return pm.tensor(np.ascontiguousarray(np.argwhere(numpy_of(chosen)).astype(np.int64)))
+        if not len(chosen.shape):
+            raise InvalidArgumentError(None, None, "WhereOp: the condition must have at least one dimension")
+        return pm.tensor(np.asarray(np.argwhere(numpy_of(chosen)).astype(np.int64), order="C"))
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     if chosen.dtype != pm.bool_:
@@ -621,113 +445,3 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return pm.where(chosen, a, b)
 
 
-@op(name="boolean_mask", host=lambda tensor, mask, axis=None: _mask(tensor, mask, axis))
-def boolean_mask(tensor: Any, mask: Any, axis: Any = None) -> Any:
-    return _mask(tensor, mask, axis)
-
-
-def _mask(x: Any, mask: Any, axis: Any) -> Any:
-    value, chosen = tensor(x), numpy_of(mask)
-    at = 0 if axis is None else int(static_value(axis))
-    if chosen.ndim == 0:
-        raise ValueError("mask cannot be scalar.")
-    if tuple(value.shape[at:at + chosen.ndim]) != chosen.shape:
-        raise ValueError(f"Shapes {tuple(value.shape[at:at + chosen.ndim])} and {chosen.shape} are incompatible")
-    indices = np.flatnonzero(chosen)
-    flat = [*value.shape[:at], chosen.size, *value.shape[at + chosen.ndim:]]
-    if isinstance(value, np.ndarray):
-        return np.take(value.reshape(flat), indices, at)
-    if not len(indices):
-        return pm.zeros([*flat[:at], 0, *flat[at + 1:]], dtype=value.dtype)
-    return pm.gather(pm.reshape(value, flat), pm.tensor(indices.astype(np.int64)), axis=at)
-
-
-def _first_places(values: Any) -> tuple[Any, Any, Any]:
-    _, first, inverse, counts = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
-    order = np.argsort(first)
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return values[np.sort(first)], places[inverse.reshape(-1)], counts[order]
-
-
-def _uniques(x: Any, out_idx: Any, counted: bool) -> Any:
-    from ._results import Unique, UniqueWithCounts
-
-    values = numpy_of(x)
-    if values.ndim != 1:
-        raise InvalidArgumentError(None, None, "unique expects a 1D vector.")
-    found, places, counts = _first_places(values)
-    kind = as_dtype(out_idx).as_numpy_dtype
-    made = tensor(np.ascontiguousarray(found), as_dtype(values.dtype))
-    where_ = pm.tensor(places.astype(kind))
-    if counted:
-        return UniqueWithCounts(made, where_, pm.tensor(counts.astype(kind)))
-    return Unique(made, where_)
-
-
-@op(name="unique")
-def unique(x: Any, out_idx: Any = _dtypes.int32) -> Any:
-    return _uniques(x, out_idx, False)
-
-
-@op(name="unique_with_counts")
-def unique_with_counts(x: Any, out_idx: Any = _dtypes.int32) -> Any:
-    return _uniques(x, out_idx, True)
-
-
-def _ranked(values: Any, axis: Any, direction: str) -> tuple[Any, Any, Any]:
-    """(sorted values, their places, how to put the axis back)."""
-    if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. Received: {direction}")
-    x = tensor(values)
-    at = _axis(axis, len(x.shape))
-    last = len(x.shape) - 1
-    order = [i for i in builtins.range(last + 1) if i != at] + [at]
-    moved = x if at == last else pm.transpose(x, order)
-    wide = moved if x.dtype in (pm.f32, pm.f64) else pm.cast(moved, pm.f64)
-    if moved.shape[-1] == 0:
-        return x, pm.zeros(list(x.shape), dtype=pm.i64), lambda y: y
-    falling = wide if direction == "DESCENDING" else -wide
-    _, places = pm.top_k(falling, moved.shape[-1])
-    back = [order.index(i) for i in builtins.range(last + 1)]
-    ranked_values, _ = pm.top_k(falling, moved.shape[-1])
-    ranked = ranked_values if direction == "DESCENDING" else -ranked_values
-    return pm.cast(ranked, x.dtype), places, lambda y: y if at == last else pm.transpose(y, back)
-
-
-@op(name="sort", host=lambda values, axis=-1, direction="ASCENDING": np.sort(values, axis) if direction == "ASCENDING" else np.flip(np.sort(values, axis), axis))
-def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING") -> Any:
-    ranked, _, back = _ranked(values, axis, direction)
-    return back(ranked)
-
-
-@op(name="argsort")
-def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
-    _, places, back = _ranked(values, axis, direction)
-    return back(pm.cast(places, pm.i32))
-
-
-@op(name="searchsorted")
-def searchsorted(sorted_sequence: Any, values: Any, side: str = "left", out_type: Any = _dtypes.int32) -> Any:
-    row, wanted = tensor(sorted_sequence), tensor(values)
-    wanted = tensor(values, like=row) if not isinstance(values, RAW) else wanted
-    a = pm.reshape(row, [*row.shape[:-1], 1, row.shape[-1]])
-    b = pm.reshape(wanted, [*wanted.shape, 1])
-    before = a < b if side == "left" else a <= b
-    return pm.cast(pm.sum(pm.cast(before, pm.i64), axis=-1), as_dtype(out_type).pm)
-
-
-def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
-    """The same bits under another dtype; of values that are known."""
-    return _bitcast(input, type)
-
-
-@op(name="bitcast")
-def _bitcast(input: Any, type: Any) -> Any:
-    values, want = np.ascontiguousarray(numpy_of(input)), np.dtype(as_dtype(type).as_numpy_dtype)
-    if want.itemsize == values.dtype.itemsize:
-        return tensor(values.view(want))
-    if want.itemsize < values.dtype.itemsize:
-        made = values.reshape(*values.shape, 1).view(want)
-        return tensor(made)
-    return tensor(values.view(want).reshape(values.shape[:-1]))

@@ -258,7 +258,7 @@ class TensorArray:
         first = next((each for each in self._parts if each is not None), None)
         if first is None:
             return convert_to_tensor([], self.dtype)
-        from ._arrays import zeros_like
+        from ._create import zeros_like
 
         return stack([zeros_like(first) if each is None else each for each in self._parts])
 

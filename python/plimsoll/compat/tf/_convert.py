@@ -108,7 +108,7 @@ def _make(value: Any, dtype: DType | None, hint: bool = False) -> Any:
         return array
     if dtype is _dtypes.bfloat16:
         return pm.tensor(array.astype(np.float32)).to(pm.bf16)
-    return pm.tensor(np.ascontiguousarray(array).reshape(array.shape))
+    return pm.tensor(np.asarray(array, order="C"))
 
 
 _HELD = {each.name for each in _dtypes.ALL if each.pm is not None}
@@ -270,7 +270,7 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Cons
     found = convert_to_tensor(value, dtype, name=name)
     if shape is None:
         return found
-    from ._arrays import fill_to
+    from ._create import fill_to
 
     return fill_to(found, shape)  # type: ignore[no-any-return]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from typing import Any, Callable, TypeVar, cast
+from typing import Any, Callable, overload
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from ._shape import TensorShape
 from ._state import recording, state
 from ._symbolic import Record, record
 from ._tensor import Tensor
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _PLAIN = (int, float, str, bool, bytes, type(None), DType, TensorShape, np.ndarray, slice)
 
@@ -103,8 +101,22 @@ def _folds(found: _Found) -> bool:
 _FLOATS = (pm.f64, pm.f32, pm.f16, pm.bf16)
 
 
+@overload
 def op(
-    f: F | None = None, *, name: str | None = None, program: Callable[..., Any] | None = None,
+    f: Callable[..., Any], *, name: str | None = None, program: Callable[..., Any] | None = None,
+    host: Callable[..., Any] | None = None, fold: bool = True,
+) -> Callable[..., Any]: ...
+
+
+@overload
+def op(
+    *, name: str | None = None, program: Callable[..., Any] | None = None, host: Callable[..., Any] | None = None,
+    fold: bool = True,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+def op(
+    f: Callable[..., Any] | None = None, *, name: str | None = None, program: Callable[..., Any] | None = None,
     host: Callable[..., Any] | None = None, fold: bool = True,
 ) -> Any:
     """Makes a tf function of a function of raw values (pm.Tensor, numbers, lists, NumPy arrays).
@@ -166,7 +178,7 @@ def op(
         return wrap(result)
 
     setattr(call, "tf_name", called)
-    return cast(F, call)
+    return call
 
 
 def _log(called: str, result: Any) -> None:

@@ -16,6 +16,7 @@ class DType:
     """
 
     __slots__ = ("name", "pm", "_numpy", "size")
+    pm: Any
 
     def __init__(self, name: str, value: pm.DType | None, numpy: Any, size: int) -> None:
         self.name, self.pm, self._numpy, self.size = name, value, numpy, size

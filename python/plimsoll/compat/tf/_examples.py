@@ -83,7 +83,7 @@ class _Message:
         self.ParseFromString(other.SerializeToString())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.SerializeToString() == other.SerializeToString()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.SerializeToString() == other.SerializeToString()
 
     def __hash__(self) -> int:
         return hash(self.SerializeToString())

@@ -78,7 +78,7 @@ class Function:
         self._f = python_function
         self.python_function = python_function
         self.input_signature = input_signature
-        self._name = name or getattr(python_function, "__name__", "function")
+        self._name = str(name or getattr(python_function, "__name__", "function"))
         self._planned: dict[Any, _core.PlannedFunction] = {}
         self._results: dict[Any, Any] = {}
         self._traces = 0

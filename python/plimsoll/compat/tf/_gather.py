@@ -214,7 +214,7 @@ def _extremes(name: str, join: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         return x
 
     call.__name__ = name
-    return op(call, name=name)  # type: ignore[no-any-return]
+    return op(name=name)(call)
 
 
 tensor_scatter_nd_max = _extremes("tensor_scatter_nd_max", lambda a, b: pm.maximum(a, b))
@@ -281,12 +281,21 @@ def unsorted_segment_min(data: Any, segment_ids: Any, num_segments: Any) -> Any:
 
 @op(name="math.segment_max")
 def segment_max(data: Any, segment_ids: Any) -> Any:
-    return _segment_extremes(data, segment_ids, int(numpy_of(segment_ids).max(initial=-1)) + 1, True)
+    return _filled_segments(data, segment_ids, True)
 
 
 @op(name="math.segment_min")
 def segment_min(data: Any, segment_ids: Any) -> Any:
-    return _segment_extremes(data, segment_ids, int(numpy_of(segment_ids).max(initial=-1)) + 1, False)
+    return _filled_segments(data, segment_ids, False)
+
+
+def _filled_segments(data: Any, segment_ids: Any, largest: bool) -> Any:
+    """Extremes of segments; 0 for those that nothing belongs to."""
+    ids = numpy_of(segment_ids)
+    count = int(ids.max(initial=-1)) + 1
+    found = _segment_extremes(data, segment_ids, count, largest)
+    empty = np.isin(np.arange(count), ids, invert=True).reshape([count, *([1] * (found.ndim - 1))])
+    return pm.where(pm.tensor(empty), 0, found)
 
 
 @op(name="dynamic_partition")

@@ -249,7 +249,8 @@ class GradientNode(Node):
         self.level = 1 + _deepest([node_of(each) for each in targets])
         self.outputs = []
         for i, each in enumerate(sources):
-            typed = Typed(as_dtype(each.dtype), TensorShape(each.shape).as_list() if _full(each) else _probe(each, 0))
+            dims: Any = TensorShape(each.shape).as_list() if _full(each) else _probe(each, 0)
+            typed = Typed(as_dtype(each.dtype), dims)
             other = typed if _full(each) else Typed(as_dtype(each.dtype), _probe(each, 1))
             self.outputs.append(Tensor(Record(self, i, (typed, other))))
         self.structure = self.outputs

@@ -32,7 +32,7 @@ def _parts(key: Any) -> list[Any]:
 def getitem(x: Any, key: Any) -> Any:
     """x[key] of a tensor or variable."""
     if getattr(getattr(key, "dtype", None), "name", "") == "bool" and getattr(key, "shape", ()) != ():
-        from ._arrays import boolean_mask
+        from ._select import boolean_mask
 
         return boolean_mask(x, key)
     return _take(x, _parts(key), name="strided_slice")

@@ -112,6 +112,8 @@ def trace(x: Any) -> Any:
 def band_part(input: Any, num_lower: Any, num_upper: Any) -> Any:
     x, low, high = tensor(input), int(static_value(num_lower)), int(static_value(num_upper))
     rows, columns = x.shape[-2:]
+    if low > rows or high > columns:
+        raise InvalidArgumentError(None, None, f"num_lower must be at most {rows} and num_upper at most {columns}")
     distance = np.arange(rows)[:, None] - np.arange(columns)[None, :]
     kept = (distance <= (rows if low < 0 else low)) & (-distance <= (columns if high < 0 else high))
     return pm.where(pm.tensor(kept), x, 0 if x.dtype != pm.bool_ else tensor(False))
@@ -151,11 +153,11 @@ def _host(name: str, f: Callable[..., Any], results: int = 1) -> Callable[..., A
             raise InvalidArgumentError(None, None, f"tf.linalg.{name}: {error}") from None
         kind = numpy_of(values[0]).dtype
         if results == 1:
-            return pm.tensor(np.ascontiguousarray(found, dtype=kind))
-        return tuple(pm.tensor(np.ascontiguousarray(each, dtype=kind)) for each in found)
+            return pm.tensor(np.asarray(found, dtype=kind, order="C"))
+        return tuple(pm.tensor(np.asarray(each, dtype=kind, order="C")) for each in found)
 
     call.__name__ = name
-    return op(call, name=f"linalg.{name}")  # type: ignore[no-any-return]
+    return op(name=f"linalg.{name}")(call)
 
 
 def _solve(a: Any, b: Any, adjoint: bool = False) -> Any:
@@ -200,7 +202,7 @@ def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name:
 def lstsq(matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True) -> Any:
     if l2_regularizer:
         unsupported("tf.linalg.lstsq", "l2_regularizer")
-    return pm.tensor(np.ascontiguousarray(np.linalg.pinv(numpy_of(tensor(matrix))) @ numpy_of(tensor(rhs))))
+    return pm.tensor(np.asarray(np.linalg.pinv(numpy_of(tensor(matrix))) @ numpy_of(tensor(rhs)), order="C"))
 
 
 @op(name="linalg.matrix_rank")

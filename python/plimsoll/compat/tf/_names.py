@@ -20,17 +20,19 @@ _FILES = {
     "ensure_shape get_static_value is_tensor is_symbolic_tensor executing_eagerly device "
     "grad_pass_through Module",
     "_graph": "Graph Operation",
-    "_arrays": "zeros ones fill zeros_like ones_like range eye linspace shape shape_n size rank reshape "
+    "_create": "zeros ones fill zeros_like ones_like range eye linspace",
+    "_select": "sequence_mask one_hot boolean_mask unique unique_with_counts sort argsort searchsorted bitcast",
+    "_special": "asin acos atan atan2 sinh cosh asinh acosh atanh",
+    "_arrays": "shape shape_n size rank reshape "
     "transpose expand_dims squeeze concat stack unstack split tile repeat pad reverse roll "
-    "broadcast_to broadcast_static_shape broadcast_dynamic_shape meshgrid sequence_mask one_hot "
-    "where boolean_mask unique unique_with_counts sort argsort searchsorted bitcast",
+    "broadcast_to broadcast_static_shape broadcast_dynamic_shape meshgrid where",
     "_indexing": "slice=slice_ strided_slice",
     "_gather": "gather gather_nd scatter_nd tensor_scatter_nd_update tensor_scatter_nd_add "
     "tensor_scatter_nd_sub tensor_scatter_nd_max tensor_scatter_nd_min dynamic_partition dynamic_stitch",
     "_operators": "add subtract multiply divide truediv floordiv=floordiv abs negative sign square sqrt "
     "exp pow maximum minimum equal not_equal less less_equal greater greater_equal logical_and "
     "logical_or logical_not matmul",
-    "_math": "cast add_n round floor sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh "
+    "_math": "cast add_n round floor sin cos tan tanh "
     "sigmoid cumsum argmax argmin clip_by_value scalar_mul tensordot einsum complex saturate_cast "
     "truncatediv truncatemod realdiv",
     "_reduce": "reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_all reduce_any "

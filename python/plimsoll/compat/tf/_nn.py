@@ -22,8 +22,8 @@ def _floats(x: Any, who: str) -> Any:
     return value
 
 
-relu = unary("nn.relu", lambda x: pm.relu(x) if x.dtype in FLOATS else pm.maximum(x, 0), pm.bool_)
-relu6 = unary("nn.relu6", lambda x: pm.clip(x, 0, 6), pm.bool_)
+relu = unary("nn.relu", lambda x: pm.relu(x) if x.dtype in FLOATS else pm.maximum(x, 0), pm.bool_, whole=True)
+relu6 = unary("nn.relu6", lambda x: pm.clip(x, 0, 6), pm.bool_, whole=True)
 elu = unary("nn.elu", lambda x: pm.elu(x))
 
 
@@ -318,7 +318,7 @@ def _pooling(name: str, largest: bool) -> Callable[..., Any]:
         return _channels(lambda y: pool(y, size, stride, padding, largest), x, data_format, 4)
 
     call.__name__ = name
-    return op(call, name=f"nn.{name}")  # type: ignore[no-any-return]
+    return op(name=f"nn.{name}")(call)
 
 
 max_pool2d = _pooling("max_pool2d", True)
@@ -339,7 +339,7 @@ def _pooling1d(name: str, largest: bool) -> Callable[..., Any]:
         return _channels(one, x, data_format, 3)
 
     call.__name__ = name
-    return op(call, name=f"nn.{name}")  # type: ignore[no-any-return]
+    return op(name=f"nn.{name}")(call)
 
 
 max_pool1d = _pooling1d("max_pool1d", True)

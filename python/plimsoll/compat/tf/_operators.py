@@ -124,7 +124,7 @@ def _host_add(a: Any, b: Any) -> Any:
 
 @op(name="add", host=_host(_host_add))
 def add(x: Any, y: Any) -> Any:
-    a, b = pair(x, y, "AddV2", strict=False)
+    a, b = pair(x if isinstance(x, RAW) else tensor(x), y, "AddV2", strict=False)
     _only((a, b), "AddV2", pm.bool_)
     return a + b
 
@@ -241,7 +241,11 @@ def _whole_pow(a: Any, b: Any) -> Any:
     left = np.asarray(a) if not isinstance(a, RAW) else numpy_of(a)
     right = np.asarray(b) if not isinstance(b, RAW) else numpy_of(b)
     known = _dtypes.BY_PM[dtype].as_numpy_dtype
-    return pm.tensor(np.ascontiguousarray(np.power(left.astype(known), right.astype(known))))
+    try:
+        np.broadcast_shapes(left.shape, right.shape)
+    except ValueError as error:
+        raise InvalidArgumentError(None, None, f"Incompatible shapes [Op:Pow]: {error}") from None
+    return pm.tensor(np.asarray(np.power(left.astype(known), right.astype(known)), order="C"))
 
 
 def _either(name: str, op_name: str, f: Callable[[Any, Any], Any], host: Any) -> Callable[..., Any]:
@@ -250,7 +254,7 @@ def _either(name: str, op_name: str, f: Callable[[Any, Any], Any], host: Any) ->
         return f(a, b) if isinstance(a, RAW) else f(tensor(a, like=b), b)
 
     call.__name__ = name
-    return op(call, name=name, host=_host(host))  # type: ignore[no-any-return]
+    return op(name=name, host=_host(host))(call)
 
 
 def _limits(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -363,7 +367,7 @@ def bits(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
         return tensor(np.asarray(found), _dtypes.as_dtype(first.dtype))
 
     call.__name__ = name
-    return op(call, name=f"bitwise.{name}")  # type: ignore[no-any-return]
+    return op(name=f"bitwise.{name}")(call)
 
 
 bitwise_and = bits("bitwise_and", np.bitwise_and)
@@ -406,8 +410,8 @@ def abs(x: Any) -> Any:
     return pm.abs(value)
 
 
-def unary(name: str, f: Callable[[Any], Any], *refused: Any) -> Callable[..., Any]:
-    """A tf function of one tensor."""
+def unary(name: str, f: Callable[[Any], Any], *refused: Any, whole: bool = False) -> Callable[..., Any]:
+    """A tf function of one tensor: of floating values, and if `whole` of integers, too."""
     op_name = name.rsplit(".", 1)[-1].title().replace("_", "")
 
     def call(x: Any) -> Any:
@@ -415,14 +419,16 @@ def unary(name: str, f: Callable[[Any], Any], *refused: Any) -> Callable[..., An
         _only(value, op_name, *refused)
         if isinstance(value, np.ndarray):
             unsupported(f"tf.{name} of {_name(value)}")
+        if not whole and value.dtype not in FLOATS:
+            _only(value, op_name, value.dtype)
         return f(value)
 
     call.__name__ = name.rsplit(".", 1)[-1]
-    return op(call, name=name)  # type: ignore[no-any-return]
+    return op(name=name)(call)
 
 
-sign = unary("sign", lambda x: pm.sign(x), pm.bool_, pm.u8, pm.u16)
-square = unary("square", lambda x: pm.square(x) if isinstance(x, pm.Tensor) else x * x, pm.bool_)
+sign = unary("sign", lambda x: pm.sign(x), pm.bool_, pm.u8, pm.u16, whole=True)
+square = unary("square", lambda x: pm.square(x) if isinstance(x, pm.Tensor) else x * x, pm.bool_, whole=True)
 sqrt = unary("sqrt", lambda x: pm.sqrt(x))
 exp = unary("exp", lambda x: pm.exp(x))
 

@@ -73,6 +73,8 @@ def host(value: Any) -> Any:
     """A raw value as C++ takes it: arrays of strings as tensors."""
     if isinstance(value, Tensor):
         value = value._value
+    if isinstance(value, (bytes, str)):
+        return strings(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
         return strings(value)
     return value
@@ -270,7 +272,7 @@ def _probed(
     else:
         hint = f" ({why})" if why else ""
         raise NotTraceable(f"tf.{called} cannot be traced{hint}: {failed}") from failed
-    specs = []
+    specs: list[tuple[DType, Dims]] = []
     for x, y in zip(_nest.flatten(a), _nest.flatten(b)):
         first, second = tuple(x.shape), tuple(y.shape)
         same = len(first) == len(second)
@@ -289,7 +291,7 @@ def _filled(like: Tensor, extent: int, number: int) -> Tensor:
         made = np.empty(dims, dtype=object)
         made[...] = b"12"[:number]
         return Tensor(made)
-    return Tensor(pm.full(dims, 1 if like.dtype.is_bool else number, dtype=like.dtype.pm))
+    return Tensor(pm.full(dims, 1 if like.dtype.is_bool else number, dtype=like._value.dtype))
 
 
 def _leaves(value: Any) -> Iterator[Tensor]:

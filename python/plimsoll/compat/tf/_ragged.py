@@ -120,7 +120,7 @@ class RaggedTensor:
             fill = b"" if self.dtype.name == "string" else 0
         elif isinstance(fill, Tensor):
             fill = fill.numpy()
-        made = np.full([len(arrays), *dims], fill, dtype=object if self.dtype.name == "string" else self.dtype.as_numpy_dtype)
+        made: Any = np.full([len(arrays), *dims], fill, dtype=object if self.dtype.name == "string" else self.dtype.as_numpy_dtype)
         for i, each in enumerate(arrays):
             part = each[tuple(slice(0, d) for d in dims)]
             made[(i, *(slice(0, n) for n in part.shape))] = part

@@ -84,7 +84,7 @@ def uniform(shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = _dtype
 
 @op(name="random.truncated_normal", fold=False)
 def truncated_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = _dtypes.float32, seed: Any = None) -> Any:
-    from ._math import _erfinv
+    from ._special import _erfinv
 
     want, dims = _floating(dtype, "tf.random.truncated_normal"), ints(shape)
     inside = math.erf(2 / math.sqrt(2))
@@ -246,7 +246,7 @@ class zeros_initializer(_Initializer):
         pass
 
     def __call__(self, shape: Any, dtype: Any = _dtypes.float32, partition_info: Any = None, **_: Any) -> Any:
-        from ._arrays import zeros
+        from ._create import zeros
 
         return zeros(shape, dtype)
 
@@ -256,7 +256,7 @@ class ones_initializer(_Initializer):
         pass
 
     def __call__(self, shape: Any, dtype: Any = _dtypes.float32, partition_info: Any = None, **_: Any) -> Any:
-        from ._arrays import ones
+        from ._create import ones
 
         return ones(shape, dtype)
 

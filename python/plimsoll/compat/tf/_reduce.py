@@ -56,7 +56,7 @@ def reduction(
         return f(x, axis=axes, keepdims=bool(keepdims))
 
     call.__name__ = name.rsplit(".", 1)[-1]
-    return op(call, name=name)  # type: ignore[no-any-return]
+    return op(name=name)(call)
 
 
 def _of_nothing(x: Any, axes: list[int] | None, keepdims: bool, value: float) -> Any:
@@ -77,6 +77,8 @@ def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
     count = 1
     for i in range(len(x.shape)) if axis is None else axis:
         count *= x.shape[i]
+    if count == 0:
+        return pm.cast(total, x.dtype)
     return pm.cast(pm.div(total, pm.full((), count, dtype=pm.i64)), x.dtype)
 
 
@@ -91,10 +93,8 @@ def _highest(x: Any) -> float:
 def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype != pm.bool_:
-            raise InvalidArgumentError(
-                None, None,
-                f"expected to be a bool tensor but is a {_dtypes.as_dtype(x.dtype).name} tensor",
-            )
+            said = f"Tensor conversion requested dtype bool for Tensor with dtype {_dtypes.as_dtype(x.dtype).name}"
+            raise ValueError(said) if axis is not None and len(axis) > 1 else InvalidArgumentError(None, None, said)
         return f(x, axis=axis, keepdims=keepdims)
 
     return call

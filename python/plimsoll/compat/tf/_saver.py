@@ -68,7 +68,7 @@ class Saver:
 
     def save(self, sess: Any, save_path: Any, global_step: Any = None, latest_filename: Any = None, write_meta_graph: bool = True, **others: Any) -> str:
         """Writes the session's variables; gives the path to restore from."""
-        path = os.fspath(save_path)
+        path: str = os.fspath(save_path)
         if global_step is not None:
             number = int(sess.run(global_step)) if hasattr(global_step, "_graph_tensor") or hasattr(global_step, "_value") else int(global_step)
             path = f"{path}-{number}"

@@ -77,7 +77,7 @@ class Node:
     ) -> None:
         self.call, self.args, self.kwargs = call, args, kwargs or {}
         self.graph = recording()
-        base = name or getattr(call, "__name__", "op")
+        base = str(name or getattr(call, "__name__", "op"))
         self.name = self.graph.unique_name(base) if self.graph is not None else _unique(base)
         self.type = base
         self.inputs = _unique_nodes(records_in((self.args, self.kwargs)))

@@ -198,7 +198,7 @@ class GradientTape:
 
 
 def _zeros(source: Any) -> Tensor:
-    value = source._variable.value if isinstance(source, Variable) else source._value
+    value = source._as_tensor()._value if isinstance(source, Variable) else source._value
     return Tensor(pm.zeros_like(value))
 
 

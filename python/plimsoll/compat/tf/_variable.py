@@ -166,7 +166,7 @@ class Variable(Operators):
 
     def _graph_tensor(self) -> Tensor | None:
         """Its value in a v1 graph, symbolic; None for an eager one."""
-        return None if self._node is None else self._node.outputs[0]  # type: ignore[no-any-return]
+        return None if self._node is None else self._node.outputs[0]
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Variable(Operators):
         """A copy of its values as a NumPy array."""
         if self._node is not None:
             raise NotImplementedError("numpy() is only available when eager execution is enabled.")
-        found = self._strings if self._variable is None else to_numpy(self._variable.value)
+        found: Any = self._strings if self._variable is None else to_numpy(self._variable.value)
         return found[()] if found.ndim == 0 else found
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -129,7 +129,7 @@ def assert_shapes(shapes: Any, data: Any = None, summarize: Any = None, message:
         if found.rank != len(wanted):
             raise ValueError(f"{message or ''} Tensor of shape {found} must have rank {len(wanted)}")
         for extent, each in zip(found, wanted):
-            expected = known.setdefault(each, extent) if isinstance(each, str) else each
+            expected = known.setdefault(each, extent or 0) if isinstance(each, str) else each
             if expected is not None and extent is not None and extent != expected:
                 raise ValueError(f"{message or ''} Specified by tensor of shape {found}: dimension {each} must be {expected}")
 

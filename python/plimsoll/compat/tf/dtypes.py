@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _names
-from ._arrays import bitcast
+from ._select import bitcast
 from ._dtypes import (
     DType, as_dtype, bfloat16, complex64, complex128, double, float16, float32, float64, half, int8,
     int16, int32, int64, resource, string, uint8, uint16, uint32, uint64, variant,

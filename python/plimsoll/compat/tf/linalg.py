@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _names
-from ._arrays import eye
+from ._create import eye
 from ._linalg import (
     adjoint, band_part, cholesky, cross, det, diag, diag_part, eigh, eigvalsh, inv, logdet, lstsq,
     matrix_rank, matrix_transpose, matvec, normalize, pinv, qr, set_diag, slogdet, solve, svd, tensor_diag,

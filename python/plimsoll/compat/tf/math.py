@@ -10,18 +10,20 @@ from ._gather import (
     unsorted_segment_min, unsorted_segment_sum,
 )
 from ._math import (
-    accumulate_n, acos, acosh, add_n, argmax, argmin, asin, asinh, atan, atan2, atanh, bincount, ceil,
-    confusion_matrix, cos, cosh, cumprod, cumsum, cumulative_logsumexp, digamma, divide_no_nan, erf,
-    erfc, erfinv, expm1, floor, in_top_k, is_finite, is_inf, is_nan, l2_normalize, lgamma, log, log1p,
-    log_sigmoid, multiply_no_nan, ndtri, nextafter, polyval, reciprocal, rint, round, rsqrt, scalar_mul,
-    sigmoid, sin, sinh, softplus, softsign, squared_difference, tan, tanh, top_k, truncatediv,
-    truncatemod, xlog1py, xlogy, zero_fraction,
+    accumulate_n, add_n, argmax, argmin, bincount, ceil, confusion_matrix, cos, cumprod, cumsum,
+    cumulative_logsumexp, divide_no_nan, erf, erfc, floor, in_top_k, is_finite, is_inf, is_nan,
+    l2_normalize, log, log1p, log_sigmoid, multiply_no_nan, nextafter, polyval, reciprocal, rint,
+    round, rsqrt, scalar_mul, sigmoid, sin, softplus, softsign, squared_difference, tan, tanh,
+    top_k, xlog1py, xlogy, zero_fraction,
 )
 from ._nn import log_softmax, softmax
 from ._operators import (
     abs, add, divide, equal, exp, floordiv, floormod, greater, greater_equal, less, less_equal,
     logical_and, logical_not, logical_or, logical_xor, maximum, minimum, multiply, negative, not_equal,
     pow, sign, sqrt, square, subtract, truediv,
+)
+from ._special import (
+    acos, acosh, asin, asinh, atan, atan2, atanh, cosh, digamma, erfinv, expm1, lgamma, ndtri, sinh,
 )
 from ._reduce import (
     count_nonzero, reduce_all, reduce_any, reduce_euclidean_norm, reduce_logsumexp, reduce_max,
@@ -43,7 +45,7 @@ __all__ = [
     "reduce_sum", "reduce_variance", "rint", "round", "rsqrt", "scalar_mul", "segment_max",
     "segment_mean", "segment_min", "segment_sum", "sigmoid", "sign", "sin", "sinh", "softmax",
     "softplus", "softsign", "sqrt", "square", "squared_difference", "subtract", "tan", "tanh", "top_k",
-    "truediv", "truncatediv", "truncatemod", "unsorted_segment_max", "unsorted_segment_mean",
+    "truediv", "unsorted_segment_max", "unsorted_segment_mean",
     "unsorted_segment_min", "unsorted_segment_sum", "xlog1py", "xlogy", "zero_fraction",
 ]
 

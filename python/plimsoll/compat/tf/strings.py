@@ -185,9 +185,10 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE") -> Any:
     begins, counts = np.asarray(static_value(pos)), np.asarray(static_value(len))
     shape = np.broadcast_shapes(array.shape, begins.shape, counts.shape)
     array, begins, counts = (np.broadcast_to(a, shape) for a in (array, begins, counts))
+    texts: Any = array
     made = np.empty(shape, dtype=object)
     for index in np.ndindex(shape):
-        text: Any = array[index].decode() if wide else array[index]
+        text: Any = texts[index].decode() if wide else texts[index]
         begin, size = int(begins[index]), _length(text)
         if begin > size or begin < -size:
             raise InvalidArgumentError(None, None, f"pos {begin} out of range for string {array[index]!r}")
@@ -314,7 +315,8 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 def _parts(text: bytes, by: bytes | None, maxsplit: int) -> Any:
     if by is None and maxsplit > 0:
-        found, rest = [], text.lstrip()
+        found: list[bytes] = []
+        rest = text.lstrip()
         while rest and _length(found) < maxsplit:
             token = rest.split(None, 1)[0]
             rest = rest[_length(token):].lstrip()

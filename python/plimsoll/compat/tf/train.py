@@ -111,7 +111,7 @@ class Checkpoint:
 
     def write(self, file_prefix: Any, options: Any = None) -> str:
         """Writes the variables under exactly this path."""
-        path = os.fspath(file_prefix)
+        path: str = os.fspath(file_prefix)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         values = {name: pm.tensor(np.asarray(each.numpy())) for name, each in self._found().items()}
         values["save_counter"] = pm.tensor(np.asarray(self.save_counter.numpy()))
@@ -149,7 +149,7 @@ class CheckpointManager:
     def __init__(self, checkpoint: Checkpoint, directory: Any, max_to_keep: int | None, keep_checkpoint_every_n_hours: Any = None, checkpoint_name: str = "ckpt", step_counter: Any = None, checkpoint_interval: Any = None, init_fn: Any = None) -> None:
         if keep_checkpoint_every_n_hours is not None or step_counter is not None or init_fn is not None:
             unsupported("tf.train.CheckpointManager", "keep_checkpoint_every_n_hours, step_counter, init_fn")
-        self.checkpoint, self._folder = checkpoint, os.fspath(directory)
+        self.checkpoint, self._folder = checkpoint, str(os.fspath(directory))
         self._most, self._name = max_to_keep, checkpoint_name
         state = get_checkpoint_state(self._folder)
         self._paths = [each for each in (state.all_model_checkpoint_paths if state else []) if checkpoint_exists(each)]

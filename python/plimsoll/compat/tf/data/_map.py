@@ -148,7 +148,7 @@ def _map_python(
 
 
 def _declared(value: Tensor, vary: bool) -> tuple[Any, Any]:
-    dims = TensorShape(value.shape).as_list()
+    dims: list[Any] = TensorShape(value.shape).as_list()
     if vary and len(dims) == 1:
         dims = [None]
     elif vary and len(dims) > 1:

@@ -61,12 +61,7 @@ def _spec_of(inner: Dataset) -> list[tuple[Any, Any]]:
 
 def _finish(dataset: Dataset, made: Any, cell: Cell, opened: _Opened, inner: Dataset) -> Dataset:
     flat = dataset._pm._with(made, cell, opened)
-    return Dataset(declared(flat, _loosened(_spec_of(inner))), inner._structure, options=dataset._options)
-
-
-def _loosened(specs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Components that came from arrays or files of one element may have other extents in the next."""
-    return [(dtype, None if dims is None else tuple(dims)) for dtype, dims in specs]
+    return Dataset(declared(flat, _spec_of(inner)), inner._structure, options=dataset._options)
 
 
 def flat_map(dataset: Dataset, function: Callable[..., Any]) -> Dataset:
@@ -139,19 +134,14 @@ class WindowDataset(Dataset):
         whole = self._whole(function)
         if whole is not None:
             return whole
-        structure = self._structure
         opened = _Opened(self, lambda *parts: function(*self._arguments(parts)), "flat_map")
-        first = next(iter(Dataset.take(self, 1)._plain()), None)
+        first = next(Dataset.__iter__(self.take(1)), None)
         if first is None:
             raise ValueError("[flat_map] the dataset is empty, so that nothing is known of what the function gives")
         inner = opened.open(first)
         cell = Cell(opened)
         made = _core._flat_map_python(self._dataset, cell, fingerprint(function))
-        del structure
         return _finish(self, made, cell, opened, inner)
-
-    def _plain(self) -> Iterator[Any]:
-        return Dataset.__iter__(self)
 
     def _arguments(self, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(self._windows(each) for each in parts)
@@ -164,8 +154,6 @@ class WindowDataset(Dataset):
         except Exception:  # it wants more than a batch: run it for each window
             return None
         flat, marked = _nest.flatten(given), _nest.flatten(marks)
-        if isinstance(given, _Zipped):
-            flat, given = _nest.flatten(given.parts), given.parts
         if len(flat) != len(marked) or any(a is not b for a, b in zip(flat, marked)) or not asked.batched:
             return None
         made = self._pm
@@ -178,11 +166,6 @@ class WindowDataset(Dataset):
 class _Whole:
     def __init__(self, size: int) -> None:
         self.size, self.batched, self.dropped = size, False, False
-
-
-class _Zipped:
-    def __init__(self, parts: Any) -> None:
-        self.parts = parts
 
 
 class _Window(Dataset):
@@ -312,14 +295,11 @@ def _generated(dataset: Dataset, make: Callable[[], Iterator[Any]], structure: A
 
 
 def scan(dataset: Dataset, initial_state: Any, scan_func: Callable[..., Any]) -> Dataset:
-    structure = dataset._structure
-
     def run() -> Iterator[Any]:
         current = _structure.normalized(initial_state)
         for element in Dataset._with(dataset, dataset._pm):
             with quiet():
-                given = element if isinstance(structure, tuple) else element
-                current, out = scan_func(current, given)
+                current, out = scan_func(current, element)
                 yield _structure.normalized(out)
 
     first = next(run(), None)

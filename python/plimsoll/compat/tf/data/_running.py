@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import plimsoll as pm
 from plimsoll._pipeline import Iteration, Pipeline, Plain
 
+from .._config import current_device
 from .._errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from .._tensor import Tensor
 from . import _structure
@@ -16,6 +17,12 @@ from ._seed import dataset_seed
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
+
+
+def _pipeline(dataset: pm.data.Dataset) -> Pipeline:
+    """Pipelines run on the CPU, also within tf.device('/GPU:0')."""
+    device = current_device()
+    return Pipeline(Plain(dataset), device=device if device.kind == "cpu" else "cpu", seed=dataset_seed())
 
 
 class Runs:
@@ -28,9 +35,9 @@ class Runs:
     def begin(self, dataset: pm.data.Dataset) -> Iteration:
         before = self.latest() if self.latest is not None else None
         if before is not None and not before.ended:
-            return Iteration(Pipeline(Plain(dataset), seed=dataset_seed()))
+            return Iteration(_pipeline(dataset))
         if self.pipeline is None:
-            self.pipeline = Pipeline(Plain(dataset), seed=dataset_seed())
+            self.pipeline = _pipeline(dataset)
         elif self.latest is not None:
             self.pipeline.rewind()
         made = Iteration(self.pipeline)
@@ -77,7 +84,7 @@ def as_tf_error(error: pm.DataError) -> Exception:
     """What tf.data raises for an element that fails."""
     text = str(error)
     cause = error.__cause__
-    if isinstance(cause, (NotImplementedError, KeyboardInterrupt)):
+    if isinstance(cause, NotImplementedError):
         return cause
     missing = "No such file" in text or "cannot be opened" in text
     return (NotFoundError if missing else InvalidArgumentError)(None, None, text)

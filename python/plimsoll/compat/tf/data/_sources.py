@@ -14,6 +14,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from .. import _nest
+from .._config import current_device
 from .._dtypes import as_dtype, int64, string
 from .._errors import InvalidArgumentError, NotFoundError, unsupported
 from .._program import fingerprint, quiet
@@ -53,6 +54,7 @@ def _shared(tensors: Any) -> Any:
     elif hasattr(tensors, "to_numpy") and not isinstance(tensors, np.ndarray):  # a Series
         tensors = tensors.to_numpy()
     if isinstance(tensors, np.ndarray) and tensors.dtype.name in _SHARED and tensors.flags.c_contiguous:
+        current_device()  # opens it with its budget: sharing an array would open it without one
         return Tensor(pm.from_numpy(tensors))
     return tensors
 
@@ -377,6 +379,7 @@ class FixedLengthRecordDataset(Dataset):
                     opened.seek(before + (index - int(ends[file])) * size)
                     return opened.read(size)
 
-        made = pm.data.from_indexable(Records(), spec=[(pm.bytes_, ())], name=f"records of {', '.join(names)}")
+        rows: Any = Records()
+        made = pm.data.from_indexable(rows, spec=[(pm.bytes_, ())], name=f"records of {', '.join(names)}")
         super().__init__(made, Leaf(string))
 

@@ -199,4 +199,4 @@ def _seeded(function: Any, image: Any, seed: Any, low: float, high: float) -> An
     def stateless_random(picture_: Any, given: Any) -> Any:
         return function(picture_, stateless(given).number(low, high))
 
-    return stateless_random(image, seed)  # type: ignore[no-any-return]
+    return stateless_random(image, seed)

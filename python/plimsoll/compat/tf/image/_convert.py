@@ -122,7 +122,7 @@ def _recorded(function: Any, name: str, images: Any) -> Any:
             f"tf.image.{name} in tf.function, a graph or a model is not supported by plimsoll.compat.tf; "
             "use it in Dataset.map"
         )
-    return function(name, x)  # type: ignore[no-any-return]
+    return function(name, x)
 
 
 _YUV = [[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]]
@@ -134,7 +134,7 @@ _FROM_YIQ = [[1.0, 1.0, 1.0], [0.95598634, -0.27201283, -1.10674021], [0.6208248
 def _by(images: Any, matrix: Any) -> Any:
     x = convert_to_tensor(images)
     _last_is(x, 3)
-    return _math.tensordot(x, convert_to_tensor(matrix, x.dtype), axes=[[x.shape.rank - 1], [0]])
+    return _math.tensordot(x, convert_to_tensor(matrix, x.dtype), axes=[[len(x.shape) - 1], [0]])
 
 
 @composed

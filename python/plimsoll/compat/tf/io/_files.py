@@ -23,9 +23,7 @@ def path_of(value: Any) -> str:
         value = value.numpy()
     if isinstance(value, np.ndarray):
         value = value.item()
-    if isinstance(value, bytes):
-        return value.decode()
-    return os.fspath(value)
+    return value.decode() if isinstance(value, bytes) else str(os.fspath(value))
 
 
 def _scalar(data: bytes) -> Any:

@@ -265,8 +265,8 @@ def decode_csv(
     missing = [None if isinstance(each, DType) or each.shape.num_elements() == 0 else np.asarray(each.numpy()).ravel()[0] for each in defaults]
 
     def columns(lines: Any) -> list[Any]:
-        array = np.asarray(lines, dtype=object)
-        made = [np.empty(array.shape, dtype=object if t == string else t.as_numpy_dtype) for t in dtypes]
+        array: Any = np.asarray(lines, dtype=object)
+        made: list[Any] = [np.empty(array.shape, dtype=object if t == string else t.as_numpy_dtype) for t in dtypes]
         for index in np.ndindex(array.shape):
             fields = _split(array[index], field_delim, use_quote_delim)
             if select_cols is not None:

@@ -108,7 +108,7 @@ class Optimizer:
     def _slot(self, variable: Any, name: str, value: float = 0.0) -> Variable:
         key = (id(variable), name)
         if key not in self._slots:
-            from ..._arrays import fill
+            from ..._create import fill
             from ..._convert import constant
 
             dims = variable.shape.as_list()
