@@ -21,6 +21,7 @@
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/function/function.h>
+#include <plimsoll/function/scan.h>
 #include <plimsoll/math/arrange.h>
 #include <plimsoll/math/einsum.h>
 #include <plimsoll/math/index.h>

@@ -65,6 +65,47 @@ Tensor Conv1D::forward(const Tensor& x) const {
                                   .groups = options_.groups}));
 }
 
+DepthwiseConv1D::DepthwiseConv1D(std::int64_t size, const DepthwiseConv1DOptions& options)
+    : size_(size), options_(options) {
+  if (options.multiplier < 1) {
+    throw InvalidArgument(fmt::format("[DepthwiseConv1D] a multiplier of {}; it must be at least 1",
+                                      options.multiplier));
+  }
+  if (options.in != 0) declare(options.in);
+}
+
+void DepthwiseConv1D::declare(std::int64_t in) const {
+  const Init fan_in = Init::fan_in_uniform(size_);
+  parameter("weight", {in * options_.multiplier, 1, size_}, fan_in);
+  if (options_.bias) parameter("bias", {in * options_.multiplier}, fan_in);
+}
+
+Tensor DepthwiseConv1D::forward(const Tensor& x) const {
+  check("DepthwiseConv1D", x);
+  if (own("weight") == nullptr) declare(x.dim(1));
+  const Parameter* bias = own("bias");
+  const Conv1DOptions window = {
+      .stride = options_.stride, .padding = options_.padding, .dilation = options_.dilation};
+  return without_row(ops::conv2d(one_row(x), one_row(*own("weight")),
+                                 bias != nullptr ? bias->value() : Tensor(),
+                                 {.stride = {1, options_.stride},
+                                  .padding = padding_of(x, size_, window),
+                                  .dilation = {1, options_.dilation},
+                                  .groups = x.dim(1)}));
+}
+
+SeparableConv1D::SeparableConv1D(std::int64_t out, std::int64_t size,
+                                 const DepthwiseConv1DOptions& options)
+    : depthwise_(add("depthwise", DepthwiseConv1D(size,
+                                                  [&] {
+                                                    DepthwiseConv1DOptions without = options;
+                                                    without.bias = false;
+                                                    return without;
+                                                  }()))),
+      pointwise_(
+          add("pointwise",
+              Conv1D(out, 1, {.in = options.in * options.multiplier, .bias = options.bias}))) {}
+
 ConvTranspose1D::ConvTranspose1D(std::int64_t out, std::int64_t size,
                                  const ConvTranspose1DOptions& options)
     : out_(out), size_(size), options_(options) {

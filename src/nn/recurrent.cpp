@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/function/scan.h>
 #include <plimsoll/nn/dense.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
@@ -24,16 +25,24 @@ Tensor kept(const Tensor& counts, const Tensor& after, const Tensor& before) {
   return counts.defined() ? ops::where(counts, after, before) : after;
 }
 
-/// For every step [n, 1] whether it counts, by the lengths [n].
-std::vector<Tensor> counting(const Tensor& lengths, std::int64_t steps) {
-  std::vector<Tensor> all(static_cast<std::size_t>(steps));
-  if (!lengths.defined()) return all;
-  const Tensor column = ops::reshape(ops::cast(lengths, DType::i64), Shape{lengths.dim(0), 1});
-  for (std::int64_t t = 0; t < steps; ++t) {
-    all[static_cast<std::size_t>(t)] =
-        ops::greater(column, ops::full_like_type(column, {DType::i64, {}}, static_cast<double>(t)));
-  }
-  return all;
+/// Slices of all steps begin at multiples of this, as kernels of GPUs want it.
+constexpr std::int64_t kAlignment = 16;
+bool aligned(const Tensor& x) { return x.type().bytes() % kAlignment == 0; }
+
+/// bool [steps, n and more]: whether each step counts, by the lengths [n]; in rows of a multiple of
+/// kAlignment.
+Tensor counting(const Tensor& lengths, std::int64_t steps) {
+  if (!lengths.defined()) return {};
+  const std::int64_t n = lengths.dim(0);
+  const Tensor row = ops::reshape(ops::cast(lengths, DType::i64), Shape{1, n});
+  const Tensor column = ops::reshape(ops::arange(steps, DType::i64, row), Shape{steps, 1});
+  const std::int64_t more = (kAlignment - n % kAlignment) % kAlignment;
+  return ops::pad(ops::greater(row, column), {0, 0}, {0, more});
+}
+
+/// One row of that as [n, 1].
+Tensor counting_row(const Tensor& row, std::int64_t n) {
+  return ops::reshape(ops::slice(row, -1, 0, n), Shape{n, 1});
 }
 
 /// Piece `i` of the state of all layers and directions, [n, hidden].
@@ -74,12 +83,66 @@ void Recurrent::declare(std::int64_t in) const {
   }
 }
 
+/// All steps as one op. What is multiplied comes as [steps, n, gates * hidden].
+RecurrentResult Recurrent::scanned(const Tensor& products, const Tensor& counts,
+                                   const Tensor& weight, const Tensor& bias,
+                                   const RecurrentState& first, bool backwards) const {
+  const std::int64_t n = products.dim(1);
+  const auto function = [&](const Tensors& states, const Tensors& xs, const Tensors& shared) {
+    const RecurrentState before = {states[0], has_cell() ? states[1] : Tensor()};
+    const RecurrentState after =
+        step(xs[0], before, shared[0], shared.size() > 1 ? shared[1] : Tensor());
+    const Tensor row = xs.size() > 1 ? counting_row(xs[1], n) : Tensor();
+    ScanStep result = {.states = {kept(row, after.h, before.h)}};
+    if (has_cell()) result.states.push_back(kept(row, after.c, before.c));
+    return result;
+  };
+  Tensors states = {first.h};
+  if (has_cell()) states.push_back(first.c);
+  Tensors xs = {products};
+  if (counts.defined()) xs.push_back(counts);
+  Tensors shared = {weight};
+  if (bias.defined()) shared.push_back(bias);
+  const ScanResult result = scan(function, states, xs, shared, {.reverse = backwards});
+  Tensor y = result.states[0];
+  if (counts.defined()) {
+    const Tensor column = ops::reshape(ops::slice(counts, 1, 0, n), Shape{y.dim(0), n, 1});
+    y = ops::where(column, y, ops::full_like_type(y, {y.dtype(), {}}, 0));
+  }
+  return {y, {result.last[0], has_cell() ? result.last[1] : Tensor()}};
+}
+
+/// The same step by step.
+RecurrentResult Recurrent::unrolled(const Tensor& products, const Tensor& counts,
+                                    const Tensor& weight, const Tensor& bias,
+                                    const RecurrentState& first, bool backwards) const {
+  const std::int64_t steps = products.dim(0);
+  const std::int64_t n = products.dim(1);
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(steps), 1);
+  const std::vector<Tensor> inputs = ops::split(products, ones, 0);
+  const Tensor zeros = ops::full_like_type(products, {products.dtype(), {n, hidden_}}, 0);
+  RecurrentState state = first;
+  std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const auto t = static_cast<std::size_t>(backwards ? steps - 1 - i : i);
+    const Tensor input = ops::reshape(inputs[t], Shape{n, gates_ * hidden_});
+    Tensor row;
+    if (counts.defined()) {
+      const auto at = static_cast<std::int64_t>(t);
+      row = counting_row(ops::slice(counts, 0, at, at + 1), n);
+    }
+    const RecurrentState after = step(input, state, weight, bias);
+    outputs[t] = kept(row, after.h, zeros);
+    state.h = kept(row, after.h, state.h);
+    if (has_cell()) state.c = kept(row, after.c, state.c);
+  }
+  return {ops::stack(outputs, 0), state};
+}
+
 /// `x` is [steps, n, features], and so is the result's y.
-RecurrentResult Recurrent::run_layer(const Tensor& x, const std::vector<Tensor>& counts, int number,
+RecurrentResult Recurrent::run_layer(const Tensor& x, const Tensor& counts, int number,
                                      bool backwards, const RecurrentState& first) const {
   const std::string behind = suffix(number, backwards);
-  const std::int64_t steps = x.dim(0);
-  const std::int64_t n = x.dim(1);
   Tensor bias;
   Tensor state_bias;
   if (options_.bias) {
@@ -92,26 +155,16 @@ RecurrentResult Recurrent::run_layer(const Tensor& x, const std::vector<Tensor>&
     }
   }
   const Tensor products = ops::linear(x, *own("weight_ih" + behind), bias);
-  const std::vector<Tensor> inputs =
-      ops::split(products, std::vector<std::int64_t>(static_cast<std::size_t>(steps), 1), 0);
   // Cast once, and not in every step.
   const Tensor weight = in_compute_dtype(*own("weight_hh" + behind));
   RecurrentState state = first;
-  const Tensor zeros = ops::full_like_type(products, {products.dtype(), {n, hidden_}}, 0);
+  const Tensor zeros = ops::full_like_type(products, {products.dtype(), {x.dim(1), hidden_}}, 0);
   if (!state.h.defined()) state.h = zeros;
   if (!state.c.defined() && has_cell()) state.c = zeros;
   state.h = ops::cast(state.h, products.dtype());
   if (has_cell()) state.c = ops::cast(state.c, products.dtype());
-  std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
-  for (std::int64_t i = 0; i < steps; ++i) {
-    const auto t = static_cast<std::size_t>(backwards ? steps - 1 - i : i);
-    const Tensor input = ops::reshape(inputs[t], Shape{n, gates_ * hidden_});
-    const RecurrentState after = step(input, state, weight, state_bias);
-    outputs[t] = kept(counts[t], after.h, zeros);
-    state.h = kept(counts[t], after.h, state.h);
-    if (has_cell()) state.c = kept(counts[t], after.c, state.c);
-  }
-  return {ops::stack(outputs, 0), state};
+  return aligned(state.h) ? scanned(products, counts, weight, state_bias, state, backwards)
+                          : unrolled(products, counts, weight, state_bias, state, backwards);
 }
 
 RecurrentResult Recurrent::run(const Tensor& x, const Tensor& lengths,
@@ -140,7 +193,7 @@ RecurrentResult Recurrent::run(const Tensor& x, const Tensor& lengths,
                       who_, state.type().to_string(), state_shape.to_string()));
     }
   }
-  const std::vector<Tensor> counts = counting(lengths, x.dim(1));
+  const Tensor counts = counting(lengths, x.dim(1));
   // Steps in front, so that those of all sequences lie together.
   Tensor y = ops::transpose(in_compute_dtype(x), {1, 0, 2});
   std::vector<Tensor> h;

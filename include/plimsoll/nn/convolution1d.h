@@ -52,6 +52,40 @@ class Conv1D final : public Module {
   Conv1DOptions options_;
 };
 
+struct DepthwiseConv1DOptions {
+  std::int64_t in = 0;          ///< channels that come in; 0: those of the first input
+  std::int64_t multiplier = 1;  ///< channels that go out for each that comes in
+  std::int64_t stride = 1;
+  SequencePadding padding = 0;
+  std::int64_t dilation = 1;
+  bool bias = true;
+};
+
+/// Every channel by itself, as DepthwiseConv2D: `weight` is [in * multiplier, 1, size].
+class DepthwiseConv1D final : public Module {
+ public:
+  explicit DepthwiseConv1D(std::int64_t size, const DepthwiseConv1DOptions& options = {});
+  Tensor forward(const Tensor& x) const override;
+
+ private:
+  void declare(std::int64_t in) const;
+
+  std::int64_t size_;
+  DepthwiseConv1DOptions options_;
+};
+
+/// A depthwise convolution without bias ("depthwise"), then one of single elements ("pointwise"),
+/// which has the bias, as SeparableConv2D.
+class SeparableConv1D final : public Module {
+ public:
+  SeparableConv1D(std::int64_t out, std::int64_t size, const DepthwiseConv1DOptions& options = {});
+  Tensor forward(const Tensor& x) const override { return pointwise_(depthwise_(x)); }
+
+ private:
+  DepthwiseConv1D depthwise_;
+  Conv1D pointwise_;
+};
+
 struct ConvTranspose1DOptions {
   std::int64_t in = 0;              ///< channels that come in; 0: those of the first input
   std::int64_t stride = 0;          ///< 0: the window's size

@@ -29,4 +29,5 @@
 #include <plimsoll/nn/transformer.h>
 #include <plimsoll/nn/upsampling.h>
 #include <plimsoll/nn/vision_models.h>
+#include <plimsoll/nn/volume.h>
 #include <plimsoll/nn/weight_form.h>

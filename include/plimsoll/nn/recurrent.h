@@ -6,8 +6,10 @@
 // weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, with "_reverse" behind those of the other
 // direction. One product serves the inputs of all steps; then every step is a product and the cell.
 //
-// Steps are unrolled: a layer of an LSTM is about 14 nodes of the graph for each step, and as many
-// again for gradients. That is fine up to a hundred steps or so; several hundred plan slowly.
+// All steps are one op (function/scan.h), whose gradient is another: a graph grows with layers and
+// not with steps. The states of all steps are kept, and what a step computes beside them is
+// computed again for gradients. Where a state is no multiple of 16 bytes, steps are unrolled
+// instead: about 14 nodes for each step of an LSTM, and as many again for gradients.
 
 namespace plimsoll::nn {
 
@@ -61,8 +63,12 @@ class Recurrent : public Module {
 
  private:
   void declare(std::int64_t in) const;
-  RecurrentResult run_layer(const Tensor& x, const std::vector<Tensor>& counts, int number,
-                            bool backwards, const RecurrentState& first) const;
+  RecurrentResult run_layer(const Tensor& x, const Tensor& counts, int number, bool backwards,
+                            const RecurrentState& first) const;
+  RecurrentResult scanned(const Tensor& products, const Tensor& counts, const Tensor& weight,
+                          const Tensor& bias, const RecurrentState& first, bool backwards) const;
+  RecurrentResult unrolled(const Tensor& products, const Tensor& counts, const Tensor& weight,
+                           const Tensor& bias, const RecurrentState& first, bool backwards) const;
 
   const char* who_;
   std::int64_t hidden_;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/scan.h>
+
+namespace plimsoll::function {
+
+/// A scan's body while it is traced: tensors of its tracer for what comes in.
+class BodyTrace {
+ public:
+  std::vector<Tensor> states, delayed, xs, shared;
+
+  /// One more of a kind.
+  Tensor add(std::vector<Tensor>& kind, const TensorType& type);
+  graph::Tracer& tracer() { return tracer_; }
+
+  /// `results` are the states after a step, then ys. What the trace took up by itself is added to
+  /// what is shared, and to `captured` as values of the trace. Throws InvalidArgument for ops that
+  /// draw random numbers or write.
+  ops::ScanBody finish(std::vector<Tensor> results, std::vector<graph::ValueId>& captured);
+
+ private:
+  graph::Tracer tracer_;
+  int count_ = 0;
+};
+
+}  // namespace plimsoll::function
