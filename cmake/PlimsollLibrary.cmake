@@ -127,8 +127,11 @@ std::string_view page_script() { return {kScript, sizeof kScript}; }
 }  // namespace plimsoll::report
 ]])
 
+# Kernels are tuned file by file, so each is compiled by itself.
+plimsoll_units(plimsoll_units plimsoll "${PROJECT_SOURCE_DIR}/src" SOURCES ${plimsoll_sources}
+               ALONE backend/cpu data/image)
 add_library(
-  plimsoll SHARED ${plimsoll_sources} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
+  plimsoll SHARED ${plimsoll_units} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
                   "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp"
                   "${PROJECT_BINARY_DIR}/generated/data/program_op_files.cpp"
                   "${PROJECT_BINARY_DIR}/generated/report/page_parts.cpp")

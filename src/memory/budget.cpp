@@ -26,7 +26,7 @@ void check_name(std::string_view name) {
 }
 
 /// How much is returned to the system under one hold of the lock, so that others get a turn.
-constexpr Bytes kSlice = MiB(256);
+constexpr Bytes kReclaimed = MiB(256);
 
 }  // namespace
 
@@ -126,7 +126,7 @@ void Budget::set_limit(Bytes limit) const {
         set();
         return true;
       }
-      if (tree.reclaim(node, std::min(node->held - limit, kSlice), nullptr) == 0) return false;
+      if (tree.reclaim(node, std::min(node->held - limit, kReclaimed), nullptr) == 0) return false;
       lock.unlock();
       lock.lock();
     }

@@ -12,6 +12,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/trace.h>
 
+#include "memory/close_file.h"
 #include "memory/trace_format.h"
 
 namespace plimsoll {
@@ -117,10 +118,6 @@ class Parser {
   std::array<std::string_view, kMaxColumns> fields_;
   std::size_t columns_ = 0;
   std::unique_ptr<TraceFormat> format_;
-};
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
 }  // namespace

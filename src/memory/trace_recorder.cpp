@@ -13,12 +13,10 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/memory/trace.h>
 
+#include "memory/close_file.h"
+
 namespace plimsoll {
 namespace {
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 
 constexpr std::int64_t kDay = 24 * 3600;
 

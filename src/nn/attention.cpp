@@ -12,8 +12,8 @@ namespace {
 bool is_gpt2(const TransformerOptions& options) { return options.style == TransformerStyle::gpt2; }
 
 /// A dense layer of the block; `onto_residual`: its result is added to the residual stream.
-Dense dense(const TransformerOptions& options, std::int64_t in, std::int64_t out,
-            bool onto_residual) {
+Dense block_dense(const TransformerOptions& options, std::int64_t in, std::int64_t out,
+                  bool onto_residual) {
   const double deviation = onto_residual && options.residual_deviation > 0
                                ? options.residual_deviation
                                : options.deviation;
@@ -38,9 +38,9 @@ SelfAttention::SelfAttention(const TransformerOptions& options)
       causal_(options.causal),
       dropout_(options.dropout),
       qkv_(add(is_gpt2(options) ? "c_attn" : "qkv",
-               dense(options, options.features, 3 * options.features, false))),
+               block_dense(options, options.features, 3 * options.features, false))),
       projection_(add(is_gpt2(options) ? "c_proj" : "proj",
-                      dense(options, options.features, options.features, true))) {
+                      block_dense(options, options.features, options.features, true))) {
   if (heads_ < 1 || options.features % heads_ != 0) {
     throw InvalidArgument(fmt::format("[SelfAttention] {} heads do not divide {} features", heads_,
                                       options.features));
@@ -57,9 +57,9 @@ FeedForward::FeedForward(const TransformerOptions& options)
     : gelu_(options.gelu),
       dropout_(options.dropout),
       up_(add(is_gpt2(options) ? "c_fc" : "fc1",
-              dense(options, options.features, hidden(options), false))),
+              block_dense(options, options.features, hidden(options), false))),
       down_(add(is_gpt2(options) ? "c_proj" : "fc2",
-                dense(options, hidden(options), options.features, true))) {}
+                block_dense(options, hidden(options), options.features, true))) {}
 
 Tensor FeedForward::forward(const Tensor& x) const {
   const Tensor y = down_(ops::gelu(up_(x), gelu_));

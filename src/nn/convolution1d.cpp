@@ -10,7 +10,7 @@
 namespace plimsoll::nn {
 namespace {
 
-void check(const char* who, const Tensor& x) {
+void check_signal(const char* who, const Tensor& x) {
   if (x.rank() != 3) {
     throw InvalidArgument(
         fmt::format("[{}] the input is {}; it takes sequences, [n, channels, "
@@ -54,7 +54,7 @@ void Conv1D::declare(std::int64_t in) const {
 }
 
 Tensor Conv1D::forward(const Tensor& x) const {
-  check("Conv1D", x);
+  check_signal("Conv1D", x);
   if (own("weight") == nullptr) declare(x.dim(1));
   const Parameter* bias = own("bias");
   return without_row(ops::conv2d(one_row(x), one_row(*own("weight")),
@@ -127,7 +127,7 @@ void ConvTranspose1D::declare(std::int64_t in) const {
 }
 
 Tensor ConvTranspose1D::forward(const Tensor& x) const {
-  check("ConvTranspose1D", x);
+  check_signal("ConvTranspose1D", x);
   if (own("weight") == nullptr) declare(x.dim(1));
   const std::int64_t length = (x.dim(2) - 1) * options_.stride - 2 * options_.padding +
                               options_.dilation * (size_ - 1) + options_.output_padding + 1;

@@ -14,14 +14,12 @@
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/update.h>
 
+#include "nn/number.h"
+
 namespace plimsoll::nn {
 namespace {
 
 double share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
-
-Tensor number(const Tensor& like, double value) {
-  return ops::full_like_type(like, {like.dtype(), {}}, value);
-}
 
 void check_shapes(const char* who, const Tensor& logits, const Tensor& targets) {
   if (logits.shape() != targets.shape()) {

@@ -9,16 +9,14 @@
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "nn/number.h"
+
 namespace plimsoll::nn {
 namespace {
 
 using Mode = EmbeddingBagOptions::Mode;
 /// Less than any element of a bag, and finite in 16 bits.
 constexpr double kLeast = -6e4;
-
-Tensor number(const Tensor& like, double value) {
-  return ops::full_like_type(like, {like.dtype(), {}}, value);
-}
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 namespace plimsoll::nn {
 namespace {
 
-void check_groups(std::int64_t groups, std::int64_t channels) {
+void check_groups_of(std::int64_t groups, std::int64_t channels) {
   if (groups < 1 || channels % groups != 0) {
     throw InvalidArgument(
         fmt::format("[GroupNorm] {} groups do not divide {} channels", groups, channels));
@@ -45,7 +45,7 @@ Tensor per_channel(const Tensor& values, const Tensor& x) {
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
   check_input("group_norm", x, 2, 0);
-  check_groups(groups, x.dim(1));
+  check_groups_of(groups, x.dim(1));
   const std::int64_t rows = x.dim(0) * groups;
   const std::int64_t row = rows == 0 ? 1 : x.elements() / rows;
   const DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
@@ -64,7 +64,7 @@ GroupNorm::GroupNorm(std::int64_t groups, const GroupNormOptions& options)
 }
 
 void GroupNorm::declare(std::int64_t channels) const {
-  check_groups(groups_, channels);
+  check_groups_of(groups_, channels);
   if (!options_.affine) return;
   parameter("weight", {channels}, Init::ones());
   parameter("bias", {channels}, Init::zeros());

@@ -27,7 +27,8 @@ Tensor repeat_heads(const Tensor& x, std::int64_t heads) {
                       Shape{x.dim(0), heads, x.dim(2), x.dim(3)});
 }
 
-void check(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
+void check_parts(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options) {
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) {
     throw InvalidArgument(
         fmt::format("[attention] q is {}, k {} and v {}; they need [n, heads, "
@@ -79,7 +80,7 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
-  check(q, k, v, options);
+  check_parts(q, k, v, options);
   const std::int64_t heads = q.dim(1);
   const Tensor keys = repeat_heads(k, heads);
   const Tensor values = repeat_heads(v, heads);

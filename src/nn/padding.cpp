@@ -10,7 +10,7 @@
 namespace plimsoll::nn {
 namespace {
 
-std::string_view name_of(PadMode mode) {
+std::string_view mode_name(PadMode mode) {
   switch (mode) {
     case PadMode::reflect:
       return "reflect";
@@ -34,7 +34,7 @@ Tensor along(const Tensor& x, int axis, std::int64_t before, std::int64_t after,
     if (more > most) {
       throw InvalidArgument(
           fmt::format("[pad] dimension {} of {} cannot be padded by {} with {}; it has {} elements",
-                      axis, x.type().to_string(), more, name_of(mode), extent));
+                      axis, x.type().to_string(), more, mode_name(mode), extent));
     }
   }
   if (mode == PadMode::circular) {

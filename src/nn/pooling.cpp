@@ -20,8 +20,8 @@ Pool1DOptions with_stride(Pool1DOptions options, std::int64_t size) {
   return options;
 }
 
-ops::PoolOptions options_for(const char* who, const Tensor& x, const Pair& size,
-                             const Pool2DOptions& options) {
+ops::PoolOptions pool_options(const char* who, const Tensor& x, const Pair& size,
+                              const Pool2DOptions& options) {
   if (x.rank() != 4) {
     throw InvalidArgument(
         fmt::format("[{}] the input is {}; it takes pictures, {}", who, x.type().to_string(),
@@ -61,13 +61,13 @@ Tensor on_one_row(const char* who, const Tensor& x, std::int64_t size, const Poo
 MaxPool2D::MaxPool2D(Pair size, const Pool2DOptions& options)
     : size_(size), options_(with_stride(options, size)) {}
 Tensor MaxPool2D::forward(const Tensor& x) const {
-  return ops::max_pool2d(x, options_for("MaxPool2D", x, size_, options_));
+  return ops::max_pool2d(x, pool_options("MaxPool2D", x, size_, options_));
 }
 
 AvgPool2D::AvgPool2D(Pair size, const Pool2DOptions& options)
     : size_(size), options_(with_stride(options, size)) {}
 Tensor AvgPool2D::forward(const Tensor& x) const {
-  return ops::avg_pool2d(x, options_for("AvgPool2D", x, size_, options_));
+  return ops::avg_pool2d(x, pool_options("AvgPool2D", x, size_, options_));
 }
 
 Tensor GlobalMaxPool2D::forward(const Tensor& x) const {

@@ -31,7 +31,8 @@ Tensor weights(const Tensor& like, std::int64_t from, std::int64_t to, bool alig
   return ops::relu(ops::shift(ops::neg(ops::abs(ops::sub(at, column))), 1));
 }
 
-void check(const char* who, const Tensor& x, int rank, std::initializer_list<std::int64_t> to) {
+void check_sizes(const char* who, const Tensor& x, int rank,
+                 std::initializer_list<std::int64_t> to) {
   if (x.rank() != rank || x.elements() == 0) {
     throw InvalidArgument(fmt::format(
         "[{}] the input is {}; it takes {}", who, x.type().to_string(),
@@ -53,14 +54,14 @@ Tensor across(const Tensor& x, std::int64_t to, bool align_corners) {
 
 Tensor resize_bilinear2d(const Tensor& x, std::int64_t height, std::int64_t width,
                          bool align_corners) {
-  check("resize_bilinear2d", x, 4, {height, width});
+  check_sizes("resize_bilinear2d", x, 4, {height, width});
   const Tensor wide = across(x, width, align_corners);
   const Tensor rows = ops::cast(weights(x, x.dim(2), height, align_corners), wide.dtype());
   return ops::matmul(rows, wide);
 }
 
 Tensor resize_linear1d(const Tensor& x, std::int64_t length, bool align_corners) {
-  check("resize_linear1d", x, 3, {length});
+  check_sizes("resize_linear1d", x, 3, {length});
   return across(x, length, align_corners);
 }
 
@@ -73,7 +74,7 @@ Upsample2D::Upsample2D(std::int64_t factor, Upsampling mode) : factor_(factor), 
 
 Tensor Upsample2D::forward(const Tensor& x) const {
   if (mode_ == Upsampling::nearest) return ops::upsample_nearest2d(x, factor_);
-  check("Upsample2D", x, 4, {});
+  check_sizes("Upsample2D", x, 4, {});
   return resize_bilinear2d(x, x.dim(2) * factor_, x.dim(3) * factor_);
 }
 

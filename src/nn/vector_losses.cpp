@@ -2,6 +2,7 @@
 #include <plimsoll/nn/losses.h>
 
 #include "nn/loss_inputs.h"
+#include "nn/number.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -31,10 +32,6 @@ Tensor sum_of_rows(const Tensor& x) { return ops::sum(x, {.axes = {-1}}); }
 /// |a - b|, kept from 0, where a root has no derivative, as PyTorch keeps it.
 Tensor distance(const Tensor& a, const Tensor& b) {
   return ops::sqrt(sum_of_rows(ops::square(ops::shift(ops::sub(a, b), 1e-6))));
-}
-
-Tensor number(const Tensor& like, double value) {
-  return ops::full_like_type(like, {like.dtype(), {}}, value);
 }
 
 }  // namespace

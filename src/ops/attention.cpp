@@ -9,6 +9,8 @@
 #include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/softmax.h>
 
+#include "ops/sum_dtype.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -29,8 +31,6 @@ void check_inputs(const OpInputs& inputs) {
   if (k.dim(-1) != q.dim(-1)) inputs.fail("q and k have different sizes in the last dimension");
   if (k.dim(-2) != v.dim(-2)) inputs.fail("k and v have different numbers of keys");
 }
-
-DType sum_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 /// For each query the logarithm of the sum of its exponents.
 TensorType rows_type(const OpInputs& inputs) {
@@ -63,7 +63,7 @@ double product_flops(const OpInputs& inputs, std::int64_t size) {
   return 2 * pairs * static_cast<double>(size) * (inputs.attributes().flag("causal") ? 0.5 : 1.0);
 }
 
-double bytes_of(const OpInputs& inputs, std::span<const TensorType> outputs) {
+double bytes_moved(const OpInputs& inputs, std::span<const TensorType> outputs) {
   double bytes = 0;
   for (const TensorType& type : inputs.types()) bytes += static_cast<double>(type.bytes());
   for (const TensorType& type : outputs) bytes += static_cast<double>(type.bytes());
@@ -83,7 +83,7 @@ const OpDef kAttention = {
     .cost =
         [](const OpInputs& in, std::span<const TensorType> out) {
           return Cost{product_flops(in, in.shape(1).dim(-1) + in.shape(2).dim(-1)),
-                      bytes_of(in, out)};
+                      bytes_moved(in, out)};
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
@@ -107,7 +107,7 @@ const OpDef kAttentionGrad = {
         [](const OpInputs& in, std::span<const TensorType> out) {
           // Scores again, then the gradients of q and k; those of the weights and of v.
           return Cost{product_flops(in, 3 * in.shape(1).dim(-1) + 2 * in.shape(2).dim(-1)),
-                      bytes_of(in, out)};
+                      bytes_moved(in, out)};
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
@@ -128,9 +128,9 @@ void attention_gradient(GradientContext& g) {
   for (int i = 0; i < 3; ++i) g.set(i, gradients[static_cast<std::size_t>(i)]);
 }
 
-constexpr std::array kOps = {&kAttention, &kAttentionGrad};
+constexpr std::array kAttentionOps = {&kAttention, &kAttentionGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kAttentionRegistered(kAttentionOps);
 
 }  // namespace
 

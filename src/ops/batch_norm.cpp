@@ -8,13 +8,11 @@
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "ops/in_place.h"
 #include "ops/normalize.h"
 
 namespace plimsoll::ops {
 namespace {
-
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
-constexpr std::array<InPlace, 2> kEither = {{{0, 0}, {0, 1}}};
 
 int channel_axis(const Shape& shape, const Attributes& attributes) {
   return attributes.flag("channels_last") ? shape.rank() - 1 : 1;
@@ -40,7 +38,7 @@ void require_statistics(const OpInputs& inputs, int i) {
 }
 
 /// From dy, x, scale, mean, variance: the gradients of x, scale and bias.
-std::vector<TensorType> grad_types(const OpInputs& inputs) {
+std::vector<TensorType> batch_norm_grad_types(const OpInputs& inputs) {
   if (inputs[0] != inputs[1]) inputs.fail("dy and x differ in type");
   require_parameters(inputs, 2, 2, channels_of(inputs));
   require_statistics(inputs, 3);
@@ -70,9 +68,9 @@ const OpDef kBatchNormGrad = {
     .family = "normalize",
     .summary = "the gradients of batch_norm by x, scale and bias",
     .inputs = 5,
-    .types = grad_types,
+    .types = batch_norm_grad_types,
     .cost = normalize_cost,
-    .in_place = kEither,
+    .in_place = kOverEither,
     .precision = Precision::keep,
     .channels = {.rule = ChannelRule::normalize, .inputs = 3, .outputs = 1},
 };
@@ -100,7 +98,7 @@ const OpDef kBatchNorm = {
         },
     .kept = [](std::uint32_t) { return Kept{.inputs = 3, .outputs = 6}; },
     .cost = normalize_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
     .precision = Precision::keep,
     .channels = {.rule = ChannelRule::normalize, .inputs = 1, .outputs = 1},
@@ -114,13 +112,13 @@ const OpDef kBatchNormInferenceGrad = {
     .inputs = 5,
     .types =
         [](const OpInputs& inputs) {
-          auto types = grad_types(inputs);
+          auto types = batch_norm_grad_types(inputs);
           types.push_back(inputs[3]);
           types.push_back(inputs[3]);
           return types;
         },
     .cost = normalize_cost,
-    .in_place = kEither,
+    .in_place = kOverEither,
     .precision = Precision::keep,
     .channels = {.rule = ChannelRule::normalize, .inputs = 3, .outputs = 1},
 };
@@ -145,27 +143,27 @@ const OpDef kBatchNormInference = {
         },
     .kept = [](std::uint32_t) { return Kept{.inputs = 1U | 2U | 8U | 16U}; },
     .cost = normalize_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
     .precision = Precision::keep,
     .channels = {.rule = ChannelRule::normalize, .inputs = 1, .outputs = 1},
 };
 
-constexpr std::array kOps = {&kBatchNorm, &kBatchNormGrad, &kBatchNormInference,
-                             &kBatchNormInferenceGrad};
+constexpr std::array kBatchNormOps = {&kBatchNorm, &kBatchNormGrad, &kBatchNormInference,
+                                      &kBatchNormInferenceGrad};
 
-Attributes attributes_of(const Tensor& x, double epsilon, Layout layout) {
+Attributes norm_attributes(const Tensor& x, double epsilon, Layout layout) {
   return {{"epsilon", epsilon}, {"channels_last", x.rank() == 2 || layout == Layout::nhwc}};
 }
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kBatchNormRegistered(kBatchNormOps);
 
 }  // namespace
 
 BatchNormResult batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon,
                            Layout layout) {
   const std::array<Tensor, 3> inputs = {x, scale, bias};
-  auto parts = call(kBatchNorm, inputs, attributes_of(x, epsilon, layout));
+  auto parts = call(kBatchNorm, inputs, norm_attributes(x, epsilon, layout));
   return {std::move(parts[0]), std::move(parts[1]), std::move(parts[2])};
 }
 
@@ -173,7 +171,7 @@ Tensor batch_norm_inference(const Tensor& x, const Tensor& scale, const Tensor& 
                             const Tensor& mean, const Tensor& variance, double epsilon,
                             Layout layout) {
   return call_one(kBatchNormInference, {x, scale, bias, mean, variance},
-                  attributes_of(x, epsilon, layout));
+                  norm_attributes(x, epsilon, layout));
 }
 
 }  // namespace plimsoll::ops

@@ -24,9 +24,9 @@ const OpDef kCast = {
     .casts = true,
 };
 
-constexpr std::array kOps = {&kCast};
+constexpr std::array kCastOps = {&kCast};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kCastRegistered(kCastOps);
 
 }  // namespace
 

@@ -33,10 +33,10 @@ constexpr OpDef kOr = bool_op("logical_or", "a or b", 2, kBool);
 constexpr OpDef kNot = bool_op("logical_not", "not x", 1, kBool);
 constexpr OpDef kIsFinite = bool_op("is_finite", "neither NaN nor infinite", 1, kFloats);
 
-constexpr std::array kOps = {&kEqual, &kNotEqual, &kLess, &kLessEqual,
-                             &kAnd,   &kOr,       &kNot,  &kIsFinite};
+constexpr std::array kCompareOps = {&kEqual, &kNotEqual, &kLess, &kLessEqual,
+                                    &kAnd,   &kOr,       &kNot,  &kIsFinite};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kCompareRegistered(kCompareOps);
 
 }  // namespace
 

@@ -83,9 +83,9 @@ const OpDef kSplit = {
     .channels = {.rule = ChannelRule::axis},
 };
 
-constexpr std::array kOps = {&kConcat, &kSplit};
+constexpr std::array kConcatSplitOps = {&kConcat, &kSplit};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kConcatSplitRegistered(kConcatSplitOps);
 
 }  // namespace
 

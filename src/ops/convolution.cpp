@@ -92,7 +92,7 @@ const OpDef kConv2d = {
     .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .asks = true},
 };
 
-const OpDef kTranspose = {
+const OpDef kConvTranspose = {
     .name = "conv2d_transpose",
     .family = "convolution",
     .summary = "the gradient of conv2d by its input",
@@ -142,7 +142,7 @@ Tensor forward(const Tensor& x, const Tensor& weight, const Attributes& attribut
 }
 Tensor by_input(const Tensor& dy, const Tensor& weight, const Attributes& attributes,
                 const Shape& shape) {
-  return call_one(kTranspose, {dy, weight}, with_shape(attributes, &shape));
+  return call_one(kConvTranspose, {dy, weight}, with_shape(attributes, &shape));
 }
 Tensor by_weight(const Tensor& x, const Tensor& dy, const Attributes& attributes,
                  const Shape& shape) {
@@ -174,9 +174,9 @@ void weight_grad_gradient(GradientContext& g) {
   if (g.needs(1)) g.set(1, forward(g.input(0), g.grad(), g.attributes()));
 }
 
-constexpr std::array kOps = {&kConv2d, &kTranspose, &kWeightGrad};
+constexpr std::array kConvolutionOps = {&kConv2d, &kConvTranspose, &kWeightGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kConvolutionRegistered(kConvolutionOps);
 
 }  // namespace
 

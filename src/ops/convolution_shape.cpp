@@ -48,10 +48,10 @@ void find_places(const OpInputs& inputs, ConvShape& s) {
                        s.dilation_across, s.stride_across, "width");
 }
 
-std::vector<std::int64_t> to_integers(const Padding& p) {
+std::vector<std::int64_t> integers_of(const Padding& p) {
   return {p.top, p.bottom, p.left, p.right};
 }
-std::vector<std::int64_t> to_integers(const std::array<std::int64_t, 2>& pair) {
+std::vector<std::int64_t> integers_of(const std::array<std::int64_t, 2>& pair) {
   return {pair[0], pair[1]};
 }
 
@@ -107,17 +107,17 @@ ConvShape pool_shape(const OpInputs& inputs, const Shape& x) {
 }
 
 Attributes conv_attributes(const ConvOptions& options) {
-  return {{"stride", to_integers(options.stride)},
-          {"padding", to_integers(options.padding)},
-          {"dilation", to_integers(options.dilation)},
+  return {{"stride", integers_of(options.stride)},
+          {"padding", integers_of(options.padding)},
+          {"dilation", integers_of(options.dilation)},
           {"groups", options.groups},
           {"nhwc", options.layout == Layout::nhwc}};
 }
 
 Attributes pool_attributes(const PoolOptions& options) {
-  return {{"size", to_integers(options.size)},
-          {"stride", to_integers(options.stride)},
-          {"padding", to_integers(options.padding)},
+  return {{"size", integers_of(options.size)},
+          {"stride", integers_of(options.stride)},
+          {"padding", integers_of(options.padding)},
           {"nhwc", options.layout == Layout::nhwc}};
 }
 

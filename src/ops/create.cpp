@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-Device device_of(const CreateOptions& options) {
+Device device_for(const CreateOptions& options) {
   return options.device ? *options.device : DefaultDevice::get();
 }
 
@@ -25,7 +25,7 @@ Tensor narrowed(const std::vector<double>& values, const Shape& shape, const Dev
 }
 
 Tensor from(const std::vector<double>& values, const Shape& shape, const CreateOptions& options) {
-  const Device device = device_of(options);
+  const Device device = device_for(options);
   switch (options.dtype) {
     case DType::f32:
       return narrowed<float>(values, shape, device);
@@ -48,7 +48,8 @@ std::vector<std::int64_t> shape_of(const Nested& values) {
   return shape;
 }
 
-void gather(const Nested& values, std::span<const std::int64_t> shape, std::vector<double>& out) {
+void gather_numbers(const Nested& values, std::span<const std::int64_t> shape,
+                    std::vector<double>& out) {
   const bool fits =
       values.is_list()
           ? !shape.empty() && static_cast<std::int64_t>(values.list().size()) == shape.front()
@@ -61,19 +62,19 @@ void gather(const Nested& values, std::span<const std::int64_t> shape, std::vect
     out.push_back(values.number());
     return;
   }
-  for (const Nested& each : values.list()) gather(each, shape.subspan(1), out);
+  for (const Nested& each : values.list()) gather_numbers(each, shape.subspan(1), out);
 }
 
 }  // namespace
 
 Tensor zeros(const Shape& shape, const CreateOptions& options) {
-  return Tensor::zeros(shape, options.dtype, device_of(options));
+  return Tensor::zeros(shape, options.dtype, device_for(options));
 }
 
 Tensor ones(const Shape& shape, const CreateOptions& options) { return full(shape, 1, options); }
 
 Tensor full(const Shape& shape, double value, const CreateOptions& options) {
-  return ops::full(shape, value, options.dtype, device_of(options));
+  return ops::full(shape, value, options.dtype, device_for(options));
 }
 
 Tensor arange(std::int64_t count, const CreateOptions& options) {
@@ -114,18 +115,18 @@ Tensor eye(std::int64_t size, const CreateOptions& options) {
 }
 
 Tensor random_uniform(const Shape& shape, double low, double high, const CreateOptions& options) {
-  return ops::random_uniform({options.dtype, shape}, low, high, device_of(options));
+  return ops::random_uniform({options.dtype, shape}, low, high, device_for(options));
 }
 
 Tensor random_normal(const Shape& shape, double mean, double deviation,
                      const CreateOptions& options) {
-  return ops::random_normal({options.dtype, shape}, mean, deviation, device_of(options));
+  return ops::random_normal({options.dtype, shape}, mean, deviation, device_for(options));
 }
 
 Tensor tensor(const Nested& values, const CreateOptions& options) {
   const std::vector<std::int64_t> shape = shape_of(values);
   std::vector<double> numbers;
-  gather(values, shape, numbers);
+  gather_numbers(values, shape, numbers);
   return from(numbers, Shape(shape), options);
 }
 

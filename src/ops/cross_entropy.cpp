@@ -9,10 +9,10 @@
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 
+#include "ops/in_place.h"
+
 namespace plimsoll::ops {
 namespace {
-
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
 
 /// A loss per row: logits without their last dimension, at least f32.
 TensorType loss_type(const OpInputs& inputs) {
@@ -37,7 +37,7 @@ void check_targets(const OpInputs& inputs) {
   if (inputs[0] != inputs[1]) inputs.fail("logits and targets differ in type");
 }
 
-std::vector<TensorType> grad_types(const OpInputs& inputs, int loss) {
+std::vector<TensorType> cross_entropy_grad_types(const OpInputs& inputs, int loss) {
   if (inputs[loss] != loss_type(inputs)) {
     inputs.fail(fmt::format("the gradient of the loss must be {}", loss_type(inputs).to_string()));
   }
@@ -61,10 +61,10 @@ const OpDef kCrossEntropyGrad = {
     .types =
         [](const OpInputs& inputs) {
           check_labels(inputs, 1);
-          return grad_types(inputs, 2);
+          return cross_entropy_grad_types(inputs, 2);
         },
     .cost = cross_entropy_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .precision = Precision::keep,
 };
 
@@ -96,10 +96,10 @@ const OpDef kCrossEntropyDenseGrad = {
     .types =
         [](const OpInputs& inputs) {
           check_targets(inputs);
-          return grad_types(inputs, 2);
+          return cross_entropy_grad_types(inputs, 2);
         },
     .cost = cross_entropy_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .precision = Precision::keep,
 };
 
@@ -129,10 +129,10 @@ const OpDef kCrossEntropyDense = {
     .cost = cross_entropy_cost,
 };
 
-constexpr std::array kOps = {&kCrossEntropy, &kCrossEntropyGrad, &kCrossEntropyDense,
-                             &kCrossEntropyDenseGrad};
+constexpr std::array kCrossEntropyOps = {&kCrossEntropy, &kCrossEntropyGrad, &kCrossEntropyDense,
+                                         &kCrossEntropyDenseGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kCrossEntropyRegistered(kCrossEntropyOps);
 
 }  // namespace
 

@@ -5,10 +5,10 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/normalize.h>
 
+#include "ops/in_place.h"
+
 namespace plimsoll::ops {
 namespace {
-
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
 
 const OpDef kDropout = {
     .name = "dropout",
@@ -28,14 +28,14 @@ const OpDef kDropout = {
           return Cost{.flops = 25.0 * static_cast<double>(inputs[0].elements()),
                       .bytes = 2.0 * static_cast<double>(inputs[0].bytes())};
         },
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
     .random = true,
 };
 
-constexpr std::array kOps = {&kDropout};
+constexpr std::array kDropoutOps = {&kDropout};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kDropoutRegistered(kDropoutOps);
 
 }  // namespace
 

@@ -20,17 +20,8 @@ constexpr OpDef kSiluGrad = unary_grad_op("silu_grad", "the gradient of silu fro
 constexpr OpDef kSoftplusGrad = unary_grad_op("softplus_grad", "the gradient of softplus from x");
 constexpr OpDef kGeluGrad = unary_grad_op("gelu_grad", "the gradient of gelu from x");
 
-template <const OpDef& Grad>
-void from_input(GradientContext& g) {
-  g.set(0, call_one(Grad, {g.grad(), g.input(0)}, g.attributes()));
-}
-template <const OpDef& Grad>
-void from_output(GradientContext& g) {
-  g.set(0, call_one(Grad, {g.grad(), g.output(0)}, g.attributes()));
-}
-
 /// The output tells the sides of zero apart only if the number is not negative.
-std::vector<TensorType> checked(const OpInputs& inputs, std::string_view number) {
+std::vector<TensorType> types_if_not_negative(const OpInputs& inputs, std::string_view number) {
   const double value = inputs.attributes().number(number);
   if (!(value >= 0)) inputs.fail(fmt::format("{} must be at least 0, not {}", number, value));
   return {inputs[0]};
@@ -40,13 +31,13 @@ constexpr OpDef kRelu = unary_op("relu", "max(x, 0)", from_output<kReluGrad>, ke
 constexpr OpDef kLeakyRelu = [] {
   OpDef def = unary_op("leaky_relu", "x where x > 0, else x * slope", from_output<kLeakyReluGrad>,
                        keeps_output);
-  def.types = [](const OpInputs& inputs) { return checked(inputs, "slope"); };
+  def.types = [](const OpInputs& inputs) { return types_if_not_negative(inputs, "slope"); };
   return def;
 }();
 constexpr OpDef kElu = [] {
   OpDef def = unary_op("elu", "x where x > 0, else alpha * (exp(x) - 1)", from_output<kEluGrad>,
                        keeps_output);
-  def.types = [](const OpInputs& inputs) { return checked(inputs, "alpha"); };
+  def.types = [](const OpInputs& inputs) { return types_if_not_negative(inputs, "alpha"); };
   return def;
 }();
 constexpr OpDef kSigmoid =
@@ -59,12 +50,12 @@ constexpr OpDef kSoftplus = unary_op("softplus", "log(1 + exp(x))", from_input<k
 constexpr OpDef kGelu = unary_op("gelu", "x times the normal distribution's share below x",
                                  from_input<kGeluGrad>, keeps_input);
 
-constexpr std::array kOps = {&kRelu,     &kReluGrad,     &kLeakyRelu, &kLeakyReluGrad,
-                             &kElu,      &kEluGrad,      &kSigmoid,   &kSigmoidGrad,
-                             &kTanh,     &kTanhGrad,     &kSilu,      &kSiluGrad,
-                             &kSoftplus, &kSoftplusGrad, &kGelu,      &kGeluGrad};
+constexpr std::array kElementwiseActivationOps = {
+    &kRelu,     &kReluGrad,     &kLeakyRelu, &kLeakyReluGrad, &kElu,  &kEluGrad,
+    &kSigmoid,  &kSigmoidGrad,  &kTanh,      &kTanhGrad,      &kSilu, &kSiluGrad,
+    &kSoftplus, &kSoftplusGrad, &kGelu,      &kGeluGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kElementwiseActivationRegistered(kElementwiseActivationOps);
 
 }  // namespace
 

@@ -70,7 +70,7 @@ constexpr OpDef kDiv = binary_op(
     });
 
 template <const OpDef& Grad>
-void extreme_gradient(GradientContext& g) {
+void larger_or_smaller_gradient(GradientContext& g) {
   for (const int i : {0, 1}) {
     if (!g.needs(i)) continue;
     give_broadcast(g, i, call_one(Grad, {g.grad(), g.input(0), g.input(1)}, {{"second", i == 1}}));
@@ -80,9 +80,9 @@ constexpr OpDef kMaximumGrad = binary_grad_op("maximum_grad", "dy where that inp
 constexpr OpDef kMinimumGrad =
     binary_grad_op("minimum_grad", "dy where that input was the smaller");
 constexpr OpDef kMaximum =
-    binary_op("maximum", "the larger", extreme_gradient<kMaximumGrad>, keeps_both);
+    binary_op("maximum", "the larger", larger_or_smaller_gradient<kMaximumGrad>, keeps_both);
 constexpr OpDef kMinimum =
-    binary_op("minimum", "the smaller", extreme_gradient<kMinimumGrad>, keeps_both);
+    binary_op("minimum", "the smaller", larger_or_smaller_gradient<kMinimumGrad>, keeps_both);
 
 constexpr OpDef kPowGrad = binary_grad_op("pow_grad", "the gradient of pow by a, from a and b");
 constexpr OpDef kPowExponentGrad =
@@ -107,11 +107,11 @@ constexpr OpDef kPow = [] {
   return def;
 }();
 
-constexpr std::array kOps = {&kAdd,         &kSub,     &kMul,     &kDiv,
-                             &kDivGrad,     &kMaximum, &kMinimum, &kMaximumGrad,
-                             &kMinimumGrad, &kPow,     &kPowGrad, &kPowExponentGrad};
+constexpr std::array kElementwiseBinaryOps = {
+    &kAdd,     &kSub,         &kMul,         &kDiv, &kDivGrad, &kMaximum,
+    &kMinimum, &kMaximumGrad, &kMinimumGrad, &kPow, &kPowGrad, &kPowExponentGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kElementwiseBinaryRegistered(kElementwiseBinaryOps);
 
 }  // namespace
 

@@ -1,21 +1,29 @@
 #pragma once
 
-#include <array>
+#include <plimsoll/ops/dispatcher.h>
 
 #include "ops/broadcast.h"
+#include "ops/in_place.h"
 
 // What elementwise definitions have in common.
 
 namespace plimsoll::ops {
-
-inline constexpr std::array<InPlace, 1> kOverFirst = {{{0, 0}}};
-inline constexpr std::array<InPlace, 2> kOverEither = {{{0, 0}, {0, 1}}};
 
 using GradientRule = void (*)(GradientContext&);
 using KeptRule = Kept (*)(std::uint32_t needed);
 
 inline Kept keeps_input(std::uint32_t) { return {.inputs = 1}; }
 inline Kept keeps_output(std::uint32_t) { return {.outputs = 1}; }
+
+/// Gradients by an op of dy and the input, or of dy and the output, with the attributes of the op.
+template <const OpDef& Grad>
+void from_input(GradientContext& g) {
+  g.set(0, call_one(Grad, {g.grad(), g.input(0)}, g.attributes()));
+}
+template <const OpDef& Grad>
+void from_output(GradientContext& g) {
+  g.set(0, call_one(Grad, {g.grad(), g.output(0)}, g.attributes()));
+}
 
 /// y = f(x), of x's type; may be written over x.
 constexpr OpDef unary_op(std::string_view name, std::string_view summary, GradientRule gradient,

@@ -16,15 +16,6 @@ constexpr OpDef kSinGrad = unary_grad_op("sin_grad", "the gradient of sin from x
 constexpr OpDef kCosGrad = unary_grad_op("cos_grad", "the gradient of cos from x");
 constexpr OpDef kErfGrad = unary_grad_op("erf_grad", "the gradient of erf from x");
 
-template <const OpDef& Grad>
-void from_input(GradientContext& g) {
-  g.set(0, call_one(Grad, {g.grad(), g.input(0)}));
-}
-template <const OpDef& Grad>
-void from_output(GradientContext& g) {
-  g.set(0, call_one(Grad, {g.grad(), g.output(0)}));
-}
-
 constexpr OpDef kSqrt = unary_op("sqrt", "the square root", from_output<kSqrtGrad>, keeps_output);
 constexpr OpDef kRsqrt = unary_op("rsqrt", "1 / sqrt(x)", from_output<kRsqrtGrad>, keeps_output,
                                   kFloats, Precision::full);
@@ -51,12 +42,12 @@ constexpr OpDef stepped(std::string_view name, std::string_view summary) {
 constexpr OpDef kFloor = stepped("floor", "the integer below");
 constexpr OpDef kRound = stepped("round", "the nearest integer, halves to even");
 
-constexpr std::array kOps = {
+constexpr std::array kElementwiseMathOps = {
     &kSqrt, &kSqrtGrad, &kRsqrt, &kRsqrtGrad, &kReciprocal, &kReciprocalGrad,
     &kExp,  &kLog,      &kLog1p, &kLog1pGrad, &kSin,        &kSinGrad,
     &kCos,  &kCosGrad,  &kErf,   &kErfGrad,   &kFloor,      &kRound};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kElementwiseMathRegistered(kElementwiseMathOps);
 
 }  // namespace
 

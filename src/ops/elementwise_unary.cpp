@@ -98,10 +98,11 @@ constexpr OpDef kStopGradient = {
     .channels = {.rule = ChannelRule::pointwise},
 };
 
-constexpr std::array kOps = {&kNeg,   &kAbs,   &kAbsGrad, &kSign,     &kSquare,      &kSquareGrad,
-                             &kScale, &kShift, &kClip,    &kClipGrad, &kStopGradient};
+constexpr std::array kElementwiseUnaryOps = {&kNeg,    &kAbs,        &kAbsGrad,     &kSign,
+                                             &kSquare, &kSquareGrad, &kScale,       &kShift,
+                                             &kClip,   &kClipGrad,   &kStopGradient};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kElementwiseUnaryRegistered(kElementwiseUnaryOps);
 
 }  // namespace
 

@@ -101,9 +101,9 @@ const OpDef kOneHot = {
     .cheap = true,
 };
 
-constexpr std::array kOps = {&kGather, &kScatterAdd, &kOneHot};
+constexpr std::array kGatherOps = {&kGather, &kScatterAdd, &kOneHot};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kGatherRegistered(kGatherOps);
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace plimsoll::ops {
 namespace {
 
-std::size_t hash_of(const Kernel& kernel, const OpInputs& inputs) {
+std::size_t hash_of_call(const Kernel& kernel, const OpInputs& inputs) {
   std::size_t h = std::hash<const void*>()(&kernel) ^ inputs.attributes().hash();
   const auto add = [&h](std::uint64_t value) {
     h = (h ^ value) * 0x9e3779b97f4a7c15ULL + (h >> 7);
@@ -23,7 +23,7 @@ std::size_t hash_of(const Kernel& kernel, const OpInputs& inputs) {
 std::shared_ptr<const KernelState> KernelCache::get(const Kernel& kernel, const OpInputs& inputs,
                                                     std::span<const TensorType> outputs) {
   if (kernel.prepare == nullptr) return nullptr;
-  const std::size_t hash = hash_of(kernel, inputs);
+  const std::size_t hash = hash_of_call(kernel, inputs);
   const auto [begin, end] = index_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     const Entry& entry = *it->second;

@@ -16,10 +16,11 @@
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tf32.h>
 
+#include "ops/in_place.h"
+#include "ops/sum_dtype.h"
+
 namespace plimsoll::ops {
 namespace {
-
-DType sum_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 std::vector<TensorType> types(const OpInputs& inputs) {
   const Shape& x = inputs.shape(0);
@@ -56,8 +57,6 @@ Cost cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
   return cost;
 }
 
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
-
 const OpDef kGrad = {
     .name = "linear_cross_entropy_grad",
     .family = "linear_cross_entropy",
@@ -70,12 +69,12 @@ const OpDef kGrad = {
       }
       return {{inputs.attributes().dtype("dtype"), inputs.shape(0)}};
     },
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
     .precision = Precision::keep,
 };
 
-void gradient(GradientContext& g) {
+void loss_gradient(GradientContext& g) {
   if (g.has_grad(2) || g.has_grad(3)) {
     throw InvalidArgument("[linear_cross_entropy] has no second derivative; use cross_entropy");
   }
@@ -100,7 +99,7 @@ const OpDef kLinearCrossEntropy = {
     .summary = "mean cross-entropy of a linear head; also the labels that count, and gradients",
     .inputs = 3,
     .types = types,
-    .gradient = gradient,
+    .gradient = loss_gradient,
     .kept =
         [](std::uint32_t needed) {
           return Kept{.outputs = 2U | (needed & 1U ? 4U : 0U) | (needed & 2U ? 8U : 0U)};
@@ -125,9 +124,9 @@ const OpDef kLinearCrossEntropy = {
         },
 };
 
-constexpr std::array kOps = {&kLinearCrossEntropy, &kGrad};
+constexpr std::array kLinearCrossEntropyOps = {&kLinearCrossEntropy, &kGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kLinearCrossEntropyRegistered(kLinearCrossEntropyOps);
 
 }  // namespace
 

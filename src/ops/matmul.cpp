@@ -170,9 +170,9 @@ const OpDef kLinear = {
                    std::span<const TensorType>) { return GpuWork{products_of_linear(in)}; },
 };
 
-constexpr std::array kOps = {&kMatmul, &kLinear};
+constexpr std::array kMatmulOps = {&kMatmul, &kLinear};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kMatmulRegistered(kMatmulOps);
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // layer_norm and rms_norm: over the last dimension. The gradients read x and scale, and find each
 // row's statistics again while the row is in the cache: nothing else is kept.
 #include "ops/normalize.h"
+#include "ops/in_place.h"
 
 #include <array>
 
@@ -39,9 +40,6 @@ Cost normalize_cost(const OpInputs& inputs, std::span<const TensorType> outputs)
 
 namespace {
 
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
-constexpr std::array<InPlace, 2> kEither = {{{0, 0}, {0, 1}}};
-
 std::int64_t features_of(const OpInputs& inputs) {
   if (inputs.shape(0).rank() == 0) inputs.fail("needs a dimension to normalise over");
   return inputs.shape(0).dim(-1);
@@ -53,7 +51,7 @@ std::vector<TensorType> norm_types(const OpInputs& inputs) {
 }
 
 /// From dy, x, scale: the gradients of x, scale and, where there is one, bias.
-std::vector<TensorType> grad_types(const OpInputs& inputs) {
+std::vector<TensorType> normalize_grad_types(const OpInputs& inputs) {
   if (inputs[0] != inputs[1]) inputs.fail("dy and x differ in type");
   require_parameters(inputs, 2, 2, features_of(inputs));
   std::vector<TensorType> types = {inputs[0], inputs[2]};
@@ -76,9 +74,9 @@ const OpDef kLayerNormGrad = {
     .family = "normalize",
     .summary = "the gradients of layer_norm by x, scale and bias",
     .inputs = 3,
-    .types = grad_types,
+    .types = normalize_grad_types,
     .cost = normalize_cost,
-    .in_place = kEither,
+    .in_place = kOverEither,
     .precision = Precision::keep,
 };
 
@@ -92,7 +90,7 @@ const OpDef kLayerNorm = {
     .gradient = [](GradientContext& g) { norm_gradient(g, kLayerNormGrad); },
     .kept = keeps_x_and_scale,
     .cost = normalize_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
     .precision = Precision::keep,
 };
@@ -102,9 +100,9 @@ const OpDef kRmsNormGrad = {
     .family = "normalize",
     .summary = "the gradients of rms_norm by x and scale",
     .inputs = 3,
-    .types = grad_types,
+    .types = normalize_grad_types,
     .cost = normalize_cost,
-    .in_place = kEither,
+    .in_place = kOverEither,
     .precision = Precision::keep,
 };
 
@@ -117,14 +115,14 @@ const OpDef kRmsNorm = {
     .gradient = [](GradientContext& g) { norm_gradient(g, kRmsNormGrad); },
     .kept = keeps_x_and_scale,
     .cost = normalize_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
     .precision = Precision::keep,
 };
 
-constexpr std::array kOps = {&kLayerNorm, &kLayerNormGrad, &kRmsNorm, &kRmsNormGrad};
+constexpr std::array kNormalizeOps = {&kLayerNorm, &kLayerNormGrad, &kRmsNorm, &kRmsNormGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kNormalizeRegistered(kNormalizeOps);
 
 }  // namespace
 

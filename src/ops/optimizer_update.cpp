@@ -72,36 +72,39 @@ constexpr OpDef kRmsprop = update_op<1, 1, 9>("rmsprop_update", "a step of RMSpr
 constexpr OpDef kRmspropMomentum =
     update_op<2, 1, 11>("rmsprop_momentum_update", "a step of RMSprop with momentum");
 
-constexpr std::array kOps = {&kSgd, &kSgdMomentum, &kAdam, &kRmsprop, &kRmspropMomentum};
+constexpr std::array kOptimizerUpdateOps = {&kSgd, &kSgdMomentum, &kAdam, &kRmsprop,
+                                            &kRmspropMomentum};
 
-void run(const OpDef& def, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
+void run_update(const OpDef& def, std::initializer_list<Tensor> inputs,
+                const Attributes& attributes) {
   call(def, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
 }
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kOptimizerUpdateRegistered(kOptimizerUpdateOps);
 
 }  // namespace
 
 void sgd_update(const Tensor& parameter, const Tensor& velocity, const Tensor& gradient,
                 const Tensor& rate, const SgdOptions& options, const Tensor& enable) {
   if (options.momentum == 0) {
-    return run(kSgd, {parameter, gradient, rate, enable}, {{"weight_decay", options.weight_decay}});
+    return run_update(kSgd, {parameter, gradient, rate, enable},
+                      {{"weight_decay", options.weight_decay}});
   }
-  run(kSgdMomentum, {parameter, velocity, gradient, rate, enable},
-      {{"momentum", options.momentum},
-       {"nesterov", options.nesterov},
-       {"weight_decay", options.weight_decay}});
+  run_update(kSgdMomentum, {parameter, velocity, gradient, rate, enable},
+             {{"momentum", options.momentum},
+              {"nesterov", options.nesterov},
+              {"weight_decay", options.weight_decay}});
 }
 
 void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
                  const AdamOptions& options, const Tensor& enable) {
-  run(kAdam, {parameter, first, second, gradient, rate, step, enable},
-      {{"beta1", options.beta1},
-       {"beta2", options.beta2},
-       {"epsilon", options.epsilon},
-       {"weight_decay", options.weight_decay},
-       {"decoupled", options.decoupled}});
+  run_update(kAdam, {parameter, first, second, gradient, rate, step, enable},
+             {{"beta1", options.beta1},
+              {"beta2", options.beta2},
+              {"epsilon", options.epsilon},
+              {"weight_decay", options.weight_decay},
+              {"decoupled", options.decoupled}});
 }
 
 void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,
@@ -111,10 +114,11 @@ void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Te
                            {"epsilon", options.epsilon},
                            {"weight_decay", options.weight_decay}};
   if (options.momentum == 0) {
-    return run(kRmsprop, {parameter, mean_square, gradient, rate, enable}, attributes);
+    return run_update(kRmsprop, {parameter, mean_square, gradient, rate, enable}, attributes);
   }
   attributes.set("momentum", options.momentum);
-  run(kRmspropMomentum, {parameter, mean_square, velocity, gradient, rate, enable}, attributes);
+  run_update(kRmspropMomentum, {parameter, mean_square, velocity, gradient, rate, enable},
+             attributes);
 }
 
 }  // namespace plimsoll::ops

@@ -119,9 +119,9 @@ const OpDef kSliceGrad = {
     .channels = {.rule = ChannelRule::axis},
 };
 
-constexpr std::array kOps = {&kPad, &kSlice, &kSliceGrad};
+constexpr std::array kPadSliceOps = {&kPad, &kSlice, &kSliceGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kPadSliceRegistered(kPadSliceOps);
 
 }  // namespace
 

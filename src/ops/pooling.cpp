@@ -31,7 +31,7 @@ Cost input_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
   return moved(inputs, outputs, as_flops(inputs[0].elements(), 1));
 }
 
-Attributes with_shape(const Attributes& attributes, const Shape& shape) {
+Attributes with_input_shape(const Attributes& attributes, const Shape& shape) {
   Attributes result = attributes;
   result.set("shape", to_integers(shape));
   return result;
@@ -90,7 +90,7 @@ const OpDef kMaxPool = {
         [](GradientContext& g) {
           if (!g.has_grad(0)) return;
           g.set(0, call_one(kMaxPoolGrad, {g.grad(), g.output(1)},
-                            with_shape(g.attributes(), g.input_type(0).shape)));
+                            with_input_shape(g.attributes(), g.input_type(0).shape)));
         },
     .kept = [](std::uint32_t) { return Kept{.outputs = 2}; },
     .cost = pool_cost,
@@ -122,7 +122,7 @@ const OpDef kAvgPool = {
     .gradient =
         [](GradientContext& g) {
           g.set(0, call_one(kAvgPoolGrad, {g.grad()},
-                            with_shape(g.attributes(), g.input_type(0).shape)));
+                            with_input_shape(g.attributes(), g.input_type(0).shape)));
         },
     .cost = pool_cost,
     .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1},
@@ -164,14 +164,14 @@ const OpDef kGlobalAvgPool = {
     .gradient =
         [](GradientContext& g) {
           g.set(0, call_one(kGlobalAvgPoolGrad, {g.grad()},
-                            with_shape(g.attributes(), g.input_type(0).shape)));
+                            with_input_shape(g.attributes(), g.input_type(0).shape)));
         },
     .cost = input_cost,
     .cheap = true,
     .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 0},
 };
 
-std::int64_t factor_of(const OpInputs& inputs) {
+std::int64_t enlargement_of(const OpInputs& inputs) {
   const std::int64_t factor = inputs.attributes().integer("factor");
   if (factor < 1) inputs.fail("the factor must be at least 1");
   return factor;
@@ -182,7 +182,7 @@ const OpDef kUpsampleGrad = {
     .family = "pooling",
     .summary = "the sum over each square of pixels that were one",
     .types = [](const OpInputs& inputs) -> std::vector<TensorType> {
-      const std::int64_t factor = factor_of(inputs);
+      const std::int64_t factor = enlargement_of(inputs);
       const auto [n, channels, height, width] = extents(inputs, inputs.shape(0));
       if (height % factor != 0 || width % factor != 0) {
         inputs.fail("the factor does not divide the picture");
@@ -200,7 +200,7 @@ const OpDef kUpsample = {
     .family = "pooling",
     .summary = "every pixel repeated down and across",
     .types = [](const OpInputs& inputs) -> std::vector<TensorType> {
-      const std::int64_t factor = factor_of(inputs);
+      const std::int64_t factor = enlargement_of(inputs);
       const auto [n, channels, height, width] = extents(inputs, inputs.shape(0));
       return {{inputs.dtype(0), picture_shape(inputs.attributes().flag("nhwc"), n, channels,
                                               height * factor, width * factor)}};
@@ -211,10 +211,11 @@ const OpDef kUpsample = {
     .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1},
 };
 
-constexpr std::array kOps = {&kMaxPool,       &kMaxPoolGrad,       &kAvgPool,  &kAvgPoolGrad,
-                             &kGlobalAvgPool, &kGlobalAvgPoolGrad, &kUpsample, &kUpsampleGrad};
+constexpr std::array kPoolingOps = {&kMaxPool,     &kMaxPoolGrad,   &kAvgPool,
+                                    &kAvgPoolGrad, &kGlobalAvgPool, &kGlobalAvgPoolGrad,
+                                    &kUpsample,    &kUpsampleGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kPoolingRegistered(kPoolingOps);
 
 }  // namespace
 

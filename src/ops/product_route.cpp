@@ -6,11 +6,12 @@
 
 #include <plimsoll/ops/product_shape.h>
 
+#include "ops/blocks.h"
+
 namespace plimsoll::ops {
 namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-std::int64_t blocks(std::int64_t extent, std::int64_t of) { return (extent + of - 1) / of; }
 
 // What the rules count with, as measured on an H200.
 constexpr double k16 = 680e12;    ///< flops per second of large products in 16 bits

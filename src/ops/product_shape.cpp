@@ -4,6 +4,8 @@
 
 #include <plimsoll/ops/tf32.h>
 
+#include "ops/blocks.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -41,8 +43,6 @@ std::vector<BatchDim> batch_dims(const Shape& out, const Shape& a, const Shape& 
   }
   return dims;
 }
-
-std::int64_t blocks(std::int64_t extent, std::int64_t of) { return (extent + of - 1) / of; }
 
 /// Batches of a call: fewer than there are where copies pay and those of all are too large.
 std::int64_t batches_to_copy(const ProductShape& s) {

@@ -82,7 +82,7 @@ constexpr OpDef kNormal = {
     .random = true,
 };
 
-constexpr std::array kOps = {&kFull, &kArange, &kUniform, &kNormal};
+constexpr std::array kRandomOps = {&kFull, &kArange, &kUniform, &kNormal};
 
 Attributes attributes_of(const TensorType& type) {
   return {{"shape", to_integers(type.shape)}, {"dtype", type.dtype}};
@@ -105,7 +105,7 @@ Attributes normal_attributes(const TensorType& type, double mean, double deviati
   return attributes;
 }
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kRandomRegistered(kRandomOps);
 
 }  // namespace
 

@@ -135,8 +135,8 @@ constexpr OpDef kAll = reduce_op("all", "whether all hold over some dimensions",
 constexpr OpDef kAny = reduce_op("any", "whether any holds over some dimensions", {DType::boolean},
                                  reduced_types, nullptr, nullptr);
 
-constexpr std::array kOps = {&kSum, &kMean, &kMax,         &kMin,     &kProd,
-                             &kAll, &kAny,  &kExtremeGrad, &kProdGrad};
+constexpr std::array kReduceOps = {&kSum, &kMean, &kMax,         &kMin,     &kProd,
+                                   &kAll, &kAny,  &kExtremeGrad, &kProdGrad};
 
 std::vector<std::int64_t> resolved_axes(const Tensor& x, const ReduceOptions& options,
                                         const OpDef& def) {
@@ -162,7 +162,7 @@ Tensor reduced(const OpDef& def, const Tensor& x, const ReduceOptions& options) 
                   {{"axes", resolved_axes(x, options, def)}, {"keep_dims", options.keep_dims}});
 }
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kReduceRegistered(kReduceOps);
 
 }  // namespace
 

@@ -66,9 +66,9 @@ constexpr OpDef kTopK = {
     .kept = [](std::uint32_t) { return Kept{.outputs = 2}; },
 };
 
-constexpr std::array kOps = {&kArgmax, &kTopK, &kTopKGrad};
+constexpr std::array kReduceIndexOps = {&kArgmax, &kTopK, &kTopKGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kReduceIndexRegistered(kReduceIndexOps);
 
 }  // namespace
 

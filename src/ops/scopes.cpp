@@ -20,9 +20,9 @@ thread_local RandomKey random_key;
 thread_local int random_scopes = 0;
 std::atomic<std::uint64_t> process_seed = 0;
 thread_local std::int64_t next_random_id = 0;
-thread_local bool tf32 = false;
-thread_local bool check_finite = false;
-thread_local bool backward = false;
+thread_local bool tf32_products = false;
+thread_local bool finite_checks = false;
+thread_local bool in_backward = false;
 
 std::string& scope_name() {
   thread_local std::string name;
@@ -61,9 +61,9 @@ PrecisionScope::PrecisionScope(DType compute) : before_(compute_dtype) {
 PrecisionScope::~PrecisionScope() { compute_dtype = before_; }
 std::optional<DType> PrecisionScope::current() { return compute_dtype; }
 
-Tf32Scope::Tf32Scope(bool on) : before_(std::exchange(tf32, on)) {}
-Tf32Scope::~Tf32Scope() { tf32 = before_; }
-bool Tf32Scope::current() { return tf32; }
+Tf32Scope::Tf32Scope(bool on) : before_(std::exchange(tf32_products, on)) {}
+Tf32Scope::~Tf32Scope() { tf32_products = before_; }
+bool Tf32Scope::current() { return tf32_products; }
 
 RandomScope::RandomScope(const RandomKey& key)
     : key_before_(std::exchange(random_key, key)), next_before_(std::exchange(next_random_id, 0)) {
@@ -86,12 +86,12 @@ NameScope::NameScope(std::string_view name) : length_before_(scope_name().size()
 NameScope::~NameScope() { scope_name().resize(length_before_); }
 const std::string& NameScope::current() { return scope_name(); }
 
-CheckFiniteScope::CheckFiniteScope() : before_(std::exchange(check_finite, true)) {}
-CheckFiniteScope::~CheckFiniteScope() { check_finite = before_; }
-bool CheckFiniteScope::current() { return check_finite; }
+CheckFiniteScope::CheckFiniteScope() : before_(std::exchange(finite_checks, true)) {}
+CheckFiniteScope::~CheckFiniteScope() { finite_checks = before_; }
+bool CheckFiniteScope::current() { return finite_checks; }
 
-BackwardScope::BackwardScope() : before_(std::exchange(backward, true)) {}
-BackwardScope::~BackwardScope() { backward = before_; }
-bool BackwardScope::current() { return backward; }
+BackwardScope::BackwardScope() : before_(std::exchange(in_backward, true)) {}
+BackwardScope::~BackwardScope() { in_backward = before_; }
+bool BackwardScope::current() { return in_backward; }
 
 }  // namespace plimsoll::ops

@@ -36,9 +36,9 @@ constexpr OpDef kWhere = {
     .channels = {.rule = ChannelRule::pointwise},
 };
 
-constexpr std::array kOps = {&kWhere};
+constexpr std::array kSelectOps = {&kWhere};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kSelectRegistered(kSelectOps);
 
 }  // namespace
 

@@ -10,6 +10,8 @@
 #include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/softmax.h>
 
+#include "ops/sum_dtype.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -21,7 +23,7 @@ std::vector<TensorType> self_attention_types(const OpInputs& inputs) {
     inputs.fail(
         fmt::format("{} features are not queries, keys and values of {} heads", qkv[2], heads));
   }
-  const DType sums = inputs.dtype(0) == DType::f64 ? DType::f64 : DType::f32;
+  const DType sums = sum_dtype(inputs.dtype(0));
   return {{inputs.dtype(0), qkv.with_dim(-1, qkv[2] / 3)}, {sums, Shape{qkv[0], heads, qkv[1]}}};
 }
 
@@ -35,7 +37,8 @@ std::vector<TensorType> self_attention_grad_types(const OpInputs& inputs) {
 }
 
 /// `products` of queries with keys, or of weights with values; half of each when causal.
-Cost cost_of(const OpInputs& inputs, std::span<const TensorType> outputs, double products) {
+Cost cost_of_products(const OpInputs& inputs, std::span<const TensorType> outputs,
+                      double products) {
   const AttentionShape s = self_attention_shape(inputs);
   Cost cost;
   cost.flops = products * 2.0 * static_cast<double>(s.units()) * static_cast<double>(s.queries) *
@@ -55,7 +58,8 @@ const OpDef kSelfAttention = {
     .types = self_attention_types,
     .gradient = self_attention_gradient,
     .kept = [](std::uint32_t) { return Kept{.inputs = 1, .outputs = 3}; },
-    .cost = [](const OpInputs& in, std::span<const TensorType> out) { return cost_of(in, out, 2); },
+    .cost = [](const OpInputs& in,
+               std::span<const TensorType> out) { return cost_of_products(in, out, 2); },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
           return workspace_of_attention(self_attention_shape(in), in.dtype(0), false);
@@ -74,7 +78,8 @@ const OpDef kSelfAttentionGrad = {
     .inputs = 4,
     .optional_inputs = 1,
     .types = self_attention_grad_types,
-    .cost = [](const OpInputs& in, std::span<const TensorType> out) { return cost_of(in, out, 5); },
+    .cost = [](const OpInputs& in,
+               std::span<const TensorType> out) { return cost_of_products(in, out, 5); },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
           return workspace_of_attention(self_attention_shape(in), in.dtype(0), true);
@@ -92,9 +97,9 @@ void self_attention_gradient(GradientContext& g) {
   g.set(0, call(kSelfAttentionGrad, inputs, g.attributes()).front());
 }
 
-constexpr std::array kOps = {&kSelfAttention, &kSelfAttentionGrad};
+constexpr std::array kSelfAttentionOps = {&kSelfAttention, &kSelfAttentionGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kSelfAttentionRegistered(kSelfAttentionOps);
 
 }  // namespace
 

@@ -89,12 +89,12 @@ const OpDef kTranspose = {
     .cheap = true,
 };
 
-constexpr std::array kOps = {&kReshape, &kBroadcastTo, &kTranspose};
+constexpr std::array kShapeOps = {&kReshape, &kBroadcastTo, &kTranspose};
 
 /// Only speaks in messages: tile is written in the ops above.
 const OpDef kTile = {.name = "tile"};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kShapeRegistered(kShapeOps);
 
 }  // namespace
 

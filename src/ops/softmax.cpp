@@ -6,19 +6,17 @@
 #include <plimsoll/ops/dispatcher.h>
 
 #include "ops/axis.h"
+#include "ops/in_place.h"
 
 namespace plimsoll::ops {
 namespace {
-
-constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
-constexpr std::array<InPlace, 2> kEither = {{{0, 0}, {0, 1}}};
 
 std::vector<TensorType> softmax_types(const OpInputs& inputs) {
   axis_of(inputs, inputs.shape(0).rank());
   return {inputs[0]};
 }
 
-std::vector<TensorType> grad_types(const OpInputs& inputs) {
+std::vector<TensorType> softmax_grad_types(const OpInputs& inputs) {
   if (inputs[0] != inputs[1]) inputs.fail("the gradient and the result differ in type");
   return softmax_types(inputs);
 }
@@ -36,9 +34,9 @@ const OpDef kSoftmaxGrad = {
     .family = "softmax",
     .summary = "y * (dy - sum(dy * y))",
     .inputs = 2,
-    .types = grad_types,
+    .types = softmax_grad_types,
     .cost = softmax_cost,
-    .in_place = kEither,
+    .in_place = kOverEither,
 };
 
 const OpDef kSoftmax = {
@@ -52,7 +50,7 @@ const OpDef kSoftmax = {
         },
     .kept = keeps_output,
     .cost = softmax_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
 };
 
@@ -61,9 +59,9 @@ const OpDef kLogSoftmaxGrad = {
     .family = "softmax",
     .summary = "dy - exp(y) * sum(dy)",
     .inputs = 2,
-    .types = grad_types,
+    .types = softmax_grad_types,
     .cost = softmax_cost,
-    .in_place = kEither,
+    .in_place = kOverEither,
 };
 
 const OpDef kLogSoftmax = {
@@ -77,13 +75,13 @@ const OpDef kLogSoftmax = {
         },
     .kept = keeps_output,
     .cost = softmax_cost,
-    .in_place = kInPlace,
+    .in_place = kOverFirst,
     .cheap = true,
 };
 
-constexpr std::array kOps = {&kSoftmax, &kSoftmaxGrad, &kLogSoftmax, &kLogSoftmaxGrad};
+constexpr std::array kSoftmaxOps = {&kSoftmax, &kSoftmaxGrad, &kLogSoftmax, &kLogSoftmaxGrad};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kSoftmaxRegistered(kSoftmaxOps);
 
 }  // namespace
 

@@ -23,9 +23,9 @@ const OpDef kAssign = {
     .precision = Precision::keep,
 };
 
-constexpr std::array kOps = {&kAssign};
+constexpr std::array kUpdateOps = {&kAssign};
 
-const RegisterOps kRegistered(kOps);
+const RegisterOps kUpdateRegistered(kUpdateOps);
 
 }  // namespace
 

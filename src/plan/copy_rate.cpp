@@ -16,7 +16,7 @@ constexpr int kTurns = 4;
 }  // namespace
 
 std::optional<double> measure_copy_rate(const Device& device, const Device& host) {
-  using Clock = std::chrono::steady_clock;
+  using CopyClock = std::chrono::steady_clock;
   try {
     if (device.budget().available() < 4 * kPiece || host.budget().available() < 4 * kPiece) {
       return std::nullopt;
@@ -33,12 +33,12 @@ std::optional<double> measure_copy_rate(const Device& device, const Device& host
     const OwnedStream out(device);
     double least = std::numeric_limits<double>::max();
     for (int turn = 0; turn <= kTurns; ++turn) {
-      const Clock::time_point began = Clock::now();
+      const CopyClock::time_point began = CopyClock::now();
       device.copy(here_in.data(), there_in.data(), kPiece, in.id());
       device.copy(there_out.data(), here_out.data(), kPiece, out.id());
       device.synchronize(in.id());
       device.synchronize(out.id());
-      const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+      const double seconds = std::chrono::duration<double>(CopyClock::now() - began).count();
       if (turn > 0) least = std::min(least, seconds);  // the first one warms up
     }
     return static_cast<double>(kPiece) / std::max(least, 1e-9);

@@ -8,7 +8,7 @@ namespace plimsoll::plan {
 
 namespace {
 
-constexpr std::int64_t kStepsBetweenLooks = 64;
+constexpr std::int64_t kStepsBetweenClocks = 64;
 constexpr double kDearer = 1.25;
 constexpr double kDearest = 1e12;
 
@@ -35,7 +35,7 @@ bool EjectionSearch::run(const Solution& from, Units target, std::int64_t steps,
   }
   for (std::int64_t step = 0; !open_.empty(); ++step) {
     if (step == steps) return false;
-    if (++steps_ % kStepsBetweenLooks == 0 && deadline.passed()) return false;
+    if (++steps_ % kStepsBetweenClocks == 0 && deadline.passed()) return false;
     // The dearest first: what is left for the end goes into small gaps.
     std::size_t next = 0;
     for (std::size_t k = 1; k < open_.size(); ++k) {

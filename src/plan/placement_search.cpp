@@ -13,7 +13,7 @@
 namespace plimsoll::plan {
 namespace {
 
-constexpr Units kNone = std::numeric_limits<Units>::max();
+constexpr Units kNoItem = std::numeric_limits<Units>::max();
 /// States that are remembered as failed: at first, and at most.
 constexpr std::size_t kFirstFailed = std::size_t{1} << 12;
 constexpr std::size_t kMostFailed = std::size_t{1} << 20;
@@ -27,10 +27,10 @@ std::uint64_t mix(std::uint64_t z) {
 }
 
 /// A hash of 128 bits: equal ones are taken to be equal states.
-struct Key {
+struct StateKey {
   std::uint64_t a = 0;
   std::uint64_t b = 0;
-  bool operator==(const Key&) const = default;
+  bool operator==(const StateKey&) const = default;
 };
 
 /// 1, 1, 2, 1, 1, 2, 4, ...: lengths of runs that waste little, whatever length would do.
@@ -102,8 +102,8 @@ struct PlacementSearch::State {
     return true;
   }
 
-  Key key(const std::vector<std::int32_t>& open) const {
-    Key sum;
+  StateKey key(const std::vector<std::int32_t>& open) const {
+    StateKey sum;
     for (const std::int32_t i : open) {
       const std::uint64_t h = mix((static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u +
                                   static_cast<std::uint64_t>(low[index(i)]));
@@ -147,7 +147,7 @@ struct PlacementSearch::State {
   Units next_offset(const std::vector<std::int32_t>& open, std::int32_t s, Units from) {
     is_open.assign(problem.items.size(), 0);
     for (const std::int32_t i : open) is_open[index(i)] = 1;
-    Units next = kNone;
+    Units next = kNoItem;
     for (const std::int32_t i : open) {
       const Item& it = item(i);
       if (s < it.first || s >= it.last) continue;
@@ -156,13 +156,13 @@ struct PlacementSearch::State {
         continue;
       }
       // It lies on something that is not in this section.
-      Units support = kNone;
+      Units support = kNoItem;
       for (const std::int32_t j : near[index(i)]) {
         const Item& other = item(j);
         if (is_open[index(j)] == 0 || (s >= other.first && s < other.last)) continue;
         support = std::min(support, low[index(j)] + other.size);
       }
-      if (support != kNone) next = std::min(next, problem.rounded(support, it));
+      if (support != kNoItem) next = std::min(next, problem.rounded(support, it));
     }
     return next;
   }
@@ -190,7 +190,7 @@ struct PlacementSearch::State {
     if (!fits(open, first, last)) return false;
     if (const auto answer = solve_parts(depth, first, last)) return *answer;
 
-    const Key state = key(open);
+    const StateKey state = key(open);
     if (failed[state.a & (failed.size() - 1)] == state) return false;
     if (branch(depth, first, last)) return true;
     if (!cut) remember(state);
@@ -198,16 +198,16 @@ struct PlacementSearch::State {
   }
 
   /// One for each place of the table, which grows with what there is to remember.
-  void remember(const Key& state) {
-    Key& slot = failed[state.a & (failed.size() - 1)];
-    if (slot == Key{}) ++remembered;
+  void remember(const StateKey& state) {
+    StateKey& slot = failed[state.a & (failed.size() - 1)];
+    if (slot == StateKey{}) ++remembered;
     slot = state;
     if (remembered * 2 < failed.size() || failed.size() == kMostFailed) return;
-    std::vector<Key> before(failed.size() * 4);
+    std::vector<StateKey> before(failed.size() * 4);
     before.swap(failed);
     remembered = 0;
-    for (const Key& each : before) {
-      if (each == Key{}) continue;
+    for (const StateKey& each : before) {
+      if (each == StateKey{}) continue;
       failed[each.a & (failed.size() - 1)] = each;
       ++remembered;
     }
@@ -355,7 +355,7 @@ struct PlacementSearch::State {
   std::vector<std::vector<std::int32_t>> near;
   std::vector<Units> top, base;
   std::vector<std::int32_t> candidates, reach;
-  std::vector<Key> failed;
+  std::vector<StateKey> failed;
   std::size_t remembered = 0;  ///< places of it that are taken
   std::vector<std::pair<std::int32_t, Units>> trail;
   std::deque<Frame> frames;

@@ -80,7 +80,7 @@ std::vector<bool> away_values(const Graph& graph, const std::vector<std::string>
   return away;
 }
 
-void find_gap(Root& root, int first_backward) {
+void find_gap_in(Root& root, int first_backward) {
   const int born = std::max(root.producer, 0);
   root.last_use = root.uses.empty() ? born : root.uses.back();
   root.drop_after = root.last_use;
@@ -224,7 +224,7 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
          !g.node(model.work[static_cast<std::size_t>(model.first_backward)].node).backward) {
     ++model.first_backward;
   }
-  for (Root& root : model.roots) find_gap(root, model.first_backward);
+  for (Root& root : model.roots) find_gap_in(root, model.first_backward);
   return model;
 }
 

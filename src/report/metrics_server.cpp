@@ -35,7 +35,7 @@ std::string label(std::string_view text) {
   return safe;
 }
 
-std::string number(double value) {
+std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   return fmt::format("{}", value);
@@ -104,7 +104,7 @@ std::string MetricsServer::text() const {
   };
   const auto one = [&](const char* name, const char* kind, const char* help, double value) {
     head(name, kind, help);
-    text += fmt::format("{} {}\n", name, number(value));
+    text += fmt::format("{} {}\n", name, number_text(value));
   };
   one("plimsoll_steps_total", "counter", "Steps finished, resumed parts included.",
       static_cast<double>(figures.step));
@@ -118,7 +118,8 @@ std::string MetricsServer::text() const {
   if (!figures.metrics.empty()) {
     head("plimsoll_epoch_metric", "gauge", "Metrics of the last epoch, by name.");
     for (const auto& [name, value] : figures.metrics) {
-      text += fmt::format("plimsoll_epoch_metric{{name=\"{}\"}} {}\n", label(name), number(value));
+      text +=
+          fmt::format("plimsoll_epoch_metric{{name=\"{}\"}} {}\n", label(name), number_text(value));
     }
   }
   if (!device) return text;

@@ -17,7 +17,7 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr std::size_t kBar = 24;
+constexpr std::size_t kBarWidth = 24;
 constexpr const char* kClear = "\r\x1b[K";
 
 /// What the speed counts.
@@ -125,10 +125,11 @@ class Progress {
       text += (text.empty() ? "" : "  ") + part;
     }
     constexpr std::size_t kAround = 3;  // brackets and a space
-    if (run.total_steps() > 0 && !text.empty() && text.size() + kAround + kBar <= width) {
-      const std::size_t filled = std::min(kBar, kBar * static_cast<std::size_t>(run.step()) /
-                                                    static_cast<std::size_t>(run.total_steps()));
-      text = fmt::format("[{:<{}}] {}", std::string(filled, '#'), kBar, text);
+    if (run.total_steps() > 0 && !text.empty() && text.size() + kAround + kBarWidth <= width) {
+      const std::size_t filled =
+          std::min(kBarWidth, kBarWidth * static_cast<std::size_t>(run.step()) /
+                                  static_cast<std::size_t>(run.total_steps()));
+      text = fmt::format("[{:<{}}] {}", std::string(filled, '#'), kBarWidth, text);
     }
     say(out_, fmt::format("\r{}\x1b[K", text));
   }

@@ -61,7 +61,7 @@ class EventFile {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-void add_steps(EventFile& file, const Run& run) {
+void add_step_scalars(EventFile& file, const Run& run) {
   double before = 0;
   for (const RunStep& step : run.steps) {
     const auto put = [&](const char* tag, double value) {
@@ -93,7 +93,7 @@ void add_metrics(EventFile& file, const Run& run) {
   }
 }
 
-void add_memory(EventFile& file, const Run& run) {
+void add_memory_scalars(EventFile& file, const Run& run) {
   for (const RunDevice& device : run.devices) {
     const std::string prefix = "memory_MiB/" + valid_text(device.name) + "/";
     std::size_t at = 0;
@@ -119,9 +119,9 @@ void write_tensorboard(std::span<const Run> runs, const std::string& folder) {
   std::set<std::string> taken;
   for (const Run& run : runs) {
     EventFile file(run.began);
-    add_steps(file, run);
+    add_step_scalars(file, run);
     add_metrics(file, run);
-    add_memory(file, run);
+    add_memory_scalars(file, run);
     const fs::path place = fs::path(folder) / folder_name(run.name, taken);
     std::error_code error;
     fs::create_directories(place, error);

@@ -14,7 +14,7 @@ double mean(double a, double weight_a, double b, double weight_b) {
   return (a * weight_a + b * weight_b) / (weight_a + weight_b);
 }
 
-RunStep merged(const RunStep& a, const RunStep& b) {
+RunStep merged_steps(const RunStep& a, const RunStep& b) {
   const auto count_a = static_cast<double>(a.steps);
   const auto count_b = static_cast<double>(b.steps);
   RunStep both = b;
@@ -71,7 +71,7 @@ std::vector<RunStep> thinned(const std::vector<RunStep>& steps, std::size_t most
     const std::size_t begin = steps.size() * s / most;
     const std::size_t end = steps.size() * (s + 1) / most;
     RunStep sum = steps[begin];
-    for (std::size_t i = begin + 1; i < end; ++i) sum = merged(sum, steps[i]);
+    for (std::size_t i = begin + 1; i < end; ++i) sum = merged_steps(sum, steps[i]);
     all.push_back(sum);
   }
   return all;

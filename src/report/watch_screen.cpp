@@ -60,7 +60,7 @@ std::string curve(const std::vector<RunStep>& steps, std::size_t width) {
 
 std::int64_t total_steps(const Run& run) { return count(parsed(run.begin), "total_steps"); }
 
-std::string progress(const Run& run) {
+std::string progress_of(const Run& run) {
   if (run.steps.empty()) return "no step yet";
   const RunStep& last = run.steps.back();
   const std::int64_t total = total_steps(run);
@@ -113,7 +113,7 @@ std::string cut(const std::string& text, std::size_t columns) {
 }  // namespace
 
 std::string watch_line(const Run& run) {
-  std::string text = fmt::format("{}  {}", state_name(run.state), progress(run));
+  std::string text = fmt::format("{}  {}", state_name(run.state), progress_of(run));
   if (const std::string rate = speed(run); !rate.empty()) text += "  " + rate;
   for (const RunDevice& device : run.devices) {
     if (!device.memory.empty()) text += "  " + memory_text(device);
@@ -127,7 +127,7 @@ std::vector<std::string> watch_screen(const Run& run, std::size_t columns) {
   add(fmt::format("{}  {}  {}", printable(run.name), state_name(run.state),
                   format_duration(run.seconds)));
   const std::string rate = speed(run);
-  add(progress(run) + (rate.empty() ? "" : ", " + rate));
+  add(progress_of(run) + (rate.empty() ? "" : ", " + rate));
   const std::int64_t total = total_steps(run);
   if (total > 0 && !run.steps.empty()) {
     const double share = static_cast<double>(run.steps.back().step) / static_cast<double>(total);

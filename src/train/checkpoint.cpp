@@ -32,14 +32,14 @@ std::string without_prefix(const std::string& name, const std::string& prefix) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-void add(std::vector<Slot>& slots, std::string name, const Variable& variable) {
+void add_slot(std::vector<Slot>& slots, std::string name, const Variable& variable) {
   slots.push_back({std::move(name), variable.tensor(), variable.tag(),
                    [variable](Tensor tensor) { variable.set_tensor(std::move(tensor)); }});
 }
 
 void add_states(std::vector<Slot>& slots, const std::string& prefix,
                 const std::vector<optim::State>& states) {
-  for (const optim::State& state : states) add(slots, prefix + state.name(), state);
+  for (const optim::State& state : states) add_slot(slots, prefix + state.name(), state);
 }
 
 std::vector<Slot> slots_of(const CheckpointParts& parts, const std::string& prefix) {
@@ -48,7 +48,7 @@ std::vector<Slot> slots_of(const CheckpointParts& parts, const std::string& pref
     std::vector<nn::Parameter> all = parts.module->parameters();
     const std::vector<nn::Parameter> buffers = parts.module->buffers();
     all.insert(all.end(), buffers.begin(), buffers.end());
-    for (const nn::Parameter& p : all) add(slots, without_prefix(p.name(), prefix), p);
+    for (const nn::Parameter& p : all) add_slot(slots, without_prefix(p.name(), prefix), p);
   }
   if (parts.optimizer != nullptr) add_states(slots, "optimizer.", parts.optimizer->state());
   if (parts.loss_scale != nullptr) add_states(slots, "loss_scale.", parts.loss_scale->state());
@@ -61,8 +61,8 @@ bool is_expected(const std::string& name, const CheckpointParts& parts) {
          (parts.loss_scale == nullptr && name.starts_with("loss_scale."));
 }
 
-void check(const SafetensorsFile& file, const std::vector<Slot>& slots,
-           const CheckpointParts& parts, bool strict) {
+void check_names(const SafetensorsFile& file, const std::vector<Slot>& slots,
+                 const CheckpointParts& parts, bool strict) {
   std::unordered_set<std::string> wanted;
   for (const Slot& slot : slots) {
     wanted.insert(slot.name);
@@ -122,7 +122,7 @@ std::map<std::string, std::string> load_checkpoint(const std::string& path,
                                                    const LoadOptions& options) {
   const SafetensorsFile file(path);
   const std::vector<Slot> slots = slots_of(parts, options.prefix);
-  check(file, slots, parts, options.strict);
+  check_names(file, slots, parts, options.strict);
   const std::optional<std::int64_t> step = step_of(file.header().metadata, path);
 
   std::vector<Tensor> targets;

@@ -8,6 +8,7 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "train/layout.h"
 #include "train/step_runner.h"
 
 namespace plimsoll::train {
@@ -27,7 +28,6 @@ Device host_of(const Device& device, const std::optional<Device>& host) {
 /// What the model gives for `inputs`, in the memory of a training. Throws BudgetTooSmall where they
 /// need a larger range than that has.
 nn::Tensors predicted(Trainer::Impl& impl, const TrainingPlan& plan, const nn::Tensors& inputs) {
-  constexpr Bytes kAlignment = 256;
   TrainingMemory& memory = impl.memory_for(plan, Trainer::Impl::Purpose::evaluate);
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());

@@ -11,7 +11,7 @@
 namespace plimsoll::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Longest that a step waits to be written with others, in seconds.
 constexpr double kLongestWait = 0.9;
@@ -19,8 +19,8 @@ constexpr double kLongestWait = 0.9;
 constexpr std::int64_t kWholePlans = 24;
 constexpr double kLongestPipelinePause = 600;
 
-RunLog::Json raw(const Json& json) {
-  return {json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+RunLog::Json raw(const OrderedJson& json) {
+  return {json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)};
 }
 
 }  // namespace
@@ -98,11 +98,11 @@ void FitLog::plan(const TrainingPlan& plan, const std::string& why, std::int64_t
 
 void FitLog::op_times(const TrainingPlan& plan, std::span<const double> node_seconds) {
   if (!log_.writes()) return;
-  Json seconds = Json::array();
+  OrderedJson seconds = OrderedJson::array();
   for (const plan::PlannedTask& task : plan.phases.front().steps.front()->tasks) {
     const auto node = static_cast<std::size_t>(task.node);
     const double each = node < node_seconds.size() ? node_seconds[node] : 0;
-    seconds.push_back(each > 0 ? Json(each) : Json());
+    seconds.push_back(each > 0 ? OrderedJson(each) : OrderedJson());
   }
   log_.write("op_times", {{"seconds", raw(seconds)}});
 }
@@ -115,7 +115,7 @@ void FitLog::pipeline(const std::string& name, const data::Pipeline& pipeline, b
     pipeline_written_ = now;
     pipeline_pause_ = std::min(pipeline_pause_ * 1.2, kLongestPipelinePause);
   }
-  Json stages = Json::array();
+  OrderedJson stages = OrderedJson::array();
   for (const data::StageStats& each : pipeline.stats()) {
     stages.push_back({{"stage", each.stage},
                       {"depth", each.depth},
@@ -128,7 +128,7 @@ void FitLog::pipeline(const std::string& name, const data::Pipeline& pipeline, b
                       {"held", each.held},
                       {"setting", each.setting}});
   }
-  Json bottleneck;
+  OrderedJson bottleneck;
   if (const auto found = pipeline.bottleneck()) {
     bottleneck = {{"stage", found->stage}, {"remedy", found->remedy}, {"share", found->share}};
   }

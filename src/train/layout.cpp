@@ -9,18 +9,18 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr Bytes kAlignment = 256;
 /// That are tried; 256 GiB in pages of 64 KiB.
 constexpr Bytes kMostPages = Bytes{1} << 22;
 
-void add(PackedBlock& block, const std::string& name, const TensorType& type) {
+void add_packed(PackedBlock& block, const std::string& name, const TensorType& type) {
   block.tensors.push_back({name, type, block.bytes});
   block.bytes += align_up(type.bytes(), kAlignment);
 }
 
-void add(PackedBlock& block, const std::string& prefix, const std::vector<optim::State>* states) {
+void add_packed(PackedBlock& block, const std::string& prefix,
+                const std::vector<optim::State>* states) {
   if (states == nullptr) return;
-  for (const optim::State& s : *states) add(block, prefix + s.name(), s.type());
+  for (const optim::State& s : *states) add_packed(block, prefix + s.name(), s.type());
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ PackedBlock take_away(std::vector<PackedBlock>& blocks, const std::vector<std::s
   for (PackedBlock& block : blocks) {
     PackedBlock left{.tag = block.tag, .label = block.label};
     for (const PackedTensor& tensor : block.tensors) {
-      add(wanted.count(tensor.name) != 0 ? away : left, tensor.name, tensor.type);
+      add_packed(wanted.count(tensor.name) != 0 ? away : left, tensor.name, tensor.type);
     }
     block = std::move(left);
   }
@@ -42,16 +42,17 @@ PackedBlock take_away(std::vector<PackedBlock>& blocks, const std::vector<std::s
 
 std::vector<PackedBlock> pack(const PersistentState& state) {
   PackedBlock parameters{.tag = Tag::parameters, .label = "model"};
-  for (const nn::Parameter& p : state.model.parameters()) add(parameters, p.name(), p.type());
-  for (const nn::Parameter& p : state.model.buffers()) add(parameters, p.name(), p.type());
-  add(parameters, kAveragePrefix, state.average);
+  for (const nn::Parameter& p : state.model.parameters())
+    add_packed(parameters, p.name(), p.type());
+  for (const nn::Parameter& p : state.model.buffers()) add_packed(parameters, p.name(), p.type());
+  add_packed(parameters, kAveragePrefix, state.average);
   PackedBlock optimizer{.tag = Tag::optimizer, .label = std::string(state.optimizer.name())};
-  add(optimizer, kOptimizerPrefix, &state.optimizer.state());
+  add_packed(optimizer, kOptimizerPrefix, &state.optimizer.state());
   if (state.loss_scale != nullptr) {
-    add(optimizer, kLossScalePrefix, &state.loss_scale->state());
+    add_packed(optimizer, kLossScalePrefix, &state.loss_scale->state());
   }
   PackedBlock gradients{.tag = Tag::gradients, .label = "sums"};
-  add(gradients, kGradientPrefix, state.gradients);
+  add_packed(gradients, kGradientPrefix, state.gradients);
   std::vector<PackedBlock> blocks;
   for (PackedBlock* block : {&parameters, &optimizer, &gradients}) {
     if (block->bytes != 0) blocks.push_back(std::move(*block));

@@ -26,7 +26,10 @@ struct PersistentState {
   const std::vector<optim::State>* gradients = nullptr;  ///< sums over micro-batches; null: none
 };
 
-/// All of it in one block per tag, tensors at multiples of 256 bytes.
+/// Tensors of a block, and blocks, are at multiples of it.
+inline constexpr Bytes kAlignment = 256;
+
+/// All of it in one block per tag.
 std::vector<PackedBlock> pack(const PersistentState& state);
 
 /// Takes tensors of these names out of the blocks, and packs them apart.

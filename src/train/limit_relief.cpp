@@ -9,7 +9,7 @@ namespace plimsoll::train {
 namespace {
 
 // A training may be long in coming, or wait for what the asking thread is to make.
-constexpr std::chrono::seconds kPatience(60);
+constexpr std::chrono::seconds kReliefPatience(60);
 
 }  // namespace
 
@@ -44,7 +44,7 @@ Bytes LimitRelief::relieve(Bytes wanted) {
   if (ended_) return 0;
   wanted_ = wanted;
   given_.reset();
-  changed_.wait_for(lock, kPatience, [&] { return given_ || ended_; });
+  changed_.wait_for(lock, kReliefPatience, [&] { return given_ || ended_; });
   wanted_.reset();
   return given_.value_or(0);
 }

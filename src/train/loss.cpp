@@ -39,7 +39,7 @@ constexpr std::array kLosses = {
           [](const Tensor& x, const Tensor& y) { return nn::cosine_distance(x, y); }},
 };
 
-Loss::One by_name(const std::string& name) {
+Loss::One loss_by_name(const std::string& name) {
   std::string names;
   for (const Entry& entry : kLosses) {
     if (entry.name == name) return entry.loss;
@@ -64,7 +64,7 @@ Loss::Loss(std::string name, One function)
             return one(outputs.front(), targets.front());
           }) {}
 
-Loss::Loss(const std::string& name) : Loss(name, by_name(name)) {}
+Loss::Loss(const std::string& name) : Loss(name, loss_by_name(name)) {}
 
 Tensor Loss::of(const nn::Model& model, const nn::Tensors& inputs, const nn::Tensors& targets,
                 nn::Tensors* outputs) const {

@@ -17,7 +17,7 @@ constexpr std::int64_t kLinesPerPause = 2000;
 /// Seconds between lines that say that nothing has changed, and between questions to a driver.
 constexpr double kHeartbeat = 0.9;
 /// Holders of a line that are named, and names in all.
-constexpr std::size_t kNamed = 24;
+constexpr std::size_t kNamedHolders = 24;
 constexpr std::size_t kMostNumbers = 4096;
 constexpr const char* kOthers = "(others)";
 
@@ -124,7 +124,7 @@ MemoryLog::Holders MemoryLog::numbered(const std::string& device,
   std::size_t named = 0;
   for (const Holder& holder : holders) {
     if (holder.bytes == 0) continue;
-    const bool by_name = named++ < kNamed && numbers_.size() < kMostNumbers;
+    const bool by_name = named++ < kNamedHolders && numbers_.size() < kMostNumbers;
     all[by_name ? number(device, holder.budget, holder.tag, holder.label)
                 : number(device, device, holder.tag, kOthers)] += holder.bytes;
   }

@@ -122,7 +122,7 @@ MetricDef area_under_curve() {
           .higher_is_better = true};
 }
 
-MetricDef by_name(const std::string& name) {
+MetricDef metric_by_name(const std::string& name) {
   const auto mean_squared = [](const Tensor& x, const Tensor& y) {
     return nn::mean_squared_error(x, y);
   };
@@ -162,7 +162,7 @@ MetricDef by_name(const std::string& name) {
 
 }  // namespace
 
-Metric::Metric(const std::string& name) : def_(by_name(name)) {}
+Metric::Metric(const std::string& name) : def_(metric_by_name(name)) {}
 
 Metric::Metric(MetricDef def) : def_(std::move(def)) {
   if (def_.name.empty()) throw InvalidArgument("[Metric] it has no name");

@@ -8,12 +8,12 @@
 
 #include <plimsoll/base/error.h>
 
+#include "train/layout.h"
 #include "train/plan_heap.h"
 
 namespace plimsoll::train {
 namespace {
 
-constexpr Bytes kAlignment = 256;
 constexpr Bytes kInputUnit = KiB(64);
 /// Shares of the optimizer's state that are tried in the host's memory, and by how much a step must
 /// be slower than one with room for everything for that.

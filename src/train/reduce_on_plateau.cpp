@@ -18,7 +18,7 @@ struct Seen {
   std::int64_t cooling = 0;
 };
 
-void check(const ReduceOnPlateauOptions& options) {
+void check_plateau(const ReduceOnPlateauOptions& options) {
   if (!(options.factor > 0 && options.factor < 1)) {
     throw InvalidArgument(
         fmt::format("[reduce_on_plateau] factor is {}; it must be in (0, 1)", options.factor));
@@ -56,7 +56,7 @@ void reduce(Run& run, const ReduceOnPlateauOptions& options) {
 }  // namespace
 
 Callback reduce_on_plateau(const ReduceOnPlateauOptions& options) {
-  check(options);
+  check_plateau(options);
   const double sign = options.metric.ends_with("accuracy") ? -1 : 1;
   return {.on_epoch = [options, sign, seen = std::make_shared<Seen>()](Run& run) {
     const double value = sign * metric_of(run, options.metric);

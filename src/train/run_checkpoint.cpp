@@ -27,7 +27,7 @@ namespace plimsoll::train {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* kPrefix = "step-";
 constexpr int kFormat = 3;
@@ -38,7 +38,7 @@ constexpr std::string_view kNoDigest = "0000000000000000";
 constexpr std::array kFiles = {"model.safetensors", "average.safetensors", "losses.f32",
                                "train.position", "validation.position"};
 
-[[noreturn]] void fail(const fs::path& path, const std::string& what) {
+[[noreturn]] void fail_at(const fs::path& path, const std::string& what) {
   throw DataError(fmt::format("[checkpoint] {}: {}", path.string(), what));
 }
 
@@ -54,26 +54,28 @@ void write_file(const fs::path& path, const std::string& text) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path, "cannot be read");
+  if (!file) fail_at(path, "cannot be read");
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 void flush_folder(const fs::path& path) {
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) fail(path, std::strerror(errno));
+  if (folder < 0) fail_at(path, std::strerror(errno));
   const int result = ::fsync(folder);
   ::close(folder);
-  if (result != 0) fail(path, std::strerror(errno));
+  if (result != 0) fail_at(path, std::strerror(errno));
 }
 
-Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+OrderedJson number_or_null(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson();
+}
 
-std::optional<double> number(const Json& json) {
+std::optional<double> number_or_null(const OrderedJson& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<double>());
 }
 
-Json to_json(const RunState& state) {
-  Json json;
+OrderedJson state_json(const RunState& state) {
+  OrderedJson json;
   json["format"] = kFormat;
   json["step"] = state.step;
   json["epoch"] = state.epoch;
@@ -81,20 +83,20 @@ Json to_json(const RunState& state) {
   json["loss_sum"] = state.loss_sum;  // null if it is not finite
   json["metric_sums"] = state.metric_sums;
   json["loss_count"] = state.loss_count;
-  json["best"] = number(state.best);
-  json["least"] = number(state.least);
+  json["best"] = number_or_null(state.best);
+  json["least"] = number_or_null(state.least);
   json["without"] = state.without;
-  json["history"] = Json::array();
+  json["history"] = OrderedJson::array();
   for (const Metrics& metrics : state.history) json["history"].push_back(metrics);
   json["identity"] = state.identity;
   return json;
 }
 
-double finite_or_nan(const Json& json) {
+double finite_or_nan(const OrderedJson& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
-std::string signed_text(Json json) {
+std::string signed_text(OrderedJson json) {
   json["digest"] = kNoDigest;
   std::string text = json.dump(1) + "\n";
   text.replace(text.rfind(kDigestKey) + kDigestKey.size(), kNoDigest.size(), text_digest(text));
@@ -114,11 +116,11 @@ bool is_signed(std::string text) {
 
 RunState from_json(const fs::path& path, const std::string& text) {
   try {
-    const Json json = Json::parse(text);
+    const OrderedJson json = OrderedJson::parse(text);
     if (json.at("format") != kFormat) {
-      fail(path, fmt::format("has format {}, this version of Plimsoll reads {}; resume with the "
-                             "version that wrote it, or start anew",
-                             json.at("format").dump(), kFormat));
+      fail_at(path, fmt::format("has format {}, this version of Plimsoll reads {}; resume with the "
+                                "version that wrote it, or start anew",
+                                json.at("format").dump(), kFormat));
     }
     RunState state;
     state.step = json.at("step").get<std::int64_t>();
@@ -126,13 +128,13 @@ RunState from_json(const fs::path& path, const std::string& text) {
     state.in_epoch = json.at("in_epoch").get<std::int64_t>();
     state.loss_sum = finite_or_nan(json.at("loss_sum"));
     for (const auto& [name, sums] : json.at("metric_sums").items()) {
-      for (const Json& sum : sums) state.metric_sums[name].push_back(finite_or_nan(sum));
+      for (const OrderedJson& sum : sums) state.metric_sums[name].push_back(finite_or_nan(sum));
     }
     state.loss_count = json.at("loss_count").get<std::int64_t>();
-    state.best = number(json.at("best"));
-    state.least = number(json.at("least"));
+    state.best = number_or_null(json.at("best"));
+    state.least = number_or_null(json.at("least"));
     state.without = json.at("without").get<std::int64_t>();
-    for (const Json& each : json.at("history")) {
+    for (const OrderedJson& each : json.at("history")) {
       Metrics metrics;
       for (const auto& [name, value] : each.items()) metrics[name] = finite_or_nan(value);
       state.history.push_back(std::move(metrics));
@@ -141,7 +143,7 @@ RunState from_json(const fs::path& path, const std::string& text) {
     json.at("digests").get_to(state.digests);
     return state;
   } catch (const nlohmann::json::exception& error) {
-    fail(path, fmt::format("is no state of a run: {}", error.what()));
+    fail_at(path, fmt::format("is no state of a run: {}", error.what()));
   }
 }
 
@@ -210,7 +212,7 @@ std::string RunCheckpoints::read_pointer(const std::string& name) const {
   std::string to = read_file(path);
   while (!to.empty() && to.back() == '\n') to.pop_back();
   if (!to.starts_with(kPrefix) || to.find('/') != std::string::npos) {
-    fail(path, fmt::format("names no checkpoint: '{}'", to));
+    fail_at(path, fmt::format("names no checkpoint: '{}'", to));
   }
   return to;
 }
@@ -240,7 +242,7 @@ void RunCheckpoints::fail_damaged(const fs::path& checkpoint, const std::string&
     remedy = fmt::format("to go on from another, write its name into {}: {}",
                          (fs::path(folder_) / "latest").string(), other);
   }
-  fail(checkpoint / name, "is damaged: it is not what was written; " + remedy);
+  fail_at(checkpoint / name, "is damaged: it is not what was written; " + remedy);
 }
 
 void RunCheckpoints::require_intact(const fs::path& checkpoint, const RunState& state) const {
@@ -270,7 +272,7 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
     write_file(temporary / "losses.f32", state.losses.data(), state.losses.size() * sizeof(float));
     write_file(temporary / "train.position", state.train_position);
     write_file(temporary / "validation.position", state.validation_position);
-    Json json = to_json(state);
+    OrderedJson json = state_json(state);
     json["digests"] = digests_of(temporary);
     write_file(temporary / "state.json", signed_text(std::move(json)));
     flush_folder(temporary);
@@ -324,7 +326,7 @@ std::optional<RunState> RunCheckpoints::load(
   require_intact(path, state);
   const std::string losses = read_file(path / "losses.f32");
   if (losses.size() != static_cast<std::size_t>(state.step) * sizeof(float)) {
-    fail(path / "losses.f32", fmt::format("has not the losses of {} steps", state.step));
+    fail_at(path / "losses.f32", fmt::format("has not the losses of {} steps", state.step));
   }
   state.losses.resize(static_cast<std::size_t>(state.step));
   std::memcpy(state.losses.data(), losses.data(), losses.size());
@@ -336,9 +338,9 @@ std::optional<RunState> RunCheckpoints::load(
   if (!places.empty()) means.emplace((path / "average.safetensors").string());
   for (const NamedTensor& each : places) {
     if (const TensorType& there = means->entry(each.name).type; there != each.tensor.type()) {
-      fail(path / "average.safetensors",
-           fmt::format("tensor '{}' is {}, but {} is wanted", each.name, there.to_string(),
-                       each.tensor.type().to_string()));
+      fail_at(path / "average.safetensors",
+              fmt::format("tensor '{}' is {}, but {} is wanted", each.name, there.to_string(),
+                          each.tensor.type().to_string()));
     }
   }
   load_checkpoint((path / "model.safetensors").string(), parts_of(trainer),

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void fail(std::string_view file, const std::string& message) {
+[[noreturn]] void refuse(std::string_view file, const std::string& message) {
   throw DataError(fmt::format("[safetensors] {}: {}", file, message));
 }
 
@@ -54,10 +54,10 @@ Json parse_json(std::span<const std::uint8_t> text, std::string_view file) {
   try {
     header = Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::exception& error) {
-    fail(file, fmt::format("the header is no JSON ({})", shown(error.what())));
+    refuse(file, fmt::format("the header is no JSON ({})", shown(error.what())));
   }
-  if (!twice.empty()) fail(file, fmt::format("'{}' is there twice", shown(twice)));
-  if (!header.is_object()) fail(file, "the header is no JSON object");
+  if (!twice.empty()) refuse(file, fmt::format("'{}' is there twice", shown(twice)));
+  if (!header.is_object()) refuse(file, "the header is no JSON object");
   return header;
 }
 
@@ -70,7 +70,7 @@ std::optional<std::uint64_t> unsigned_of(const Json& value) {
 SafetensorsHeader::Entry parse_entry(const std::string& name, const Json& json,
                                      std::string_view file) {
   const auto wrong = [&](const std::string& what) {
-    fail(file, fmt::format("tensor '{}' {}", shown(name), what));
+    refuse(file, fmt::format("tensor '{}' {}", shown(name), what));
   };
   if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
       !json.contains("data_offsets")) {
@@ -123,9 +123,9 @@ SafetensorsHeader::Entry parse_entry(const std::string& name, const Json& json,
 
 std::map<std::string, std::string> parse_metadata(const Json& json, std::string_view file) {
   std::map<std::string, std::string> metadata;
-  if (!json.is_object()) fail(file, "__metadata__ is no JSON object");
+  if (!json.is_object()) refuse(file, "__metadata__ is no JSON object");
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) fail(file, fmt::format("__metadata__.{} is no text", shown(key)));
+    if (!value.is_string()) refuse(file, fmt::format("__metadata__.{} is no text", shown(key)));
     metadata.emplace(key, value.get<std::string>());
   }
   return metadata;
@@ -142,18 +142,18 @@ const SafetensorsHeader::Entry* SafetensorsHeader::find(std::string_view name) c
 SafetensorsHeader parse_safetensors(std::span<const std::uint8_t> bytes, std::uint64_t file_size,
                                     std::string_view file) {
   if (bytes.size() < 8) {
-    fail(file, fmt::format("has {} bytes, fewer than the 8 that any such file has", file_size));
+    refuse(file, fmt::format("has {} bytes, fewer than the 8 that any such file has", file_size));
   }
   const std::uint64_t length = little_endian(bytes);
   if (length > kSafetensorsHeaderLimit) {
-    fail(file, fmt::format("the header would have {} bytes; more than {} is refused", length,
-                           kSafetensorsHeaderLimit));
+    refuse(file, fmt::format("the header would have {} bytes; more than {} is refused", length,
+                             kSafetensorsHeaderLimit));
   }
   if (length > bytes.size() - 8 || length > file_size - 8) {
-    fail(file, fmt::format("the header would have {} bytes, but the file ends before", length));
+    refuse(file, fmt::format("the header would have {} bytes, but the file ends before", length));
   }
   const std::span<const std::uint8_t> text = bytes.subspan(8, static_cast<std::size_t>(length));
-  if (text.empty() || text[0] != '{') fail(file, "the header does not begin with '{'");
+  if (text.empty() || text[0] != '{') refuse(file, "the header does not begin with '{'");
 
   SafetensorsHeader header;
   header.data_offset = 8 + length;
@@ -171,15 +171,15 @@ SafetensorsHeader parse_safetensors(std::span<const std::uint8_t> bytes, std::ui
   std::uint64_t at = 0;
   for (const SafetensorsHeader::Entry& entry : header.entries) {
     if (entry.begin != at) {
-      fail(file, fmt::format("tensor '{}' begins at byte {} of the data, not at {}: a gap or an "
-                             "overlap",
-                             shown(entry.name), entry.begin, at));
+      refuse(file, fmt::format("tensor '{}' begins at byte {} of the data, not at {}: a gap or an "
+                               "overlap",
+                               shown(entry.name), entry.begin, at));
     }
     at = entry.end;
   }
   if (at != file_size - header.data_offset) {
-    fail(file, fmt::format("the tensors have {} bytes, the file {}; it was cut or is damaged", at,
-                           file_size - header.data_offset));
+    refuse(file, fmt::format("the tensors have {} bytes, the file {}; it was cut or is damaged", at,
+                             file_size - header.data_offset));
   }
   return header;
 }

@@ -17,9 +17,9 @@ namespace plimsoll::train {
 namespace {
 
 /// Bytes that pass through the host at a time on their way to another device.
-constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
+constexpr std::uint64_t kReadChunk = std::uint64_t{1} << 20;
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
+[[noreturn]] void fail_reading(const std::string& path, const std::string& what) {
   throw DataError(fmt::format("[safetensors] {}: {}", path, what));
 }
 
@@ -30,8 +30,8 @@ void read_all(int file, const std::string& path, void* to, std::uint64_t bytes,
     const ssize_t got = ::pread(file, at, std::min<std::uint64_t>(bytes, std::uint64_t{1} << 30),
                                 static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, fmt::format("cannot be read: {}", std::strerror(errno)));
-    if (got == 0) fail(path, "became shorter while it was read");
+    if (got < 0) fail_reading(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (got == 0) fail_reading(path, "became shorter while it was read");
     at += got;
     bytes -= static_cast<std::uint64_t>(got);
     offset += static_cast<std::uint64_t>(got);
@@ -42,7 +42,7 @@ void read_all(int file, const std::string& path, void* to, std::uint64_t bytes,
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (file_ < 0) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
+    if (file_ < 0) fail_reading(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
   }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
@@ -62,7 +62,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   OpenFile file(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    fail(path, "is no ordinary file");
+    fail_reading(path, "is no ordinary file");
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(size, 8)));
@@ -84,7 +84,7 @@ SafetensorsFile::~SafetensorsFile() {
 
 const SafetensorsHeader::Entry& SafetensorsFile::entry(std::string_view name) const {
   const SafetensorsHeader::Entry* found = header_.find(name);
-  if (found == nullptr) fail(path_, fmt::format("there is no tensor '{}'", name));
+  if (found == nullptr) fail_reading(path_, fmt::format("there is no tensor '{}'", name));
   return *found;
 }
 
@@ -99,9 +99,9 @@ Tensor SafetensorsFile::read(std::string_view name, const Device& device,
 void SafetensorsFile::read_into(std::string_view name, Tensor& tensor) const {
   const SafetensorsHeader::Entry& found = entry(name);
   if (tensor.type() != found.type || !tensor.is_contiguous()) {
-    fail(path_,
-         fmt::format("tensor '{}' is {}; it cannot be read into {}{}", name, found.type.to_string(),
-                     tensor.type().to_string(), tensor.is_contiguous() ? "" : " with gaps"));
+    fail_reading(path_, fmt::format("tensor '{}' is {}; it cannot be read into {}{}", name,
+                                    found.type.to_string(), tensor.type().to_string(),
+                                    tensor.is_contiguous() ? "" : " with gaps"));
   }
   const std::uint64_t bytes = found.end - found.begin;
   const std::uint64_t from = header_.data_offset + found.begin;
@@ -110,7 +110,7 @@ void SafetensorsFile::read_into(std::string_view name, Tensor& tensor) const {
     read_all(file_, path_, to, bytes, from);
     return;
   }
-  std::vector<std::uint8_t> chunk(static_cast<std::size_t>(std::min(bytes, kChunk)));
+  std::vector<std::uint8_t> chunk(static_cast<std::size_t>(std::min(bytes, kReadChunk)));
   for (std::uint64_t done = 0; done < bytes; done += chunk.size()) {
     const std::uint64_t length = std::min<std::uint64_t>(chunk.size(), bytes - done);
     read_all(file_, path_, chunk.data(), length, from + done);

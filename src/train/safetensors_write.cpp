@@ -15,7 +15,7 @@
 namespace plimsoll::train {
 namespace {
 
-constexpr Bytes kChunk = Bytes{1} << 20;
+constexpr Bytes kWriteChunk = Bytes{1} << 20;
 
 std::string header_text(std::span<const NamedTensor> tensors,
                         const std::map<std::string, std::string>& metadata) {
@@ -69,7 +69,7 @@ void write_data(AtomicFile& file, const Tensor& tensor) {
     file.write(from, bytes);
     return;
   }
-  std::vector<std::uint8_t> chunk(static_cast<std::size_t>(std::min(bytes, kChunk)));
+  std::vector<std::uint8_t> chunk(static_cast<std::size_t>(std::min(bytes, kWriteChunk)));
   for (Bytes done = 0; done < bytes; done += chunk.size()) {
     const Bytes length = std::min<Bytes>(chunk.size(), bytes - done);
     dense.device().copy(chunk.data(), from + done, length);

@@ -12,7 +12,7 @@
 namespace plimsoll::train {
 namespace {
 
-PlanTarget target_of(const TrainingPlan& plan) {
+PlanTarget target_of_plan(const TrainingPlan& plan) {
   PlanTarget target;
   target.device = plan.device;
   target.opened = plan.target;
@@ -63,7 +63,7 @@ StepRunner::StepRunner(Trainer::Impl& trainer, TrainingMemory& memory)
     : trainer_(trainer), memory_(memory) {}
 
 PlanSearch StepRunner::search() const {
-  return {trainer_, request_of(memory_.plan()), target_of(memory_.plan())};
+  return {trainer_, request_of(memory_.plan()), target_of_plan(memory_.plan())};
 }
 
 nn::Tensors StepRunner::feeds_of(const data::Element& element) const {

@@ -8,10 +8,10 @@
 #include <plimsoll/base/text.h>
 #include <plimsoll/plan/slow_tasks.h>
 
+#include "train/layout.h"
+
 namespace plimsoll::train {
 namespace {
-
-constexpr Bytes kAlignment = 256;
 
 /// The plan that a phase's peak is in.
 const plan::Plan& largest(const Phase& phase) {
@@ -128,10 +128,10 @@ std::string TrainingPlan::explain() const {
 }
 
 std::string TrainingPlan::to_json() const {
-  using Json = nlohmann::ordered_json;
-  Json json;
+  using PlanJson = nlohmann::ordered_json;
+  PlanJson json;
   json["device"] = device.name;
-  json["budget"] = budget == kUnlimited ? Json() : Json(budget);
+  json["budget"] = budget == kUnlimited ? PlanJson() : PlanJson(budget);
   json["total"] = total();
   json["planned_peak"] = planned_peak();
   json["charged"] = charged;
@@ -143,7 +143,7 @@ std::string TrainingPlan::to_json() const {
   json["runtime"] = runtime;
   json["usage"] = usage_name(device.usage);
   const std::string note = runtime_note(device);
-  json["note"] = note.empty() ? Json() : Json(note);
+  json["note"] = note.empty() ? PlanJson() : PlanJson(note);
   json["heap"] = heap;
   json["input"] = input;
   json["lent"] = lent;
@@ -156,16 +156,16 @@ std::string TrainingPlan::to_json() const {
     json["persistent"][std::string(tag_name(block.tag))] = block.bytes;
   }
   for (const auto& [tag, bytes] : at_peak()) json["at_peak"][std::string(tag_name(tag))] = bytes;
-  json["phases"] = Json::array();
+  json["phases"] = PlanJson::array();
   for (const Phase& phase : phases) {
-    Json each = {{"kind", kind_name(phase.kind)},
-                 {"batch", phase.batch},
-                 {"parts", phase.parts},
-                 {"range", phase.range()},
-                 {"lower_bound", largest(phase).lower_bound},
-                 {"seconds", phase.seconds()},
-                 {"measures", Json::array()},
-                 {"slow", Json::array()}};
+    PlanJson each = {{"kind", kind_name(phase.kind)},
+                     {"batch", phase.batch},
+                     {"parts", phase.parts},
+                     {"range", phase.range()},
+                     {"lower_bound", largest(phase).lower_bound},
+                     {"seconds", phase.seconds()},
+                     {"measures", PlanJson::array()},
+                     {"slow", PlanJson::array()}};
     for (const plan::SlowTasks& slow : plan::slow_tasks(largest(phase))) {
       each["slow"].push_back({{"op", slow.op},
                               {"tasks", slow.count},

@@ -16,7 +16,7 @@
 namespace plimsoll::tools {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCtlFooter =
     "Examples:\n"
     "  plimsoll ctl                         list the runs of this user\n"
     "  plimsoll ctl 4711                    memory used and limit of one\n"
@@ -27,7 +27,7 @@ constexpr const char* kFooter =
     "goes on with the same numbers; ctl waits for its answer. If nothing fits, the\n"
     "old limit stays, the reason is printed, and the exit code is 3.";
 
-struct Options {
+struct CtlArguments {
   int pid = 0;
   std::string budget;
   std::string timeout = "30s";
@@ -50,7 +50,7 @@ void list_runs(std::chrono::milliseconds timeout) {
   }
 }
 
-Bytes limit_for(const Options& o, std::chrono::milliseconds timeout) {
+Bytes limit_for(const CtlArguments& o, std::chrono::milliseconds timeout) {
   const Limit limit = Limit::parse(o.budget, "--budget");
   // Bytes need no question; a share is one of the device that the run is on.
   std::optional<Bytes> bytes = limit.resolve(0);
@@ -62,7 +62,7 @@ Bytes limit_for(const Options& o, std::chrono::milliseconds timeout) {
   return *bytes;
 }
 
-void control(const Options& o, bool moves) {
+void control(const CtlArguments& o, bool moves) {
   const std::chrono::milliseconds timeout = read_time(o.timeout, "--timeout");
   if (o.pid == 0) {
     if (moves)
@@ -89,8 +89,8 @@ void control(const Options& o, bool moves) {
 void add_ctl(CLI::App& app) {
   CLI::App* const ctl =
       app.add_subcommand("ctl", "List training runs, look at one, or move its limit")
-          ->footer(kFooter);
-  const auto options = std::make_shared<Options>();
+          ->footer(kCtlFooter);
+  const auto options = std::make_shared<CtlArguments>();
   ctl->add_option("PID", options->pid, "Process id of the run")->check(is_count);
   const CLI::Option* const budget =
       ctl->add_option("--budget", options->budget, "New limit: 2GiB, or 50% of the device")

@@ -34,7 +34,7 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-constexpr const char* kFooter =
+constexpr const char* kDataFooter =
     "Examples:\n"
     "  plimsoll data bench train --size 224 --batch 128 --budget 256MiB\n"
     "  plimsoll data bench digits --model mlp --batch 32\n"
@@ -340,7 +340,7 @@ void add_bench(CLI::App& data) {
 
 void add_data(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("data", "Measure, inspect, pack and unpack data");
-  command->footer(kFooter);
+  command->footer(kDataFooter);
   command->require_subcommand(1);
   add_bench(*command);
   add_data_inspect(*command);

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 constexpr Bytes kMostDecoded = GiB(1);
 
 /// What was found in a folder, or in one file.
-struct Found {
+struct FoundPictures {
   std::int64_t files = 0;
   std::int64_t others = 0;  ///< that are no pictures by name, and not read
   Bytes bytes = 0;
@@ -44,7 +44,7 @@ struct Found {
   std::vector<std::string> bad;
 };
 
-std::string kind_of(const image::ImageInfo& info) {
+std::string picture_kind(const image::ImageInfo& info) {
   return fmt::format("{}{} {}", info.progressive ? "progressive " : "",
                      info.format == image::Format::jpeg ? "JPEG" : "PNG",
                      info.channels == 1   ? "gray"
@@ -81,7 +81,7 @@ void decode(std::span<const std::byte> data, const image::ImageInfo& info, const
                               extent.channels));
 }
 
-void look_at(const fs::path& path, const Device& device, bool quick, Found& found) {
+void look_at_picture(const fs::path& path, const Device& device, bool quick, FoundPictures& found) {
   ++found.files;
   try {
     std::error_code error;
@@ -98,7 +98,7 @@ void look_at(const fs::path& path, const Device& device, bool quick, Found& foun
     const image::ImageInfo info = image::probe({data, got});
     if (!quick) decode({data, got}, info, device);
     const bool first = found.kinds.empty();
-    ++found.kinds[kind_of(info)];
+    ++found.kinds[picture_kind(info)];
     found.least_width = first ? info.width : std::min(found.least_width, info.width);
     found.least_height = first ? info.height : std::min(found.least_height, info.height);
     found.most_width = std::max(found.most_width, info.width);
@@ -118,7 +118,7 @@ bool is_picture(const fs::path& path) {
 
 /// Pictures by name in a folder and those in it, sorted. What cannot be looked into is bad; links
 /// to folders are not followed, so that none leads round in a circle.
-std::vector<fs::path> pictures_in(const fs::path& folder, Found& found) {
+std::vector<fs::path> pictures_in(const fs::path& folder, FoundPictures& found) {
   std::vector<fs::path> paths;
   std::vector<fs::path> folders{folder};
   while (!folders.empty()) {
@@ -143,9 +143,9 @@ std::vector<fs::path> pictures_in(const fs::path& folder, Found& found) {
   return paths;
 }
 
-Found look(const std::string& path, bool quick) {
+FoundPictures look(const std::string& path, bool quick) {
   const Device device = Device::open("cpu:0");
-  Found found;
+  FoundPictures found;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (error || !fs::exists(status)) {
@@ -153,11 +153,11 @@ Found look(const std::string& path, bool quick) {
         fmt::format("{}: {}", printable(path), error ? error.message() : "no such file or folder"));
   }
   if (!fs::is_directory(status)) {
-    look_at(path, device, quick, found);
+    look_at_picture(path, device, quick, found);
     return found;
   }
   for (const fs::path& each : pictures_in(path, found)) {
-    look_at(each, device, quick, found);
+    look_at_picture(each, device, quick, found);
     const fs::path inside = each.lexically_relative(path);
     if (inside.has_parent_path()) ++found.classes[inside.parent_path().string()];
   }
@@ -167,12 +167,12 @@ Found look(const std::string& path, bool quick) {
   return found;
 }
 
-void run(const std::string& path, bool quick, bool json) {
+void run_inspect(const std::string& path, bool quick, bool json) {
   if (const auto records = find_records(path)) {
     inspect_records(*records, quick, json);
     return;
   }
-  const Found found = look(path, quick);
+  const FoundPictures found = look(path, quick);
   if (json) {
     const Json all = {{"files", found.files},
                       {"bytes", found.bytes},
@@ -222,7 +222,7 @@ void add_data_inspect(CLI::App& data) {
   command->add_option("path", *path, "A file, a pattern or a folder")->required();
   command->add_flag("--quick", *quick, "Read the headers only");
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
-  command->callback([path, quick, json] { run(*path, *quick, *json); });
+  command->callback([path, quick, json] { run_inspect(*path, *quick, *json); });
 }
 
 }  // namespace plimsoll::tools

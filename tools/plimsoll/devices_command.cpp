@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFooter =
+constexpr const char* kDevicesFooter =
     "What the lines mean:\n"
     "  total  memory of the device; on the CPU at most what its control groups allow\n"
     "  free   what could be taken now\n"
@@ -135,7 +135,7 @@ void print(const DeviceRow& row) {
   if (!row.note.empty()) print_wrapped("        note   " + row.note, 15);
 }
 
-void run(bool json, bool open) {
+void run_devices(bool json, bool open) {
   std::map<std::string, std::string> missing;
   std::vector<DeviceRow> rows;
   for (const DeviceInfo& info : list_devices(&missing)) rows.push_back(look_at(info, open));
@@ -162,12 +162,12 @@ void run(bool json, bool open) {
 void add_devices(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("devices", "List the devices, their memory and who holds it");
-  command->footer(kFooter);
+  command->footer(kDevicesFooter);
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
   const auto open = std::make_shared<bool>(false);
   command->add_flag("--open", *open, "Open GPUs, too, which takes memory on them");
-  command->callback([json, open] { run(*json, *open); });
+  command->callback([json, open] { run_devices(*json, *open); });
 }
 
 }  // namespace plimsoll::tools

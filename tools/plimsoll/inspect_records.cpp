@@ -26,15 +26,15 @@ struct Sizes {
   Bytes most = 0;
 };
 
-struct Found {
+struct FoundRecords {
   std::int64_t good = 0;
   std::int64_t bad_count = 0;
   std::vector<Sizes> sizes;
   std::vector<std::string> bad;
 };
 
-Found read_all(const data::Dataset& dataset) {
-  Found found;
+FoundRecords read_all(const data::Dataset& dataset) {
+  FoundRecords found;
   found.sizes.resize(dataset.element_spec().components.size());
   const Device device = Device::open("cpu:0");
   data::Pipeline pipeline(dataset, device);
@@ -69,7 +69,7 @@ Bytes bytes_of(const std::vector<std::string>& files) {
 
 void inspect_records(const RecordSource& source, bool quick, bool json) {
   const data::Dataset dataset = all_records(source);
-  const Found found = quick ? Found{} : read_all(dataset);
+  const FoundRecords found = quick ? FoundRecords{} : read_all(dataset);
   const auto& spec = dataset.element_spec();
   if (json) {
     Json features = Json::array();

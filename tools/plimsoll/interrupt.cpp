@@ -14,7 +14,7 @@ std::atomic<int> g_signal{0};      // NOLINT: see above
 std::atomic<bool> g_says{false};   // NOLINT: see above
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-constexpr std::string_view kMessage =
+constexpr std::string_view kInterrupted =
     "\nstopping: finishing the step and writing a checkpoint (Ctrl-C again: stop without one)\n";
 
 void handle(int signal) {
@@ -23,7 +23,8 @@ void handle(int signal) {
   g_signal.compare_exchange_strong(none, signal);
   g_asked.store(true);
   if (signal == SIGINT && g_says.load()) {
-    [[maybe_unused]] const ssize_t sent = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    [[maybe_unused]] const ssize_t sent =
+        ::write(STDERR_FILENO, kInterrupted.data(), kInterrupted.size());
   }
   errno = error;
 }

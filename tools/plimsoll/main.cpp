@@ -35,7 +35,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-constexpr const char* kFooter =
+constexpr const char* kMainFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"
     "Exit codes: 0 done, 2 a mistake in the request or the data, 3 out of memory, 1\n"
     "anything else that went wrong.\n"
@@ -53,9 +53,9 @@ void add_commands(CLI::App& app) {
   plimsoll::tools::add_data(app);
 }
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   CLI::App app{kDescription, "plimsoll"};
-  app.footer(kFooter);
+  app.footer(kMainFooter);
   app.formatter(std::make_shared<HelpFormatter>());
   app.failure_message(plimsoll::tools::describe_mistake);
   app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   // A limit on the size of files is an error of the write that meets it.
   (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
-    const int status = run(argc, argv);
+    const int status = run_command(argc, argv);
     // What did not reach its place (a full disk) was not done.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       std::fprintf(stderr, "plimsoll: the output could not be written: %s\n", std::strerror(errno));

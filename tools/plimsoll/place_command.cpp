@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kFooter =
+constexpr const char* kPlaceFooter =
     "BUFFERS.csv has one line per buffer: id,lower,upper,size. The buffer takes size\n"
     "bytes and is live in [lower, upper). SOLUTION.csv has the same columns and each\n"
     "buffer's offset. Buffers that are live at the same time do not overlap.\n"
@@ -47,7 +47,7 @@ struct PlaceOptions {
   bool json = false;
 };
 
-void run(const PlaceOptions& options) {
+void run_place(const PlaceOptions& options) {
   plan::PlacementOptions how;
   if (options.capacity) how.capacity = parse_bytes(*options.capacity, "--capacity");
   how.time_limit = read_time(options.time, "--time");
@@ -105,7 +105,7 @@ void run(const PlaceOptions& options) {
 void add_place(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("place", "Find offsets for buffers with known lifetimes");
-  command->footer(kFooter);
+  command->footer(kPlaceFooter);
   const auto options = std::make_shared<PlaceOptions>();
   command->add_option("BUFFERS.csv", options->buffers, "The buffers")->required()->type_name("");
   command
@@ -123,7 +123,7 @@ void add_place(CLI::App& app) {
   command->add_option("--out", options->out, "Write the offsets to this file")
       ->type_name("SOLUTION.csv");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_place(*options); });
 }
 
 }  // namespace plimsoll::tools

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFooter =
+constexpr const char* kPlanFooter =
     "Examples:\n"
     "  plimsoll plan --model resnet18 --size 64 --batch 32 --budget 300MiB\n"
     "  plimsoll plan --model gpt2_tiny --batch 8 --device h200 --curve\n"
@@ -119,7 +119,7 @@ void plan_now(PlanCommand& o) {
 void add_plan(CLI::App& app) {
   CLI::App* const plan =
       app.add_subcommand("plan", "Say what training would take, without taking it")
-          ->footer(kFooter);
+          ->footer(kPlanFooter);
   const auto options = std::make_shared<PlanCommand>();
   add_options(*plan, *options);
   plan->add_flag("--curve", options->curve, "Print how the step time grows as the budget shrinks");

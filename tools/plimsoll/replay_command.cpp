@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFooter =
+constexpr const char* kReplayFooter =
     "TRACE.csv is a log of RAPIDS RMM (Thread,Time,Action,Pointer,Size,Stream), which\n"
     "Device::open(\"cuda:0\", {.trace = \"run.csv\"}) also writes, or a list of buffers\n"
     "(id,lower,upper,size), each live in [lower, upper). No memory is taken: an\n"
@@ -181,7 +181,7 @@ void print_text(const ReplayOptions& options, Bytes pages, Bytes limit,
   }
 }
 
-void run(const ReplayOptions& options) {
+void run_replay(const ReplayOptions& options) {
   const Bytes limit = options.limit ? parse_bytes(*options.limit, "--limit") : kUnlimited;
   const Bytes pages = read_pages(options.pages);
   const int passes = read_passes(options.passes);
@@ -210,7 +210,7 @@ void run(const ReplayOptions& options) {
 void add_replay(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("replay", "Replay an allocation trace, show its memory use");
-  command->footer(kFooter);
+  command->footer(kReplayFooter);
   const auto options = std::make_shared<ReplayOptions>();
   command->add_option("TRACE.csv", options->trace, "The trace")->required()->type_name("");
   command
@@ -221,7 +221,7 @@ void add_replay(CLI::App& app) {
   command->add_option("--passes", options->passes, "Replay the trace N times; default: 1")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
-  command->callback([options] { run(*options); });
+  command->callback([options] { run_replay(*options); });
 }
 
 }  // namespace plimsoll::tools

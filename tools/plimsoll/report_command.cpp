@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFooter =
+constexpr const char* kReportFooter =
     "RUN is a file that `plimsoll train --log FILE` wrote, or a folder of\n"
     "--checkpoints. Of a run that is still running, what there is so far is shown.\n"
     "\n"
@@ -34,7 +34,7 @@ constexpr const char* kFooter =
     "  plimsoll report small.jsonl large.jsonl --out compare.html\n"
     "  plimsoll report run.jsonl --tensorboard logs --perfetto run.pftrace\n";
 
-struct Options {
+struct ReportArguments {
   std::vector<std::string> runs;
   std::string out;
   bool open = false;
@@ -70,7 +70,7 @@ void describe(const report::Run& run) {
 }
 
 /// Returns what to say of it.
-std::string write_page(const Options& o, const std::vector<report::Run>& runs) {
+std::string write_page(const ReportArguments& o, const std::vector<report::Run>& runs) {
   const std::string path = o.out.empty() ? "report.html" : o.out;
   report::write_html(runs, path);
   std::error_code error;
@@ -85,7 +85,7 @@ std::string write_page(const Options& o, const std::vector<report::Run>& runs) {
 }
 
 /// Returns what to say of them; nothing if none was asked for.
-std::string export_runs(const Options& o, const std::vector<report::Run>& runs) {
+std::string export_runs(const ReportArguments& o, const std::vector<report::Run>& runs) {
   std::string said;
   const auto written = [&](const char* what, const std::string& path) {
     said += fmt::format("{}: {}\n", what, path);
@@ -116,7 +116,7 @@ std::string export_runs(const Options& o, const std::vector<report::Run>& runs) 
   return said;
 }
 
-void report_now(const Options& o) {
+void report_now(const ReportArguments& o) {
   std::vector<report::Run> runs;
   for (const std::string& path : o.runs) runs.push_back(report::read_run(path));
   std::string said = export_runs(o, runs);
@@ -130,8 +130,8 @@ void report_now(const Options& o) {
 void add_report(CLI::App& app) {
   CLI::App* const report =
       app.add_subcommand("report", "Draw runs as a page; export them to other tools")
-          ->footer(kFooter);
-  const auto options = std::make_shared<Options>();
+          ->footer(kReportFooter);
+  const auto options = std::make_shared<ReportArguments>();
   report->add_option("RUN", options->runs, "Run logs or folders of checkpoints")->required();
   report
       ->add_option("--out", options->out,

@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFooter =
+constexpr const char* kTrainFooter =
     "Examples:\n"
     "  plimsoll train\n"
     "  plimsoll train --model resnet18 --size 64 --batch 32 --budget 400MiB --steps 3\n"
@@ -298,7 +298,7 @@ void train_now(CLI::App& command, RunOptions& o) {
 
 void add_train(CLI::App& app) {
   CLI::App* const train =
-      app.add_subcommand("train", "Train a model within a memory budget")->footer(kFooter);
+      app.add_subcommand("train", "Train a model within a memory budget")->footer(kTrainFooter);
   const auto options = std::make_shared<RunOptions>();
   add_options(*train, *options);
   train->add_option("--checkpoints", options->checkpoints, "Write checkpoints to this folder")

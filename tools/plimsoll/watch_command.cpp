@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 /// Set by Ctrl-C: watching ends, and the run goes on.
 std::atomic<bool> asked_to_end = false;  // NOLINT: a signal handler has nothing else
 
-constexpr const char* kFooter =
+constexpr const char* kWatchFooter =
     "Examples:\n"
     "  plimsoll watch run.jsonl\n"
     "  plimsoll watch 4711\n"
@@ -37,7 +37,7 @@ constexpr const char* kFooter =
     "loopback address, behind a token, and can only be looked at. Ctrl-C ends\n"
     "watching; the run goes on.";
 
-struct Options {
+struct WatchArguments {
   std::string run;
   std::vector<std::string> http;
 };
@@ -86,7 +86,7 @@ std::string log_of_folder(const std::string& folder) {
   return log;
 }
 
-void watch_now(const CLI::App& command, const Options& o) {
+void watch_now(const CLI::App& command, const WatchArguments& o) {
   report::WatchOptions options;
   if (command.get_option("--http")->count() > 0) {
     options.http_port = o.http.empty() || o.http.front().empty() ? 0 : std::stoi(o.http.front());
@@ -114,8 +114,9 @@ void watch_now(const CLI::App& command, const Options& o) {
 
 void add_watch(CLI::App& app) {
   CLI::App* const watch =
-      app.add_subcommand("watch", "Show a run live, in the terminal or as a page")->footer(kFooter);
-  const auto options = std::make_shared<Options>();
+      app.add_subcommand("watch", "Show a run live, in the terminal or as a page")
+          ->footer(kWatchFooter);
+  const auto options = std::make_shared<WatchArguments>();
   watch->add_option("RUN", options->run, "A run log, a folder of checkpoints, or a process id")
       ->required();
   watch

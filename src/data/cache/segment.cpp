@@ -29,22 +29,22 @@ void put(std::string& out, const State& state) {
   for (const StatePtr& input : state.inputs) put(out, *input);
 }
 
-[[noreturn]] void broken(const char* what) { throw DataError(what); }
+[[noreturn]] void broken_segment(const char* what) { throw DataError(what); }
 
 std::uint64_t number(std::string_view& bytes) {
   const auto value = take_varint(bytes);
-  if (!value) broken("its end is malformed");
+  if (!value) broken_segment("its end is malformed");
   return *value;
 }
 
 std::size_t count(std::string_view& bytes) {
   const std::uint64_t value = number(bytes);
-  if (value > bytes.size()) broken("its end is malformed");
+  if (value > bytes.size()) broken_segment("its end is malformed");
   return static_cast<std::size_t>(value);
 }
 
 StatePtr take_state(std::string_view& bytes, int depth = 0) {
-  if (depth > kDeepest) broken("its end is malformed");
+  if (depth > kDeepest) broken_segment("its end is malformed");
   State state;
   state.words.resize(count(bytes));
   for (std::uint64_t& word : state.words) word = number(bytes);
@@ -56,18 +56,20 @@ StatePtr take_state(std::string_view& bytes, int depth = 0) {
 SegmentInfo read_info(const InputFile& file, std::uint64_t wanted) {
   const Bytes size = file.size();
   std::array<char, kTail> tail;
-  if (size < kTail || file.read(tail.data(), kTail, size - kTail) < kTail) broken("cut off");
+  if (size < kTail || file.read(tail.data(), kTail, size - kTail) < kTail)
+    broken_segment("cut off");
   std::uint32_t length = 0;
   std::uint32_t crc = 0;
   std::memcpy(&length, tail.data(), 4);
   std::memcpy(&crc, tail.data() + 4, 4);
   if (std::string_view(tail.data() + 8, kMagic.size()) != kMagic) {
-    broken("not a segment of a cache, or one that is cut off");
+    broken_segment("not a segment of a cache, or one that is cut off");
   }
-  if (length > size - kTail || length > kLongestFooter) broken("its end is malformed");
+  if (length > size - kTail || length > kLongestFooter) broken_segment("its end is malformed");
   std::string text(length, '\0');
-  if (file.read(text.data(), length, size - kTail - length) < length) broken("cut off");
-  if (crc32c(text.data(), text.size()) != crc) broken("its end does not match its checksum");
+  if (file.read(text.data(), length, size - kTail - length) < length) broken_segment("cut off");
+  if (crc32c(text.data(), text.size()) != crc)
+    broken_segment("its end does not match its checksum");
   std::string_view bytes = text;
   SegmentInfo info;
   info.number = number(bytes);
@@ -78,7 +80,7 @@ SegmentInfo read_info(const InputFile& file, std::uint64_t wanted) {
   if (number(bytes) != 0) info.after = take_state(bytes);
   if (!bytes.empty() || info.contents != size - kTail - length || info.number != wanted ||
       (!info.last && !info.after)) {
-    broken("its end does not belong to it");
+    broken_segment("its end does not belong to it");
   }
   return info;
 }
@@ -132,14 +134,14 @@ std::span<const std::byte> SegmentReader::buffered(Bytes bytes) {
     base_ = at_;
     const Bytes wanted = std::min<Bytes>(buffer_.size(), segment_.info.contents - at_);
     have_ = segment_.file->read(buffer_.data(), wanted, at_);
-    if (have_ < bytes) broken("cut off");
+    if (have_ < bytes) broken_segment("cut off");
   }
   return {static_cast<const std::byte*>(buffer_.data()) + (at_ - base_), bytes};
 }
 
 Bytes SegmentReader::size_at() {
   const Bytes left = segment_.info.contents - std::min(at_, segment_.info.contents);
-  if (left < kElementHead) broken("an element is cut off");
+  if (left < kElementHead) broken_segment("an element is cut off");
   return element_bytes(buffered(kElementHead).first<kElementHead>(), left);
 }
 
@@ -150,7 +152,7 @@ Element SegmentReader::next(const Device& device, const TensorOptions& options) 
     element = decode_element(buffered(bytes), device, options);
   } else {
     const Block large = device.arena().allocate(bytes, options.account);
-    if (segment_.file->read(large.data(), bytes, at_) < bytes) broken("cut off");
+    if (segment_.file->read(large.data(), bytes, at_) < bytes) broken_segment("cut off");
     element = decode_element({static_cast<const std::byte*>(large.data()), bytes}, device, options);
   }
   at_ += bytes;

@@ -10,23 +10,19 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 
+#include "data/engine/fnv.h"
+
 namespace plimsoll::data {
 namespace {
 
 constexpr std::int64_t kMostGroups = 1024;
 constexpr std::int64_t kMostStats = 65536;
-constexpr std::size_t kNamed = 5;
+constexpr std::size_t kNamedFiles = 5;
 
 struct Digest {
   std::uint64_t things = 0;  ///< names and sizes
   std::uint64_t times = 0;
 };
-
-std::uint64_t hash_of(std::string_view bytes) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return hash;
-}
 
 /// Sources whose files make up the data, each once.
 void find_sources(const Node& node, std::vector<const FileSource*>& found) {
@@ -85,11 +81,12 @@ bool is_newer(const std::string& path, std::int64_t time) {
 class Names {
  public:
   void add(const std::string& path) {
-    if (count_++ < kNamed) text_ += (text_.empty() ? "" : ", ") + printable(path);
+    if (count_++ < kNamedFiles) text_ += (text_.empty() ? "" : ", ") + printable(path);
   }
   bool empty() const { return count_ == 0; }
   std::string text() const {
-    return count_ > kNamed ? fmt::format("{} and {} more", text_, count_ - kNamed) : text_;
+    return count_ > kNamedFiles ? fmt::format("{} and {} more", text_, count_ - kNamedFiles)
+                                : text_;
   }
 
  private:
@@ -111,9 +108,9 @@ void name_files(const FileSource& source, const Groups& groups, std::int64_t gro
   }
 }
 
-class Reader {
+class WordReader {
  public:
-  explicit Reader(const std::vector<std::uint64_t>& words) : words_(words) {}
+  explicit WordReader(const std::vector<std::uint64_t>& words) : words_(words) {}
   std::uint64_t word() {
     if (at_ >= words_.size()) {
       throw DataError("[Pipeline::restore] not a saved position: what it says of files is cut off");
@@ -159,7 +156,7 @@ std::vector<std::uint64_t> identity_of(const Node& node) {
 std::string compare_identity(const Node& node, const std::vector<std::uint64_t>& saved) {
   std::vector<const FileSource*> sources;
   find_sources(node, sources);
-  Reader reader(saved);
+  WordReader reader(saved);
   const auto time = static_cast<std::int64_t>(reader.word());
   if (reader.word() != sources.size()) {
     throw DataError("[Pipeline::restore] not a saved position: it is of other sources");

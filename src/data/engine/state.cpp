@@ -4,6 +4,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "data/engine/fnv.h"
+
 namespace plimsoll::data {
 namespace {
 
@@ -20,12 +22,6 @@ void put(std::string& out, const State& state) {
   for (const std::uint64_t word : state.words) put(out, word);
   put(out, state.inputs.size());
   for (const StatePtr& input : state.inputs) put(out, *input);
-}
-
-std::uint64_t hash_of(std::string_view bytes) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-  return hash;
 }
 
 [[noreturn]] void broken(const char* what) {

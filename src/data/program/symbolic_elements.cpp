@@ -9,8 +9,8 @@ namespace {
 
 using data::Symbolic;
 
-Symbolic call(std::string_view op, std::initializer_list<Symbolic> inputs,
-              const ops::Attributes& attributes = {}) {
+Symbolic element_op(std::string_view op, std::initializer_list<Symbolic> inputs,
+                    const ops::Attributes& attributes = {}) {
   const std::span<const Symbolic> all(inputs.begin(), inputs.size());
   return data::record(all.front().recorder(), op, all, attributes).front();
 }
@@ -21,9 +21,9 @@ std::int64_t whole(int number) { return number; }
 
 namespace data {
 
-Symbolic read_file(const Symbolic& path) { return call("read_file", {path}); }
+Symbolic read_file(const Symbolic& path) { return element_op("read_file", {path}); }
 Symbolic decode_raw(const Symbolic& bytes, DType dtype) {
-  return call("decode_raw", {bytes}, {{"dtype", dtype}});
+  return element_op("decode_raw", {bytes}, {{"dtype", dtype}});
 }
 
 }  // namespace data
@@ -31,37 +31,39 @@ Symbolic decode_raw(const Symbolic& bytes, DType dtype) {
 namespace image {
 
 Symbolic decode(const Symbolic& bytes, const DecodeOptions& options) {
-  return call("decode_image", {bytes},
-              {{"channels", whole(options.channels)},
-               {"dct", std::string(options.dct == Dct::fast ? "fast" : "accurate")},
-               {"apply_orientation", options.apply_orientation}});
+  return element_op("decode_image", {bytes},
+                    {{"channels", whole(options.channels)},
+                     {"dct", std::string(options.dct == Dct::fast ? "fast" : "accurate")},
+                     {"apply_orientation", options.apply_orientation}});
 }
 
 Symbolic resize(const Symbolic& picture, int height, int width, const ResizeOptions& options) {
-  return call("resize", {picture},
-              {{"height", whole(height)},
-               {"width", whole(width)},
-               {"filter", std::string(data::filter_name(options.filter))},
-               {"antialias", options.antialias}});
+  return element_op("resize", {picture},
+                    {{"height", whole(height)},
+                     {"width", whole(width)},
+                     {"filter", std::string(data::filter_name(options.filter))},
+                     {"antialias", options.antialias}});
 }
 
 Symbolic crop(const Symbolic& picture, int y, int x, int height, int width) {
-  return call(
+  return element_op(
       "crop", {picture},
       {{"y", whole(y)}, {"x", whole(x)}, {"height", whole(height)}, {"width", whole(width)}});
 }
 
 Symbolic center_crop(const Symbolic& picture, int height, int width) {
-  return call("center_crop", {picture}, {{"height", whole(height)}, {"width", whole(width)}});
+  return element_op("center_crop", {picture}, {{"height", whole(height)}, {"width", whole(width)}});
 }
 
-Symbolic flip_left_right(const Symbolic& picture) { return call("flip_left_right", {picture}); }
-Symbolic flip_up_down(const Symbolic& picture) { return call("flip_up_down", {picture}); }
+Symbolic flip_left_right(const Symbolic& picture) {
+  return element_op("flip_left_right", {picture});
+}
+Symbolic flip_up_down(const Symbolic& picture) { return element_op("flip_up_down", {picture}); }
 
 Symbolic normalize(const Symbolic& picture, const std::vector<float>& mean,
                    const std::vector<float>& deviation) {
-  return call("normalize", {picture, data::constant_like(picture, mean),
-                            data::constant_like(picture, deviation)});
+  return element_op("normalize", {picture, data::constant_like(picture, mean),
+                                  data::constant_like(picture, deviation)});
 }
 
 Symbolic to_unit(const Symbolic& picture) {
@@ -70,47 +72,47 @@ Symbolic to_unit(const Symbolic& picture) {
 }
 
 Symbolic random_flip(const Symbolic& picture, double probability) {
-  return call("random_flip", {picture}, {{"probability", probability}});
+  return element_op("random_flip", {picture}, {{"probability", probability}});
 }
 
 Symbolic random_crop(const Symbolic& picture, int height, int width) {
-  return call("random_crop", {picture}, {{"height", whole(height)}, {"width", whole(width)}});
+  return element_op("random_crop", {picture}, {{"height", whole(height)}, {"width", whole(width)}});
 }
 
 }  // namespace image
 
 namespace strings {
 
-Symbolic lower(const Symbolic& text) { return call("lower", {text}); }
-Symbolic upper(const Symbolic& text) { return call("upper", {text}); }
-Symbolic strip(const Symbolic& text) { return call("strip", {text}); }
-Symbolic length(const Symbolic& text) { return call("length", {text}); }
+Symbolic lower(const Symbolic& text) { return element_op("lower", {text}); }
+Symbolic upper(const Symbolic& text) { return element_op("upper", {text}); }
+Symbolic strip(const Symbolic& text) { return element_op("strip", {text}); }
+Symbolic length(const Symbolic& text) { return element_op("length", {text}); }
 Symbolic substr(const Symbolic& text, std::int64_t begin, std::int64_t count) {
-  return call("substr", {text}, {{"begin", begin}, {"count", count}});
+  return element_op("substr", {text}, {{"begin", begin}, {"count", count}});
 }
 Symbolic contains(const Symbolic& text, const std::string& part) {
-  return call("contains", {text}, {{"part", part}});
+  return element_op("contains", {text}, {{"part", part}});
 }
 Symbolic starts_with(const Symbolic& text, const std::string& part) {
-  return call("starts_with", {text}, {{"part", part}});
+  return element_op("starts_with", {text}, {{"part", part}});
 }
 Symbolic ends_with(const Symbolic& text, const std::string& part) {
-  return call("ends_with", {text}, {{"part", part}});
+  return element_op("ends_with", {text}, {{"part", part}});
 }
 Symbolic equals(const Symbolic& text, const std::string& other) {
-  return call("equals", {text}, {{"part", other}});
+  return element_op("equals", {text}, {{"part", other}});
 }
 Symbolic replace(const Symbolic& text, const std::string& part, const std::string& with) {
-  return call("replace", {text}, {{"part", part}, {"with", with}});
+  return element_op("replace", {text}, {{"part", part}, {"with", with}});
 }
 Symbolic split(const Symbolic& text, const std::string& separator) {
-  return call("split_text", {text}, {{"separator", separator}});
+  return element_op("split_text", {text}, {{"separator", separator}});
 }
 Symbolic join(const Symbolic& texts, const std::string& separator) {
-  return call("join", {texts}, {{"separator", separator}});
+  return element_op("join", {texts}, {{"separator", separator}});
 }
 Symbolic to_number(const Symbolic& text, DType dtype) {
-  return call("to_number", {text}, {{"dtype", dtype}});
+  return element_op("to_number", {text}, {{"dtype", dtype}});
 }
 
 }  // namespace strings

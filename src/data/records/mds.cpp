@@ -16,7 +16,7 @@ namespace {
 
 constexpr Bytes kWord = sizeof(std::uint32_t);
 
-std::uint32_t word_at(const std::byte* bytes) {
+std::uint32_t word_of(const std::byte* bytes) {
   std::uint32_t word;
   std::memcpy(&word, bytes, sizeof(word));
   return word;
@@ -49,7 +49,7 @@ class MdsFormat final : public RecordFormat {
     RecordIndex index;
     const std::uint64_t samples = index_.shards[file].samples;
     const auto head = window.at(0, kWord);
-    if (head.size() < kWord || word_at(head.data()) != samples) {
+    if (head.size() < kWord || word_of(head.data()) != samples) {
       index.end_broken(
           1, fmt::format("it does not have the {} samples that index.json says", samples));
       return index;
@@ -58,7 +58,7 @@ class MdsFormat final : public RecordFormat {
     std::uint64_t before = kWord * (samples + 2);
     for (std::uint64_t i = 0; i <= samples; ++i) {
       const auto word = window.at(kWord * (1 + i), kWord);
-      const std::uint64_t at = word.size() < kWord ? 0 : word_at(word.data());
+      const std::uint64_t at = word.size() < kWord ? 0 : word_of(word.data());
       if (at < before || at > window.size()) {
         if (index.bounds.empty()) index.bounds.push_back(before);
         index.end_broken(std::max<std::uint64_t>(window.size(), index.bounds.back() + 1),
@@ -85,7 +85,7 @@ class MdsFormat final : public RecordFormat {
     for (std::size_t i = 0; i < all; ++i) {
       Bytes size = index_.columns[i].size;
       if (size == 0) {
-        size = word_at(bytes.data() + size_at);
+        size = word_of(bytes.data() + size_at);
         size_at += kWord;
       }
       if (size > bytes.size() - at) {

@@ -17,7 +17,7 @@
 namespace plimsoll::data {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// A component as a column. Byte strings are "bytes", but for names that say what they are.
 MdsColumn column_of(const TensorSpec& spec, const std::string& name) {
@@ -45,7 +45,7 @@ void put_word(std::string& out, std::uint64_t value) {
 struct MdsSet {
   std::vector<MdsColumn> columns;  ///< sorted by name
   std::vector<std::size_t> from;   ///< the component of each
-  Json shards = Json::array();
+  OrderedJson shards = OrderedJson::array();
 };
 
 /// The table at the front needs the number of samples: the samples are kept in a second file until
@@ -81,7 +81,7 @@ class MdsWriter final : public ShardWriter {
   }
   Bytes bytes() const override { return samples_.written(); }
   void close() override {
-    const std::string config = Json(description(0)).dump();
+    const std::string config = OrderedJson(description(0)).dump();
     const Bytes head = sizeof(std::uint32_t) * (ends_.size() + 2) + config.size();
     std::string table;
     put_word(table, ends_.size());
@@ -90,7 +90,7 @@ class MdsWriter final : public ShardWriter {
     file_.write(table);
     file_.write(config);
     samples_.copy_to(file_);
-    Json shard = description(file_.written());
+    OrderedJson shard = description(file_.written());
     file_.commit();
     set_.shards.push_back(std::move(shard));
   }
@@ -98,22 +98,22 @@ class MdsWriter final : public ShardWriter {
  private:
   /// As MosaicML Streaming writes it: with `bytes` the entry of index.json, without it the
   /// configuration that a shard carries.
-  Json description(Bytes bytes) const {
-    Json names = Json::array();
-    Json encodings = Json::array();
-    Json sizes = Json::array();
+  OrderedJson description(Bytes bytes) const {
+    OrderedJson names = OrderedJson::array();
+    OrderedJson encodings = OrderedJson::array();
+    OrderedJson sizes = OrderedJson::array();
     for (const MdsColumn& column : set_.columns) {
       names.push_back(column.name);
       encodings.push_back(column.encoding);
-      sizes.push_back(column.size == 0 ? Json() : Json(column.size));
+      sizes.push_back(column.size == 0 ? OrderedJson() : OrderedJson(column.size));
     }
-    Json json = {
+    OrderedJson json = {
         {"column_encodings", encodings}, {"column_names", names}, {"column_sizes", sizes},
-        {"compression", nullptr},        {"format", "mds"},       {"hashes", Json::array()}};
+        {"compression", nullptr},        {"format", "mds"},       {"hashes", OrderedJson::array()}};
     if (bytes > 0) {
       json["raw_data"] = {{"basename", std::filesystem::path(path_).filename().string()},
                           {"bytes", bytes},
-                          {"hashes", Json::object()}};
+                          {"hashes", OrderedJson::object()}};
       json["samples"] = ends_.size();
     }
     json["size_limit"] = nullptr;
@@ -140,7 +140,7 @@ class MdsShards final : public ShardFormat {
   }
   void finish(const std::string& folder) override {
     OutputFile file((std::filesystem::path(folder) / "index.json").string());
-    file.write(Json{{"shards", set_.shards}, {"version", 2}}.dump());
+    file.write(OrderedJson{{"shards", set_.shards}, {"version", 2}}.dump());
     file.commit();
   }
 

@@ -18,7 +18,7 @@
 namespace plimsoll::data {
 namespace {
 
-constexpr std::size_t kBuffer = 64 * 1024;
+constexpr std::size_t kOutputBuffer = 64 * 1024;
 
 std::string beside(const std::string& path) {
   static std::atomic<unsigned> number = 0;
@@ -50,9 +50,9 @@ void OutputFile::fail(const char* what) const {
 }
 
 void OutputFile::write(const void* data, Bytes bytes) {
-  if (buffer_.size() + bytes > kBuffer) flush();
+  if (buffer_.size() + bytes > kOutputBuffer) flush();
   written_ += bytes;
-  if (bytes < kBuffer) {
+  if (bytes < kOutputBuffer) {
     buffer_.append(static_cast<const char*>(data), bytes);
     return;
   }
@@ -79,7 +79,7 @@ void OutputFile::flush() {
 
 void OutputFile::copy_to(OutputFile& other) {
   flush();
-  std::string bytes(kBuffer, '\0');
+  std::string bytes(kOutputBuffer, '\0');
   for (Bytes at = 0; at < written_;) {
     const ::ssize_t got = ::pread(file_, bytes.data(), bytes.size(), static_cast<::off_t>(at));
     if (got < 0 && errno == EINTR) continue;

@@ -25,7 +25,7 @@ constexpr Part kSize{124, 12};
 constexpr Part kTime{136, 12};
 constexpr Part kSum{148, 8};
 constexpr std::size_t kType = 156;
-constexpr Part kMagic{257, 8};
+constexpr Part kMagicPart{257, 8};
 constexpr Part kPrefix{345, 155};
 
 /// Names and pax headers up to this length are read.
@@ -113,7 +113,7 @@ std::string plain_header(std::string_view name, std::uint64_t size, char type) {
   put_octal(block, kSize, size);
   put_octal(block, kTime, 0);
   block[kType] = type;
-  block.replace(kMagic.at, kMagic.size, std::string_view("ustar\00000", kMagic.size));
+  block.replace(kMagicPart.at, kMagicPart.size, std::string_view("ustar\00000", kMagicPart.size));
   put_octal(block, {kSum.at, kSum.size - 1}, sum_of(block.data()));
   block[kSum.at + kSum.size - 1] = ' ';
   return block;
@@ -164,7 +164,7 @@ std::optional<TarMember> TarReader::next() {
     if (*size > std::uint64_t{1} << 62) throw DataError("its size exceeds what a file can have");
     const std::uint64_t contents = at + kTarBlock;
     if (last) {
-      const bool ustar = part(block, kMagic).starts_with(std::string_view("ustar\0", 6));
+      const bool ustar = part(block, kMagicPart).starts_with(std::string_view("ustar\0", 6));
       const std::string_view prefix = ustar ? text(block, kPrefix) : std::string_view();
       member.name =
           path ? *path

@@ -14,6 +14,9 @@ namespace plimsoll::data {
 
 inline constexpr std::uint64_t kTarBlock = 512;
 
+/// The feature that has the common part of the names of a sample's members.
+inline constexpr const char* kTarKey = "__key__";
+
 /// A member of a tar archive.
 struct TarMember {
   std::string name;

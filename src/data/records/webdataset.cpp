@@ -19,9 +19,7 @@
 namespace plimsoll::data {
 namespace {
 
-constexpr const char* kKey = "__key__";
-
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view contents_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -133,7 +131,7 @@ class WebDatasetFormat final : public RecordFormat {
     Element element;
     try {
       for (std::size_t i = 0; i < features_.size(); ++i) {
-        if (features_[i].name == kKey) {
+        if (features_[i].name == kTarKey) {
           element.push_back(Tensor::from_strings({key}, {}, memory.device, memory.options));
         } else if (!found[i].there) {
           element.push_back(missing_value(features_[i], memory));
@@ -168,10 +166,10 @@ class WebDatasetFormat final : public RecordFormat {
   static Value value(const Feature& feature, const std::string& suffix,
                      std::span<const std::byte> contents, const RecordMemory& memory) {
     if (feature.spec.dtype == DType::bytes) {
-      return Tensor::from_strings({text_of(contents)}, {}, memory.device, memory.options);
+      return Tensor::from_strings({contents_text(contents)}, {}, memory.device, memory.options);
     }
     if (is_npy(suffix)) return npy_value(feature, contents, memory);
-    return number_from_text(feature, text_of(contents));
+    return number_from_text(feature, contents_text(contents));
   }
 
   Features features_;

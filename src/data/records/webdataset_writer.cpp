@@ -13,8 +13,6 @@
 namespace plimsoll::data {
 namespace {
 
-constexpr const char* kKey = "__key__";
-
 class TarWriter final : public ShardWriter {
  public:
   TarWriter(const std::string& path, const std::vector<std::string>& names)
@@ -23,7 +21,7 @@ class TarWriter final : public ShardWriter {
   void add(const Element& element, std::int64_t number) override {
     std::string key = fmt::format("{:09}", number);
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i] == kKey) key = element.at(i).text();
+      if (names_[i] == kTarKey) key = element.at(i).text();
     }
     if (key.empty() || key.find('.', key.rfind('/') + 1) != std::string::npos) {
       throw InvalidArgument(
@@ -31,7 +29,7 @@ class TarWriter final : public ShardWriter {
                       printable(key)));
     }
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (names_[i] != kKey) put(key, names_[i], element.at(i));
+      if (names_[i] != kTarKey) put(key, names_[i], element.at(i));
     }
   }
   Bytes bytes() const override { return file_.written(); }

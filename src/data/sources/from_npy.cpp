@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kKeptOpen = 256;
 /// Slices up to this size are read in order through a buffer of kBuffer.
 constexpr Bytes kSmallSlice = KiB(8);
-constexpr Bytes kBuffer = KiB(64);
+constexpr Bytes kNpyBuffer = KiB(64);
 
 struct NpyFile {
   std::string path;
@@ -151,7 +151,7 @@ class NpyStage final : public IndexedStage {
     if (&file != file_ || offset < begin_ || offset + slice > end_) {
       file_ = nullptr;
       const auto left = static_cast<Bytes>(file.first + file.header.shape[0] - index);
-      const Bytes bytes = std::min(left, kBuffer / slice) * slice;
+      const Bytes bytes = std::min(left, kNpyBuffer / slice) * slice;
       NpyNode::read(file, buffer_.data(), bytes, offset);
       file_ = &file;
       begin_ = offset;
@@ -163,8 +163,8 @@ class NpyStage final : public IndexedStage {
 
  private:
   bool have_buffer() {
-    if (!buffer_ && engine_.spare() > 2 * kBuffer) {
-      buffer_ = engine_.device().arena().allocate(kBuffer,
+    if (!buffer_ && engine_.spare() > 2 * kNpyBuffer) {
+      buffer_ = engine_.device().arena().allocate(kNpyBuffer,
                                                   engine_.budget().account(Tag::input, "from_npy"));
     }
     return static_cast<bool>(buffer_);

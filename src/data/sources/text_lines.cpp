@@ -13,7 +13,7 @@
 namespace plimsoll::data {
 namespace {
 
-constexpr Bytes kBuffer = KiB(64);
+constexpr Bytes kLineBuffer = KiB(64);
 
 /// Seeks: a position is a file and an offset in it.
 class TextStage final : public Stage {
@@ -83,7 +83,7 @@ class TextStage final : public Stage {
         if (base_ + have_ >= size_) return rest;
       }
       const bool whole = have_ > 0 && base_ == offset_;
-      const Bytes wanted = std::min<Bytes>(whole ? have_ * 2 : kBuffer, size_ - offset_);
+      const Bytes wanted = std::min<Bytes>(whole ? have_ * 2 : kLineBuffer, size_ - offset_);
       if (!buffer_ || buffer_.size() < wanted) {
         buffer_ = Block();
         have_ = 0;
@@ -124,7 +124,7 @@ class TextNode final : public Node, public FileSource {
   std::string file_path(std::int64_t index) const override {
     return paths_[static_cast<std::size_t>(index)];
   }
-  Bytes minimum(int /*threads*/) const override { return kBuffer; }
+  Bytes minimum(int /*threads*/) const override { return kLineBuffer; }
 
  private:
   std::vector<std::string> paths_;

@@ -12,14 +12,13 @@
 #include "data/engine/inbox.h"
 #include "data/engine/node.h"
 #include "data/stages/batch_rows.h"
+#include "data/stages/batching.h"
 
 namespace plimsoll::data {
 namespace {
 
 /// Batches that may be open at once: the one being filled, and the one after it.
 constexpr std::size_t kOpen = 2;
-/// What a batch opened ahead leaves free.
-constexpr Bytes kLeave = MiB(1);
 
 struct Column {
   TensorSpec spec;  ///< of a row
@@ -244,17 +243,6 @@ class BatchStage final : public Stage, private Placement {
   std::uint64_t delivered_ = 0;  ///< units of the input in batches that have gone out
   std::uint64_t seen_ = 0;       ///< units whose errors have gone out
 };
-
-ElementSpec batched(const ElementSpec& spec, std::int64_t extent) {
-  ElementSpec result = spec;
-  for (TensorSpec& component : result.components) component = component.batched(extent);
-  return result;
-}
-
-bool full_batches_only(const Node& input, std::int64_t size, bool drop) {
-  const std::int64_t all = input.cardinality();
-  return drop || all == kInfinite || (all >= 0 && all % size == 0);
-}
 
 class BatchNode final : public Node, public BatchRows {
  public:

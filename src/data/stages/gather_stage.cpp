@@ -5,12 +5,12 @@
 
 #include <plimsoll/base/error.h>
 
+#include "data/stages/batching.h"
+
 namespace plimsoll::data {
 namespace {
 
 constexpr std::uint64_t kSkipBlock = 256;
-/// What is made ahead of the consumer leaves this much free.
-constexpr Bytes kLeave = MiB(1);
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 
 #include "data/engine/node.h"
 #include "data/stages/batch_rows.h"
+#include "data/stages/batching.h"
 #include "data/stages/gather_stage.h"
 
 namespace plimsoll::data {
@@ -17,7 +18,7 @@ std::string shape_text(const std::vector<std::int64_t>& dims) {
   return TensorSpec{DType::f32, dims}.to_string().substr(4);
 }
 
-std::string parameters(std::int64_t size, const PaddedBatchOptions& options) {
+std::string padding_parameters(std::int64_t size, const PaddedBatchOptions& options) {
   std::string text = std::to_string(size);
   for (const auto& dims : options.shapes) text += ", " + shape_text(dims);
   for (const Value& value : options.values) text += ", with " + Element{value}.to_string();
@@ -67,17 +68,7 @@ ElementSpec padded(const ElementSpec& spec, const PaddedBatchOptions& options) {
   return result;
 }
 
-ElementSpec batched(ElementSpec row, std::int64_t extent) {
-  for (TensorSpec& component : row.components) component = component.batched(extent);
-  return row;
-}
-
-bool full_batches_only(const Node& input, std::int64_t size, bool drop) {
-  const std::int64_t all = input.cardinality();
-  return drop || all == kInfinite || (all >= 0 && all % size == 0);
-}
-
-std::int64_t cardinality_of(const Node& input, std::int64_t size, bool drop) {
+std::int64_t padded_batches_of(const Node& input, std::int64_t size, bool drop) {
   const std::int64_t all = input.cardinality();
   return all < 0 ? all : all / size + (drop || all % size == 0 ? 0 : 1);
 }
@@ -85,10 +76,10 @@ std::int64_t cardinality_of(const Node& input, std::int64_t size, bool drop) {
 class PaddedBatchNode final : public Node, public BatchRows {
  public:
   PaddedBatchNode(const NodePtr& input, std::int64_t size, const PaddedBatchOptions& options)
-      : Node("padded_batch", parameters(size, options), {input},
+      : Node("padded_batch", padding_parameters(size, options), {input},
              batched(padded(input->spec(), options),
                      full_batches_only(*input, size, options.drop_remainder) ? size : kAnyExtent),
-             cardinality_of(*input, size, options.drop_remainder)),
+             padded_batches_of(*input, size, options.drop_remainder)),
         size_(size),
         options_(options) {}
   std::int64_t rows() const override { return size_; }

@@ -60,7 +60,7 @@ class RepeatStage final : public Stage {
   bool any_ = false;  ///< in this pass
 };
 
-std::int64_t cardinality_of(const Node& input, std::int64_t times) {
+std::int64_t repeated_cardinality(const Node& input, std::int64_t times) {
   const std::int64_t all = input.cardinality();
   if (times == 0 || all == 0) return 0;
   if (all < 0) return all == kUnknown && times < 0 ? kInfinite : all;
@@ -73,7 +73,7 @@ class RepeatNode final : public Node {
  public:
   RepeatNode(NodePtr input, std::int64_t times)
       : Node("repeat", times < 0 ? "for ever" : fmt::format("{}", times), {input}, input->spec(),
-             cardinality_of(*input, times)),
+             repeated_cardinality(*input, times)),
         times_(times) {}
   bool hands_on() const override { return true; }
   StagePtr make(Builder& builder) const override {

@@ -194,7 +194,7 @@ class ChooseStage final : public MixStage {
   Inbox choice_;
 };
 
-ElementSpec common_spec(const std::vector<NodePtr>& inputs, const char* who) {
+ElementSpec spec_of_all(const std::vector<NodePtr>& inputs, const char* who) {
   ElementSpec spec = inputs.front()->spec();
   for (const NodePtr& input : inputs) {
     const ElementSpec& other = input->spec();
@@ -237,7 +237,7 @@ class SampleNode final : public Node {
              fmt::format("weights={}, seed={}, stop_on_empty={}", fmt::join(weights, " "),
                          options.seed ? std::to_string(*options.seed) : "pipeline",
                          options.stop_on_empty),
-             inputs, common_spec(inputs, "sample_from_datasets"),
+             inputs, spec_of_all(inputs, "sample_from_datasets"),
              total_of(inputs, options.stop_on_empty)),
         weights_(std::move(weights)),
         options_(options) {}
@@ -261,7 +261,7 @@ class ChooseNode final : public Node {
   /// The choice is the last input.
   ChooseNode(const std::vector<NodePtr>& datasets, const NodePtr& choice, bool stop_on_empty)
       : Node("choose_from_datasets", fmt::format("stop_on_empty={}", stop_on_empty),
-             with(datasets, choice), common_spec(datasets, "choose_from_datasets"), kUnknown),
+             with(datasets, choice), spec_of_all(datasets, "choose_from_datasets"), kUnknown),
         stop_on_empty_(stop_on_empty) {}
   StagePtr make(Builder& builder) const override {
     const std::size_t count = inputs().size() - 1;

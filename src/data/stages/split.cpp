@@ -86,9 +86,9 @@ class SplitNode final : public Node,
 };
 
 /// Whether the elements' ids are 0 to cardinality - 1, each once.
-bool numbered(const Node& node) {
+bool has_ids(const Node& node) {
   if (node.indexed() != nullptr) return true;
-  return node.keeps_ids() && numbered(*node.inputs()[0]);
+  return node.keeps_ids() && has_ids(*node.inputs()[0]);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::pair<Dataset, Dataset> Dataset::split(double share, std::uint64_t seed) con
             *choose_below(*this, [&](const Dataset&) { return parts.second; })};
   }
   const std::int64_t all = node_->cardinality();
-  if (all < 0 || !numbered(*node_)) {
+  if (all < 0 || !has_ids(*node_)) {
     throw InvalidArgument(fmt::format(
         "[split] {} gives elements that cannot be told apart by an index; split its input instead, "
         "before anything that leaves out, batches or repeats",

@@ -60,7 +60,7 @@ std::uint64_t bound(std::int64_t count) {
   return count < 0 ? kAll : static_cast<std::uint64_t>(count);
 }
 
-std::int64_t cardinality_of(const Node& input, bool take, std::int64_t count) {
+std::int64_t cardinality_after(const Node& input, bool take, std::int64_t count) {
   const std::int64_t all = input.cardinality();
   if (all == kUnknown) return take && count == 0 ? 0 : kUnknown;
   if (take) return count < 0 ? all : all == kInfinite ? count : std::min(all, count);
@@ -72,7 +72,7 @@ class TakeSkipNode final : public Node, public IndexView {
  public:
   TakeSkipNode(const NodePtr& input, bool take, std::int64_t count)
       : Node(take ? "take" : "skip", fmt::format("{}", count), {input}, input->spec(),
-             cardinality_of(*input, take, count)),
+             cardinality_after(*input, take, count)),
         IndexView(*input),
         take_(take),
         count_(count) {}

@@ -76,7 +76,7 @@ ElementSpec unbatched(const ElementSpec& spec) {
   return result;
 }
 
-std::int64_t cardinality_of(const Node& input) {
+std::int64_t unbatched_cardinality(const Node& input) {
   if (input.cardinality() <= 0 && input.cardinality() != kUnknown) return input.cardinality();
   const ElementSpec& spec = input.spec();
   if (input.cardinality() == kUnknown || spec.components.empty()) return kUnknown;
@@ -88,7 +88,7 @@ std::int64_t cardinality_of(const Node& input) {
 class UnbatchNode final : public Node {
  public:
   explicit UnbatchNode(NodePtr input)
-      : Node("unbatch", "", {input}, unbatched(input->spec()), cardinality_of(*input)) {}
+      : Node("unbatch", "", {input}, unbatched(input->spec()), unbatched_cardinality(*input)) {}
   StagePtr make(Builder& builder) const override {
     return std::make_unique<UnbatchStage>(builder.input(*this));
   }

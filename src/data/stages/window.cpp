@@ -10,12 +10,12 @@
 namespace plimsoll::data {
 namespace {
 
-std::string parameters(const Gathering& g) {
+std::string window_parameters(const Gathering& g) {
   return fmt::format("{}, shift={}, stride={}{}", g.size, g.shift, g.stride,
                      g.drop_remainder ? ", drop_remainder" : "");
 }
 
-std::int64_t cardinality_of(const Node& input, const Gathering& g) {
+std::int64_t windows_of(const Node& input, const Gathering& g) {
   const std::int64_t all = input.cardinality();
   if (all < 0) return all;
   if (!g.drop_remainder) return all / g.shift + (all % g.shift == 0 ? 0 : 1);
@@ -26,7 +26,7 @@ bool full_windows_only(const Node& input, const Gathering& g) {
   const std::int64_t all = input.cardinality();
   if (g.drop_remainder || all == kInfinite || all == 0) return true;
   if (all < 0) return false;
-  const std::int64_t last = (cardinality_of(input, g) - 1) * g.shift;
+  const std::int64_t last = (windows_of(input, g) - 1) * g.shift;
   return g.span() <= all - last;
 }
 
@@ -40,8 +40,8 @@ ElementSpec windowed(const Node& input, const Gathering& g) {
 class WindowNode final : public Node {
  public:
   WindowNode(const NodePtr& input, const Gathering& gathering)
-      : Node("window", parameters(gathering), {input}, windowed(*input, gathering),
-             cardinality_of(*input, gathering)),
+      : Node("window", window_parameters(gathering), {input}, windowed(*input, gathering),
+             windows_of(*input, gathering)),
         gathering_(gathering) {}
   StagePtr make(Builder& builder) const override {
     Engine& engine = builder.engine();

@@ -15,14 +15,14 @@
 namespace plimsoll::nn {
 namespace {
 
-constexpr double kDeviation = 0.02;
+constexpr double kBertDeviation = 0.02;
 /// Columns beside the features for the bias of the head: as many as keep rows aligned.
 constexpr std::int64_t kBiasColumns = 8;
 
-Dense dense(std::int64_t in, std::int64_t out) {
-  return Dense(out, {.in = in, .init = Init::normal(kDeviation)});
+Dense bert_dense(std::int64_t in, std::int64_t out) {
+  return Dense(out, {.in = in, .init = Init::normal(kBertDeviation)});
 }
-LayerNorm norm(const BertOptions& options) {
+LayerNorm bert_norm(const BertOptions& options) {
   return LayerNorm({.features = options.features, .epsilon = options.epsilon});
 }
 
@@ -31,12 +31,13 @@ class BertEmbeddings final : public Module {
  public:
   explicit BertEmbeddings(const BertOptions& options)
       : options_(options),
-        words_(add("word_embeddings", Embedding(options.vocabulary, options.features, kDeviation))),
-        places_(
-            add("position_embeddings", Embedding(options.context, options.features, kDeviation))),
-        kinds_(
-            add("token_type_embeddings", Embedding(options.kinds, options.features, kDeviation))),
-        norm_(add("LayerNorm", norm(options))) {}
+        words_(add("word_embeddings",
+                   Embedding(options.vocabulary, options.features, kBertDeviation))),
+        places_(add("position_embeddings",
+                    Embedding(options.context, options.features, kBertDeviation))),
+        kinds_(add("token_type_embeddings",
+                   Embedding(options.kinds, options.features, kBertDeviation))),
+        norm_(add("LayerNorm", bert_norm(options))) {}
 
   Tensors forward_all(const Tensors& in) const override {
     const Tensor& ids = in.at(0);
@@ -69,8 +70,8 @@ class BertOutput final : public Module {
  public:
   BertOutput(const BertOptions& options, std::int64_t in)
       : dropout_(options.dropout),
-        dense_(add("dense", dense(in, options.features))),
-        norm_(add("LayerNorm", norm(options))) {}
+        dense_(add("dense", bert_dense(in, options.features))),
+        norm_(add("LayerNorm", bert_norm(options))) {}
   Tensors forward_all(const Tensors& in) const override {
     Tensor y = dense_(in.at(0));
     if (training() && dropout_ > 0) y = ops::dropout(y, dropout_);
@@ -88,9 +89,9 @@ class BertSelfAttention final : public Module {
  public:
   explicit BertSelfAttention(const BertOptions& options)
       : heads_(options.heads),
-        query_(add("query", dense(options.features, options.features))),
-        key_(add("key", dense(options.features, options.features))),
-        value_(add("value", dense(options.features, options.features))) {}
+        query_(add("query", bert_dense(options.features, options.features))),
+        key_(add("key", bert_dense(options.features, options.features))),
+        value_(add("value", bert_dense(options.features, options.features))) {}
   Tensors forward_all(const Tensors& in) const override {
     const Tensor& x = in.at(0);
     return {merge_heads(attention(split_heads(query_(x), heads_), split_heads(key_(x), heads_),
@@ -122,7 +123,7 @@ class BertAttention final : public Module {
 /// A dense layer and gelu.
 class BertIntermediate final : public Module {
  public:
-  BertIntermediate(std::int64_t in, std::int64_t out) : dense_(add("dense", dense(in, out))) {}
+  BertIntermediate(std::int64_t in, std::int64_t out) : dense_(add("dense", bert_dense(in, out))) {}
   Tensor forward(const Tensor& x) const override { return ops::gelu(dense_(x)); }
 
  private:
@@ -192,8 +193,8 @@ class BertBody final : public Module {
 class BertTransform final : public Module {
  public:
   explicit BertTransform(const BertOptions& options)
-      : dense_(add("dense", dense(options.features, options.features))),
-        norm_(add("LayerNorm", norm(options))) {}
+      : dense_(add("dense", bert_dense(options.features, options.features))),
+        norm_(add("LayerNorm", bert_norm(options))) {}
   Tensor forward(const Tensor& x) const override { return norm_(ops::gelu(dense_(x))); }
 
  private:

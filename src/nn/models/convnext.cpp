@@ -15,8 +15,8 @@
 namespace plimsoll::nn {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
-constexpr double kDeviation = 0.02;
+constexpr double kConvNextEpsilon = 1e-6;
+constexpr double kConvNextDeviation = 0.02;
 
 Tensor channels_last(const Tensor& x) { return ops::transpose(x, {0, 2, 3, 1}); }
 Tensor channels_first(const Tensor& x) { return ops::transpose(x, {0, 3, 1, 2}); }
@@ -28,7 +28,7 @@ class ChannelNorm final : public Module {
       : weight_(parameter("weight", {channels}, Init::ones())),
         bias_(parameter("bias", {channels}, Init::zeros())) {}
   Tensor forward(const Tensor& x) const override {
-    return channels_first(ops::layer_norm(channels_last(x), weight_, bias_, kEpsilon));
+    return channels_first(ops::layer_norm(channels_last(x), weight_, bias_, kConvNextEpsilon));
   }
 
  private:
@@ -36,25 +36,27 @@ class ChannelNorm final : public Module {
   Parameter bias_;
 };
 
-Conv2D conv(std::int64_t in, std::int64_t out, std::int64_t size, const Conv2DOptions& more) {
+Conv2D convnext_conv(std::int64_t in, std::int64_t out, std::int64_t size,
+                     const Conv2DOptions& more) {
   Conv2DOptions options = more;
   options.in = in;
-  options.init = Init::truncated_normal(kDeviation);
+  options.init = Init::truncated_normal(kConvNextDeviation);
   return Conv2D(out, size, options);
 }
 
-Dense dense(std::int64_t in, std::int64_t out) {
-  return Dense(out, {.in = in, .init = Init::truncated_normal(kDeviation)});
+Dense convnext_dense(std::int64_t in, std::int64_t out) {
+  return Dense(out, {.in = in, .init = Init::truncated_normal(kConvNextDeviation)});
 }
 
 /// A depthwise convolution, a norm and two dense layers; torchvision counts what has no weights.
 class Body final : public Module {
  public:
   explicit Body(std::int64_t channels)
-      : depthwise_(add("0", conv(channels, channels, 7, {.padding = 3, .groups = channels}))),
-        norm_(add("2", LayerNorm({.features = channels, .epsilon = kEpsilon}))),
-        up_(add("3", dense(channels, 4 * channels))),
-        down_(add("5", dense(4 * channels, channels))) {}
+      : depthwise_(
+            add("0", convnext_conv(channels, channels, 7, {.padding = 3, .groups = channels}))),
+        norm_(add("2", LayerNorm({.features = channels, .epsilon = kConvNextEpsilon}))),
+        up_(add("3", convnext_dense(channels, 4 * channels))),
+        down_(add("5", convnext_dense(4 * channels, channels))) {}
   Tensor forward(const Tensor& x) const override {
     return channels_first(down_(ops::gelu(up_(norm_(channels_last(depthwise_(x)))))));
   }
@@ -66,9 +68,9 @@ class Body final : public Module {
   Dense down_;
 };
 
-class Block final : public Module {
+class ConvNextBlock final : public Module {
  public:
-  Block(std::int64_t channels, double drop)
+  ConvNextBlock(std::int64_t channels, double drop)
       : drop_(drop),
         scale_(parameter("layer_scale", {channels, 1, 1}, Init::constant(1e-6))),
         body_(add("block", Body(channels))) {}
@@ -91,28 +93,29 @@ class ConvNext final : public Classifier {
         features_(add("features", Sequential())),
         classifier_(add("classifier", Sequential())) {
     const std::vector<std::int64_t>& widths = options.widths;
-    features_.append(
-        Sequential(conv(options.channels, widths[0], 4, {.stride = 4}), ChannelNorm(widths[0])));
+    features_.append(Sequential(convnext_conv(options.channels, widths[0], 4, {.stride = 4}),
+                                ChannelNorm(widths[0])));
     std::int64_t total = 0;
     for (const std::int64_t blocks : options.blocks) total += blocks;
     std::int64_t number = 0;
     for (std::size_t stage = 0; stage < widths.size(); ++stage) {
       if (stage > 0) {
-        features_.append(Sequential(ChannelNorm(widths[stage - 1]),
-                                    conv(widths[stage - 1], widths[stage], 2, {.stride = 2})));
+        features_.append(
+            Sequential(ChannelNorm(widths[stage - 1]),
+                       convnext_conv(widths[stage - 1], widths[stage], 2, {.stride = 2})));
       }
       Sequential blocks = features_.append(Sequential());
       for (std::int64_t i = 0; i < options.blocks[stage]; ++i) {
         const double share =
             static_cast<double>(number++) / std::max(1.0, static_cast<double>(total) - 1);
-        blocks.append(Block(widths[stage], options.drop_path * share));
+        blocks.append(ConvNextBlock(widths[stage], options.drop_path * share));
       }
     }
     classifier_.append(ChannelNorm(widths.back()));
     classifier_.append(Lambda([](const Tensor& x) {
       return ops::reshape(x, Shape{x.dim(0), x.dim(1)});
     }));
-    classifier_.append(dense(widths.back(), options.classes));
+    classifier_.append(convnext_dense(widths.back(), options.classes));
   }
 
   TensorType input_type(std::int64_t n) const override {

@@ -31,8 +31,8 @@ constexpr std::array kStages = {Stage{1, 3, 1, 32, 16, 1},  Stage{6, 3, 2, 16, 2
                                 Stage{6, 3, 1, 192, 320, 1}};
 
 /// Convolution, norm and, unless it is left out, silu.
-Sequential conv(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride,
-                std::int64_t groups, bool activation = true) {
+Sequential conv_norm(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride,
+                     std::int64_t groups, bool activation = true) {
   Sequential all(Conv2D(out, size,
                         {.in = in,
                          .stride = stride,
@@ -62,18 +62,18 @@ class SqueezeExcitation final : public Module {
   Conv2D fc2_;
 };
 
-class Block final : public Module {
+class EfficientNetBlock final : public Module {
  public:
-  Block(const Stage& stage, bool first, double drop)
+  EfficientNetBlock(const Stage& stage, bool first, double drop)
       : drop_(drop), body_(add("block", Sequential())) {
     const std::int64_t in = first ? stage.in : stage.out;
     const std::int64_t stride = first ? stage.stride : 1;
     const std::int64_t wide = in * stage.expand;
     residual_ = stride == 1 && in == stage.out;
-    if (stage.expand != 1) body_.append(conv(in, wide, 1, 1, 1));
-    body_.append(conv(wide, wide, stage.size, stride, wide));
+    if (stage.expand != 1) body_.append(conv_norm(in, wide, 1, 1, 1));
+    body_.append(conv_norm(wide, wide, stage.size, stride, wide));
     body_.append(SqueezeExcitation(wide, std::max<std::int64_t>(1, in / 4)));
-    body_.append(conv(wide, stage.out, 1, 1, 1, false));
+    body_.append(conv_norm(wide, stage.out, 1, 1, 1, false));
   }
   Tensor forward(const Tensor& x) const override {
     const Tensor y = body_(x);
@@ -93,7 +93,7 @@ class EfficientNet final : public Classifier {
       : options_(options),
         features_(add("features", Sequential())),
         classifier_(add("classifier", Sequential())) {
-    features_.append(conv(options.channels, 32, 3, 2, 1));
+    features_.append(conv_norm(options.channels, 32, 3, 2, 1));
     std::int64_t total = 0;
     for (const Stage& stage : kStages) total += stage.blocks;
     std::int64_t number = 0;
@@ -101,10 +101,10 @@ class EfficientNet final : public Classifier {
       Sequential blocks = features_.append(Sequential());
       for (std::int64_t i = 0; i < stage.blocks; ++i) {
         const double share = static_cast<double>(number++) / static_cast<double>(total);
-        blocks.append(Block(stage, i == 0, options.drop_path * share));
+        blocks.append(EfficientNetBlock(stage, i == 0, options.drop_path * share));
       }
     }
-    features_.append(conv(320, 1280, 1, 1, 1));
+    features_.append(conv_norm(320, 1280, 1, 1, 1));
     classifier_.append(Dropout(options.dropout));
     classifier_.append(
         Dense(options.classes, {.in = 1280, .init = Init::fan_in_uniform(options.classes)}));

@@ -12,13 +12,13 @@
 namespace plimsoll::nn {
 namespace {
 
-constexpr double kDeviation = 0.02;
+constexpr double kLlamaDeviation = 0.02;
 
-Dense dense(std::int64_t in, std::int64_t out) {
-  return Dense(out, {.in = in, .bias = false, .init = Init::normal(kDeviation)});
+Dense llama_dense(std::int64_t in, std::int64_t out) {
+  return Dense(out, {.in = in, .bias = false, .init = Init::normal(kLlamaDeviation)});
 }
 
-RMSNorm norm(const LlamaOptions& options) {
+RMSNorm llama_norm(const LlamaOptions& options) {
   return RMSNorm({.features = options.features, .epsilon = options.epsilon});
 }
 
@@ -28,10 +28,10 @@ class LlamaAttention final : public Module {
   explicit LlamaAttention(const LlamaOptions& options)
       : options_(options),
         size_(options.features / options.heads),
-        q_(add("q_proj", dense(options.features, options.heads * size_))),
-        k_(add("k_proj", dense(options.features, options.key_heads * size_))),
-        v_(add("v_proj", dense(options.features, options.key_heads * size_))),
-        o_(add("o_proj", dense(options.heads * size_, options.features))) {}
+        q_(add("q_proj", llama_dense(options.features, options.heads * size_))),
+        k_(add("k_proj", llama_dense(options.features, options.key_heads * size_))),
+        v_(add("v_proj", llama_dense(options.features, options.key_heads * size_))),
+        o_(add("o_proj", llama_dense(options.heads * size_, options.features))) {}
 
   Tensors forward_all(const Tensors& in) const override {
     const RopeTables tables{in.at(1), in.at(2)};
@@ -55,8 +55,8 @@ class LlamaLayer final : public Module {
   explicit LlamaLayer(const LlamaOptions& options)
       : attention_(add("self_attn", LlamaAttention(options))),
         mlp_(add("mlp", GatedFeedForward(options.features, options.hidden))),
-        norm1_(add("input_layernorm", norm(options))),
-        norm2_(add("post_attention_layernorm", norm(options))) {}
+        norm1_(add("input_layernorm", llama_norm(options))),
+        norm2_(add("post_attention_layernorm", llama_norm(options))) {}
 
   Tensors forward_all(const Tensors& in) const override {
     const Tensor mixed = attention_(Tensors{norm1_(in.at(0)), in.at(1), in.at(2)}).front();
@@ -76,9 +76,10 @@ class LlamaBody final : public Module {
  public:
   explicit LlamaBody(const LlamaOptions& options)
       : options_(options),
-        tokens_(add("embed_tokens", Embedding(options.vocabulary, options.features, kDeviation))),
+        tokens_(
+            add("embed_tokens", Embedding(options.vocabulary, options.features, kLlamaDeviation))),
         layers_(add("layers", Sequential())),
-        norm_(add("norm", norm(options))) {
+        norm_(add("norm", llama_norm(options))) {
     for (std::int64_t i = 0; i < options.layers; ++i) layers_.append(LlamaLayer(options));
   }
 
@@ -111,7 +112,7 @@ class Llama final : public Classifier {
  public:
   explicit Llama(const LlamaOptions& options)
       : options_(options), body_(add("model", LlamaBody(options))) {
-    if (!options.tied) head_ = add("lm_head", dense(options.features, options.vocabulary));
+    if (!options.tied) head_ = add("lm_head", llama_dense(options.features, options.vocabulary));
   }
 
   TensorType input_type(std::int64_t n) const override {

@@ -14,24 +14,24 @@
 namespace plimsoll::nn {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
+constexpr double kMixerEpsilon = 1e-6;
 
-LayerNorm norm(std::int64_t features) {
-  return LayerNorm({.features = features, .epsilon = kEpsilon});
+LayerNorm mixer_norm(std::int64_t features) {
+  return LayerNorm({.features = features, .epsilon = kMixerEpsilon});
 }
 
-FeedForward mlp(std::int64_t features, std::int64_t hidden) {
+FeedForward mixer_mlp(std::int64_t features, std::int64_t hidden) {
   return FeedForward({.features = features, .hidden = hidden});
 }
 
 /// Dense layers across tokens, then across features.
-class Block final : public Module {
+class MixerBlock final : public Module {
  public:
-  Block(std::int64_t tokens, const MixerOptions& options)
-      : norm1_(add("norm1", norm(options.features))),
-        tokens_(add("mlp_tokens", mlp(tokens, options.token_hidden))),
-        norm2_(add("norm2", norm(options.features))),
-        channels_(add("mlp_channels", mlp(options.features, options.feature_hidden))) {}
+  MixerBlock(std::int64_t tokens, const MixerOptions& options)
+      : norm1_(add("norm1", mixer_norm(options.features))),
+        tokens_(add("mlp_tokens", mixer_mlp(tokens, options.token_hidden))),
+        norm2_(add("norm2", mixer_norm(options.features))),
+        channels_(add("mlp_channels", mixer_mlp(options.features, options.feature_hidden))) {}
   Tensor forward(const Tensor& x) const override {
     const Tensor across = tokens_(ops::transpose(norm1_(x), {0, 2, 1}));
     const Tensor y = ops::add(x, ops::transpose(across, {0, 2, 1}));
@@ -67,10 +67,11 @@ class Mixer final : public Classifier {
       : options_(options),
         stem_(add("stem", Stem(options))),
         blocks_(add("blocks", Sequential())),
-        norm_(add("norm", norm(options.features))),
+        norm_(add("norm", mixer_norm(options.features))),
         head_(add("head", Dense(options.classes, {.in = options.features}))) {
     const std::int64_t side = options.size / options.patch;
-    for (std::int64_t i = 0; i < options.layers; ++i) blocks_.append(Block(side * side, options));
+    for (std::int64_t i = 0; i < options.layers; ++i)
+      blocks_.append(MixerBlock(side * side, options));
   }
 
   TensorType input_type(std::int64_t n) const override {

@@ -16,7 +16,7 @@ namespace {
 
 using ops::Layout;
 
-BatchNorm2D norm(std::int64_t channels, Layout layout) {
+BatchNorm2D resnet_norm(std::int64_t channels, Layout layout) {
   return BatchNorm2D({.channels = channels, .layout = layout});
 }
 
@@ -31,14 +31,14 @@ Conv2DOptions conv_options(std::int64_t in, std::int64_t out, std::int64_t size,
           .init = Init::he_normal(out * size * size)};
 }
 
-Conv2D conv(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride,
-            Layout layout) {
+Conv2D resnet_conv(std::int64_t in, std::int64_t out, std::int64_t size, std::int64_t stride,
+                   Layout layout) {
   return Conv2D(out, size, conv_options(in, out, size, stride, layout));
 }
 
 /// What the input goes through where it has another shape than the output.
 Sequential shortcut(std::int64_t in, std::int64_t out, std::int64_t stride, Layout layout) {
-  return Sequential(conv(in, out, 1, stride, layout), norm(out, layout));
+  return Sequential(resnet_conv(in, out, 1, stride, layout), resnet_norm(out, layout));
 }
 
 /// Two convolutions of 3x3.
@@ -47,10 +47,10 @@ class BasicBlock final : public Module {
   static constexpr std::int64_t kExpansion = 1;
 
   BasicBlock(std::int64_t in, std::int64_t width, std::int64_t stride, Layout layout)
-      : conv1_(add("conv1", conv(in, width, 3, stride, layout))),
-        bn1_(add("bn1", norm(width, layout))),
-        conv2_(add("conv2", conv(width, width, 3, 1, layout))),
-        bn2_(add("bn2", norm(width, layout))),
+      : conv1_(add("conv1", resnet_conv(in, width, 3, stride, layout))),
+        bn1_(add("bn1", resnet_norm(width, layout))),
+        conv2_(add("conv2", resnet_conv(width, width, 3, 1, layout))),
+        bn2_(add("bn2", resnet_norm(width, layout))),
         has_shortcut_(stride != 1 || in != width) {
     if (has_shortcut_) downsample_ = add("downsample", shortcut(in, width, stride, layout));
   }
@@ -75,12 +75,12 @@ class Bottleneck final : public Module {
   static constexpr std::int64_t kExpansion = 4;
 
   Bottleneck(std::int64_t in, std::int64_t width, std::int64_t stride, Layout layout)
-      : conv1_(add("conv1", conv(in, width, 1, 1, layout))),
-        bn1_(add("bn1", norm(width, layout))),
-        conv2_(add("conv2", conv(width, width, 3, stride, layout))),
-        bn2_(add("bn2", norm(width, layout))),
-        conv3_(add("conv3", conv(width, 4 * width, 1, 1, layout))),
-        bn3_(add("bn3", norm(4 * width, layout))),
+      : conv1_(add("conv1", resnet_conv(in, width, 1, 1, layout))),
+        bn1_(add("bn1", resnet_norm(width, layout))),
+        conv2_(add("conv2", resnet_conv(width, width, 3, stride, layout))),
+        bn2_(add("bn2", resnet_norm(width, layout))),
+        conv3_(add("conv3", resnet_conv(width, 4 * width, 1, 1, layout))),
+        bn3_(add("bn3", resnet_norm(4 * width, layout))),
         has_shortcut_(stride != 1 || in != 4 * width) {
     if (has_shortcut_) downsample_ = add("downsample", shortcut(in, 4 * width, stride, layout));
   }
@@ -124,8 +124,8 @@ class Resnet final : public Classifier {
 
   explicit Resnet(const ResnetOptions& options)
       : options_(options),
-        conv1_(add("conv1", conv(options.channels, 64, 7, 2, options.layout))),
-        bn1_(add("bn1", norm(64, options.layout))) {}
+        conv1_(add("conv1", resnet_conv(options.channels, 64, 7, 2, options.layout))),
+        bn1_(add("bn1", resnet_norm(64, options.layout))) {}
 
   TensorType input_type(std::int64_t n) const override {
     return {DType::f32, {n, options_.channels, options_.size, options_.size}};

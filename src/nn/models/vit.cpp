@@ -12,7 +12,7 @@
 namespace plimsoll::nn {
 namespace {
 
-constexpr double kEpsilon = 1e-6;
+constexpr double kVitEpsilon = 1e-6;
 
 std::int64_t patches(const VitOptions& options) {
   if (options.patch < 1 || options.size < options.patch || options.size % options.patch != 0) {
@@ -65,14 +65,14 @@ class Vit final : public Classifier {
                              Init::truncated_normal(0.02))),
         patches_(add("patch_embed", PatchEmbedding(options))),
         blocks_(add("blocks", Sequential())),
-        norm_(add("norm", LayerNorm({.features = options.features, .epsilon = kEpsilon}))),
+        norm_(add("norm", LayerNorm({.features = options.features, .epsilon = kVitEpsilon}))),
         head_(
             add("head", Dense(options.classes, {.in = options.features, .init = Init::zeros()}))) {
     for (std::int64_t i = 0; i < options.layers; ++i) {
       blocks_.append(TransformerBlock({.features = options.features,
                                        .heads = options.heads,
                                        .dropout = options.dropout,
-                                       .epsilon = kEpsilon}));
+                                       .epsilon = kVitEpsilon}));
     }
   }
 

@@ -11,7 +11,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> affine_specs(const SpecInputs& inputs) {
   inputs.require_picture(0);
   return {inputs[0]};
 }
@@ -103,7 +103,7 @@ std::span<const ProgramOp> affine() {
            [](const SpecInputs& inputs) {
              const double scale = inputs.attributes().number("scale");
              if (!(scale > 0)) inputs.fail(fmt::format("scale is {}; give more than 0", scale));
-             return specs(inputs);
+             return affine_specs(inputs);
            },
        .run =
            [](ProgramCall& call) {
@@ -117,13 +117,13 @@ std::span<const ProgramOp> affine() {
            }},
       {.name = "rotate",
        .summary = "a picture turned counter-clockwise about its centre",
-       .specs = specs,
+       .specs = affine_specs,
        .run =
            [](ProgramCall& call) { turn(call, {.angle = -call.attributes().number("degrees")}); }},
       {.name = "random_rotate",
        .summary = "a picture turned by an angle drawn from a range",
        .random = true,
-       .specs = specs,
+       .specs = affine_specs,
        .run =
            [](ProgramCall& call) {
              const double most = call.attributes().number("degrees");

@@ -10,7 +10,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> blur_specs(const SpecInputs& inputs) {
   inputs.require_picture(0);
   const std::int64_t size = inputs.require_positive("size");
   if (size % 2 == 0 || size > 255) {
@@ -83,7 +83,7 @@ std::span<const ProgramOp> blur() {
            [](const SpecInputs& inputs) {
              const double sigma = inputs.attributes().number("sigma");
              if (!(sigma > 0)) inputs.fail(fmt::format("sigma is {}; give more than 0", sigma));
-             return specs(inputs);
+             return blur_specs(inputs);
            },
        .run = [](ProgramCall& call) { blur(call, call.attributes().number("sigma")); }},
       {.name = "random_blur",
@@ -97,7 +97,7 @@ std::span<const ProgramOp> blur() {
                inputs.fail(
                    fmt::format("deviations from {} to {}; give 0 < low <= high", low, high));
              }
-             return specs(inputs);
+             return blur_specs(inputs);
            },
        .run =
            [](ProgramCall& call) {

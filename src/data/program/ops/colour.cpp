@@ -11,7 +11,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> colour_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
   if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes pictures of 1 or 3 channels");
   return {inputs[0]};
@@ -89,11 +89,11 @@ std::span<const ProgramOp> colour() {
   static constexpr ProgramOp kOps[] = {
       {.name = "adjust_brightness",
        .summary = "value * factor",
-       .specs = specs,
+       .specs = colour_specs,
        .run = given<change_brightness>},
       {.name = "adjust_contrast",
        .summary = "away from the mean of the gray picture",
-       .specs = specs,
+       .specs = colour_specs,
        .run = given<change_contrast>},
       {.name = "adjust_saturation",
        .summary = "away from the gray picture",
@@ -105,11 +105,11 @@ std::span<const ProgramOp> colour() {
        .run = given<change_hue>},
       {.name = "solarize",
        .summary = "values from a threshold on inverted",
-       .specs = specs,
+       .specs = colour_specs,
        .run = given<change_solarize>},
       {.name = "posterize",
        .summary = "some bits of each value",
-       .specs = specs,
+       .specs = colour_specs,
        .run = given<change_posterize>},
       {.name = "grayscale",
        .summary = "the gray picture in all channels",
@@ -118,12 +118,12 @@ std::span<const ProgramOp> colour() {
       {.name = "random_brightness",
        .summary = "value * factor, drawn from a range",
        .random = true,
-       .specs = drawn_specs<specs>,
+       .specs = drawn_specs<colour_specs>,
        .run = drawn<change_brightness>},
       {.name = "random_contrast",
        .summary = "contrast drawn from a range",
        .random = true,
-       .specs = drawn_specs<specs>,
+       .specs = drawn_specs<colour_specs>,
        .run = drawn<change_contrast>},
       {.name = "random_saturation",
        .summary = "saturation drawn from a range",
@@ -143,7 +143,7 @@ std::span<const ProgramOp> colour() {
       {.name = "random_solarize",
        .summary = "values from a threshold on inverted, with a probability",
        .random = true,
-       .specs = sometimes_specs<specs>,
+       .specs = sometimes_specs<colour_specs>,
        .run = sometimes<change_solarize>},
   };
   return kOps;

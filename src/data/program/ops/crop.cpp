@@ -9,7 +9,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> crop_specs(const SpecInputs& inputs) {
   const auto& from = inputs.require_picture(0);
   const std::int64_t height = inputs.require_positive("height");
   const std::int64_t width = inputs.require_positive("width");
@@ -54,7 +54,7 @@ std::span<const ProgramOp> crop() {
   static constexpr ProgramOp kOps[] = {
       {.name = "crop",
        .summary = "a part of a picture",
-       .specs = specs,
+       .specs = crop_specs,
        .run =
            [](ProgramCall& call) {
              const Wanted w(call);
@@ -67,7 +67,7 @@ std::span<const ProgramOp> crop() {
            }},
       {.name = "center_crop",
        .summary = "the middle of a picture",
-       .specs = specs,
+       .specs = crop_specs,
        .run =
            [](ProgramCall& call) {
              const Wanted w(call);
@@ -77,7 +77,7 @@ std::span<const ProgramOp> crop() {
       {.name = "random_crop",
        .summary = "a part of a picture anywhere in it",
        .random = true,
-       .specs = specs,
+       .specs = crop_specs,
        .run =
            [](ProgramCall& call) {
              const Wanted w(call);

@@ -11,14 +11,14 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> decode_raw_specs(const SpecInputs& inputs) {
   inputs.require_one_text(0);
   const DType dtype = inputs.attributes().dtype("dtype");
   if (dtype == DType::bytes) inputs.fail("dtype must be one of numbers");
   return {{dtype, std::vector<std::int64_t>{kAnyExtent}}};
 }
 
-void run(ProgramCall& call) {
+void run_decode_raw(ProgramCall& call) {
   const std::string_view bytes = call.input(0).text();
   const DType dtype = call.attributes().dtype("dtype");
   const std::size_t size = dtype_size(dtype);
@@ -41,8 +41,8 @@ std::span<const ProgramOp> decode_raw() {
   static constexpr ProgramOp kOps[] = {
       {.name = "decode_raw",
        .summary = "bytes as little-endian numbers in one dimension",
-       .specs = specs,
-       .run = run},
+       .specs = decode_raw_specs,
+       .run = run_decode_raw},
   };
   return kOps;
 }

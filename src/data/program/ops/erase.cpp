@@ -10,7 +10,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> erase_specs(const SpecInputs& inputs) {
   inputs.require_picture(0);
   const double value = inputs.attributes().number("value");
   if (inputs[0].dtype == DType::u8 && !(value >= 0 && value <= 255)) {
@@ -45,7 +45,7 @@ void erase(ProgramCall& call, const image::Window& window) {
 
 /// 2% to 33% of the picture, of a shape from 0.3 to 3.3 (uniform in its logarithm): the first of
 /// ten draws that fits; nothing where none does.
-image::Window drawn(const ProgramCall& call) {
+image::Window drawn_window(const ProgramCall& call) {
   const image::Extent e = extent_of(call.input(0).shape());
   const auto unit = [](std::uint32_t word) { return static_cast<double>(word) / 4294967296.0; };
   if (unit(call.random(0)[0]) >= call.attributes().number("probability")) return {};
@@ -75,7 +75,7 @@ std::span<const ProgramOp> erase() {
   static constexpr ProgramOp kOps[] = {
       {.name = "erase",
        .summary = "a window of a picture filled with a value",
-       .specs = specs,
+       .specs = erase_specs,
        .run =
            [](ProgramCall& call) {
              const auto whole = [&](const char* name) {
@@ -95,9 +95,9 @@ std::span<const ProgramOp> erase() {
              if (!(probability >= 0 && probability <= 1)) {
                inputs.fail(fmt::format("probability is {}; give one from 0 to 1", probability));
              }
-             return specs(inputs);
+             return erase_specs(inputs);
            },
-       .run = [](ProgramCall& call) { erase(call, drawn(call)); }},
+       .run = [](ProgramCall& call) { erase(call, drawn_window(call)); }},
   };
   return kOps;
 }

@@ -8,7 +8,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> expand_dims_specs(const SpecInputs& inputs) {
   TensorSpec spec = inputs[0];
   if (spec.dtype == DType::bytes) inputs.fail("does not work on byte strings");
   if (!spec.dims) return {spec};
@@ -21,7 +21,7 @@ std::vector<TensorSpec> specs(const SpecInputs& inputs) {
   return {spec};
 }
 
-void run(ProgramCall& call) {
+void run_expand_dims(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   const Shape shape =
       from.shape().with_inserted(static_cast<int>(call.attributes().integer("axis")), 1);
@@ -40,8 +40,8 @@ std::span<const ProgramOp> expand_dims() {
       {.name = "expand_dims",
        .summary = "a dimension of extent 1 put in",
        .view = true,
-       .specs = specs,
-       .run = run},
+       .specs = expand_dims_specs,
+       .run = run_expand_dims},
   };
   return kOps;
 }

@@ -9,7 +9,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> flip_specs(const SpecInputs& inputs) {
   inputs.require_picture(0);
   return {inputs[0]};
 }
@@ -42,11 +42,11 @@ std::span<const ProgramOp> flip() {
   static constexpr ProgramOp kOps[] = {
       {.name = "flip_left_right",
        .summary = "a picture mirrored left to right",
-       .specs = specs,
+       .specs = flip_specs,
        .run = [](ProgramCall& call) { copy_flipped(call, true, false); }},
       {.name = "flip_up_down",
        .summary = "a picture mirrored top to bottom",
-       .specs = specs,
+       .specs = flip_specs,
        .run = [](ProgramCall& call) { copy_flipped(call, false, true); }},
       {.name = "random_flip",
        .summary = "a picture mirrored left to right with a probability",
@@ -57,7 +57,7 @@ std::span<const ProgramOp> flip() {
              if (!(probability >= 0 && probability <= 1)) {
                inputs.fail(fmt::format("probability is {}; give one from 0 to 1", probability));
              }
-             return specs(inputs);
+             return flip_specs(inputs);
            },
        .run =
            [](ProgramCall& call) {

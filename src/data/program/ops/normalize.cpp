@@ -8,7 +8,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> normalize_specs(const SpecInputs& inputs) {
   const auto& from = inputs.require_picture(0);
   for (const int i : {1, 2}) {
     const TensorSpec& each = inputs[i];
@@ -34,7 +34,7 @@ void scaled(float* out, const T* in, std::int64_t pixels, const std::vector<floa
   }
 }
 
-void run(ProgramCall& call) {
+void run_normalize(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   const auto channels = static_cast<std::size_t>(from.shape()[2]);
   std::vector<float> scale(channels);
@@ -61,8 +61,8 @@ std::span<const ProgramOp> normalize() {
       {.name = "normalize",
        .summary = "(value / 255 - mean) / deviation, per channel of a picture",
        .inputs = 3,
-       .specs = specs,
-       .run = run},
+       .specs = normalize_specs,
+       .run = run_normalize},
   };
   return kOps;
 }

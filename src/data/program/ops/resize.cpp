@@ -7,7 +7,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-void run(ProgramCall& call) {
+void run_resize(ProgramCall& call) {
   const std::int64_t height = call.attributes().integer("height");
   const std::int64_t width = call.attributes().integer("width");
   const image::ResizeOptions options = resize_options(call.attributes());
@@ -40,7 +40,7 @@ std::span<const ProgramOp> resize() {
                   std::vector<std::int64_t>{inputs.require_positive("height"),
                                             inputs.require_positive("width"), from[2]}}};
            },
-       .run = run},
+       .run = run_resize},
   };
   return kOps;
 }

@@ -37,7 +37,7 @@ T parsed(std::string_view text) {
   return value;
 }
 
-void run(ProgramCall& call) {
+void run_to_number(ProgramCall& call) {
   const auto as = [&call]<typename T>(T) {
     each_number<T>(call, [](std::string_view text) { return parsed<T>(text); });
   };
@@ -63,7 +63,7 @@ void run(ProgramCall& call) {
   }
 }
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> to_number_specs(const SpecInputs& inputs) {
   const DType dtype = inputs.attributes().dtype("dtype");
   if (!is_integer(dtype) && dtype != DType::f32 && dtype != DType::f64) {
     inputs.fail(
@@ -78,8 +78,8 @@ std::span<const ProgramOp> to_number() {
   static constexpr ProgramOp kOps[] = {
       {.name = "to_number",
        .summary = "strings as the numbers they are written as",
-       .specs = specs,
-       .run = run},
+       .specs = to_number_specs,
+       .run = run_to_number},
   };
   return kOps;
 }

@@ -11,13 +11,13 @@
 namespace plimsoll::ops {
 namespace {
 
-constexpr OpDef kGrad = unary_grad_op("softshrink_grad", "dy where y is not 0, else 0");
+constexpr OpDef kSoftshrinkGrad = unary_grad_op("softshrink_grad", "dy where y is not 0, else 0");
 
 constexpr OpDef kSoftshrink = [] {
   OpDef def = unary_op(
       "softshrink", "x brought nearer to zero by lambda, at most to it",
       [](GradientContext& g) {
-        g.set(0, call_one(kGrad, {g.grad(), g.output(0)}));
+        g.set(0, call_one(kSoftshrinkGrad, {g.grad(), g.output(0)}));
       },
       keeps_output);
   def.types = [](const OpInputs& inputs) {
@@ -28,8 +28,8 @@ constexpr OpDef kSoftshrink = [] {
   return def;
 }();
 
-constexpr std::array kOps = {&kSoftshrink, &kGrad};
-const RegisterOps kRegistered(kOps);
+constexpr std::array kSoftshrinkOps = {&kSoftshrink, &kSoftshrinkGrad};
+const RegisterOps kSoftshrinkRegistered(kSoftshrinkOps);
 
 }  // namespace
 
