@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-using function::BodyTrace;
+using scanning::BodyTrace;
 using ops::Attributes;
 using ops::body_of;
 using ops::OpInputs;
@@ -81,7 +81,7 @@ const ops::OpDef kScan = {
     .variadic = true,
     .dtypes = ops::kAnyDType,
     .types = scan_types,
-    .gradient = function::scan_gradient,
+    .gradient = scanning::scan_gradient,
     .kept = [](std::uint32_t) { return ops::Kept{.inputs = ~0U, .outputs = ~0U}; },
     .cost = scan_cost,
     .workspace =

@@ -16,7 +16,7 @@
 
 #include "function/scan_trace.h"
 
-namespace plimsoll::function {
+namespace plimsoll::scanning {
 namespace {
 
 using ops::body_of;
@@ -310,4 +310,4 @@ void scan_gradient(GradientContext& g) {
   }
 }
 
-}  // namespace plimsoll::function
+}  // namespace plimsoll::scanning

@@ -8,7 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 
-namespace plimsoll::function {
+namespace plimsoll::scanning {
 namespace {
 
 using graph::ValueId;
@@ -96,4 +96,4 @@ ScanBody BodyTrace::finish(std::vector<Tensor> results, std::vector<ValueId>& ca
   return ops::without_copies(make_body(tracer_, inputs, counts, results, captured));
 }
 
-}  // namespace plimsoll::function
+}  // namespace plimsoll::scanning

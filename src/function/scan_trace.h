@@ -5,7 +5,7 @@
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/ops/scan.h>
 
-namespace plimsoll::function {
+namespace plimsoll::scanning {
 
 /// A scan's body while it is traced: tensors of its tracer for what comes in.
 class BodyTrace {
@@ -26,4 +26,4 @@ class BodyTrace {
   int count_ = 0;
 };
 
-}  // namespace plimsoll::function
+}  // namespace plimsoll::scanning

@@ -15,7 +15,7 @@
 namespace plimsoll::math {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw InvalidArgument("[index] " + what); }
+[[noreturn]] void index_fail(const std::string& what) { throw InvalidArgument("[index] " + what); }
 
 bool is_mask(const Index& entry) {
   return std::holds_alternative<Tensor>(entry) && std::get<Tensor>(entry).dtype() == DType::boolean;
@@ -33,12 +33,12 @@ std::vector<Index> spelled_out(const Tensor& x, const std::vector<Index>& at) {
       for (int d = 0; d < mask.rank(); ++d) {
         // Extents are compared here, as nothing else would notice a mask that is too small.
         if (rests == 0 && dims + d < x.rank() && mask.dim(d) != x.dim(dims + d)) {
-          fail(fmt::format("the mask is {} where x is {}", mask.type().to_string(),
-                           x.type().to_string()));
+          index_fail(fmt::format("the mask is {} where x is {}", mask.type().to_string(),
+                                 x.type().to_string()));
         }
         entries.emplace_back(ops::reshape(ops::slice(places, 1, d, d + 1), Shape{places.dim(0)}));
       }
-      if (mask.rank() == 0) fail("a mask has at least one dimension");
+      if (mask.rank() == 0) index_fail("a mask has at least one dimension");
       dims += mask.rank();
       continue;
     }
@@ -46,10 +46,10 @@ std::vector<Index> spelled_out(const Tensor& x, const std::vector<Index>& at) {
     dims += std::holds_alternative<Rest>(entry) || std::holds_alternative<NewAxis>(entry) ? 0 : 1;
     entries.push_back(entry);
   }
-  if (rests > 1) fail("Rest may stand once");
+  if (rests > 1) index_fail("Rest may stand once");
   if (dims > x.rank()) {
-    fail(fmt::format("there are entries for {} dimensions, and x is {}", dims,
-                     x.type().to_string()));
+    index_fail(fmt::format("there are entries for {} dimensions, and x is {}", dims,
+                           x.type().to_string()));
   }
   const auto rest = std::find_if(entries.begin(), entries.end(), [](const Index& entry) {
     return std::holds_alternative<Rest>(entry);
@@ -68,7 +68,7 @@ std::vector<Index> spelled_out(const Tensor& x, const std::vector<Index>& at) {
 Tensor ranged(const Tensor& x, int dim, const Range& range) {
   const std::int64_t extent = x.dim(dim);
   const std::int64_t step = range.step;
-  if (step == 0) fail(fmt::format("the step of dimension {} is 0", dim));
+  if (step == 0) index_fail(fmt::format("the step of dimension {} is 0", dim));
   const auto within = [&](std::int64_t place, std::int64_t low, std::int64_t high) {
     return std::clamp(place < 0 ? place + extent : place, low, high);
   };
@@ -89,7 +89,8 @@ Tensor ranged(const Tensor& x, int dim, const Range& range) {
 Tensor selected(const Tensor& x, int dim, std::int64_t place) {
   const std::int64_t extent = x.dim(dim);
   if (place < -extent || place >= extent) {
-    fail(fmt::format("{} is outside dimension {}, which has {} elements", place, dim, extent));
+    index_fail(
+        fmt::format("{} is outside dimension {}, which has {} elements", place, dim, extent));
   }
   const std::int64_t at = place < 0 ? place + extent : place;
   return ops::reshape(ops::slice(x, dim, at, at + 1), x.shape().with_removed(dim));

@@ -81,7 +81,7 @@ void DepthwiseConv1D::declare(std::int64_t in) const {
 }
 
 Tensor DepthwiseConv1D::forward(const Tensor& x) const {
-  check("DepthwiseConv1D", x);
+  check_signal("DepthwiseConv1D", x);
   if (own("weight") == nullptr) declare(x.dim(1));
   const Parameter* bias = own("bias");
   const Conv1DOptions window = {

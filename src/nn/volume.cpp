@@ -21,7 +21,8 @@ void check(const char* who, const Tensor& x) {
                   who, x.type().to_string()));
 }
 
-std::int64_t per_group(const char* who, std::int64_t in, std::int64_t out, std::int64_t groups) {
+std::int64_t volume_per_group(const char* who, std::int64_t in, std::int64_t out,
+                              std::int64_t groups) {
   if (groups < 1 || in % groups != 0 || out % groups != 0) {
     throw InvalidArgument(fmt::format("[{}] {} groups do not divide {} channels in and {} out", who,
                                       groups, in, out));
@@ -127,7 +128,7 @@ Conv3D::Conv3D(std::int64_t out, Triple size, const Conv3DOptions& options)
 }
 
 void Conv3D::declare(std::int64_t in) const {
-  const std::int64_t each = per_group("Conv3D", in, out_, options_.groups);
+  const std::int64_t each = volume_per_group("Conv3D", in, out_, options_.groups);
   const Init fan_in = Init::fan_in_uniform(each * size_.depth * size_.down * size_.across);
   parameter("weight", {out_, each, size_.depth, size_.down, size_.across},
             options_.init.value_or(fan_in));
@@ -170,7 +171,7 @@ ConvTranspose3D::ConvTranspose3D(std::int64_t out, Triple size,
 }
 
 void ConvTranspose3D::declare(std::int64_t in) const {
-  per_group("ConvTranspose3D", in, out_, options_.groups);
+  volume_per_group("ConvTranspose3D", in, out_, options_.groups);
   const std::int64_t each = out_ / options_.groups;
   const Init init = Init::fan_in_uniform(each * size_.depth * size_.down * size_.across);
   parameter("weight", {in, each, size_.depth, size_.down, size_.across}, init);

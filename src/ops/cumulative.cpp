@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<InPlace, 1> kInPlace = {{{0, 0}}};
 
-std::vector<TensorType> same_type(const OpInputs& inputs) {
+std::vector<TensorType> cumulative_type(const OpInputs& inputs) {
   axis_of(inputs, inputs.shape(0).rank());
   (void)inputs.attributes().flag("reverse");
   return {inputs[0]};
@@ -25,7 +25,7 @@ const OpDef kCumsum = {
     .family = "cumulative",
     .summary = "sums of the elements of a dimension up to each of them",
     .dtypes = kNumbers,
-    .types = same_type,
+    .types = cumulative_type,
     .gradient =
         [](GradientContext& g) {
           Attributes attributes = g.attributes();
@@ -47,7 +47,7 @@ const OpDef kCumprodGrad = {
           if (inputs[0] != inputs[1] || inputs[0] != inputs[2]) {
             inputs.fail("the gradient, x and y differ in type");
           }
-          return same_type(inputs);
+          return cumulative_type(inputs);
         },
 };
 
@@ -56,7 +56,7 @@ const OpDef kCumprod = {
     .family = "cumulative",
     .summary = "products of the elements of a dimension up to each of them",
     .dtypes = kNumbers,
-    .types = same_type,
+    .types = cumulative_type,
     .gradient =
         [](GradientContext& g) {
           g.set(0, call_one(kCumprodGrad, {g.grad(), g.input(0), g.output(0)}, g.attributes()));
@@ -66,8 +66,8 @@ const OpDef kCumprod = {
     .cheap = true,
 };
 
-constexpr std::array kOps = {&kCumsum, &kCumprod, &kCumprodGrad};
-const RegisterOps kRegistered(kOps);
+constexpr std::array kCumulativeOps = {&kCumsum, &kCumprod, &kCumprodGrad};
+const RegisterOps kCumulativeRegistered(kCumulativeOps);
 
 /// Moves everything by one element along the axis, away from where it began, so that an element's
 /// own share is left out; `start` comes in.

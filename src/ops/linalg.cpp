@@ -116,8 +116,8 @@ const OpDef kCholesky = {
     .precision = Precision::full,
 };
 
-constexpr std::array kOps = {&kSolve, &kTriangularSolve, &kCholesky};
-const RegisterOps kRegistered(kOps);
+constexpr std::array kLinalgOps = {&kSolve, &kTriangularSolve, &kCholesky};
+const RegisterOps kLinalgRegistered(kLinalgOps);
 
 }  // namespace
 

@@ -16,7 +16,7 @@ namespace plimsoll::ops {
 namespace {
 
 /// Everything that tells one body from another.
-std::string text_of(const ScanBody& body) {
+std::string body_text_of(const ScanBody& body) {
   std::string text = fmt::format("{} {} {} {}\n", body.states, body.delayed, body.xs, body.shared);
   for (int i = 0; i < body.inputs(); ++i) text += body.type(i).to_string() + "\n";
   for (const ScanBody::Node& node : body.nodes) {
@@ -59,7 +59,7 @@ ScanBody without_copies(ScanBody body) {
 }
 
 std::int64_t number_of(ScanBody body) {
-  std::string text = text_of(body);
+  std::string text = body_text_of(body);
   auto number = static_cast<std::int64_t>(std::hash<std::string>()(text) >> 1);
   Bodies& all = bodies();
   const std::lock_guard lock(all.mutex);

@@ -42,8 +42,8 @@ const OpDef kSort = {
         },
 };
 
-constexpr std::array kOps = {&kSort};
-const RegisterOps kRegistered(kOps);
+constexpr std::array kSortOps = {&kSort};
+const RegisterOps kSortRegistered(kSortOps);
 
 /// x with dimensions `axis` and the last exchanged; itself where they are one.
 Tensor with_last(const Tensor& x, int axis) {

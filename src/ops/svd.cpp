@@ -93,8 +93,8 @@ const OpDef kSvd = {
     .precision = Precision::full,
 };
 
-constexpr std::array kOps = {&kSvd};
-const RegisterOps kRegistered(kOps);
+constexpr std::array kSvdOps = {&kSvd};
+const RegisterOps kSvdRegistered(kSvdOps);
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 
 namespace plimsoll::data {
 
-/// What stands around a record in a TFRecord file: its length and that one's checksum before it, its
-/// own checksum after it.
+/// What stands around a record in a TFRecord file: its length and that one's checksum before it,
+/// its own checksum after it.
 struct TFRecordFrame {
   std::string before;  ///< 12 bytes
   std::string after;   ///< 4 bytes

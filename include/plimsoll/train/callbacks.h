@@ -14,8 +14,9 @@ namespace plimsoll::train {
 class Trainer;
 
 /// Metrics by name. "loss" and the metrics asked for are taken over the batches that an epoch
-/// trained on, each as it was before its own update; "validation_loss" and so on over the validation
-/// data afterwards. Where none were asked for, "accuracy" if the model gives logits for labels.
+/// trained on, each as it was before its own update; "validation_loss" and so on over the
+/// validation data afterwards. Where none were asked for, "accuracy" if the model gives logits for
+/// labels.
 using Metrics = std::map<std::string, double>;
 
 /// A run as its callbacks see it, in the thread that trains, between two steps.

@@ -11,7 +11,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> call_function_specs(const SpecInputs& inputs) {
   return find_program_function(inputs.attributes().text("function"))->outputs;
 }
 
@@ -46,7 +46,7 @@ void give(ProgramCall& call, const Value& result, int i) {
   }
 }
 
-void run(ProgramCall& call) {
+void run_call_function(ProgramCall& call) {
   const auto function = find_program_function(call.attributes().text("function"));
   std::vector<Value> inputs;
   for (int i = 0; i < call.count(); ++i) inputs.push_back(value_of(call.input(i), call.context()));
@@ -73,8 +73,8 @@ std::span<const ProgramOp> call_function() {
        .summary = "a function of one's own",
        .inputs = 0,
        .variadic = true,
-       .specs = specs,
-       .run = run},
+       .specs = call_function_specs,
+       .run = run_call_function},
   };
   return kOps;
 }

@@ -10,7 +10,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> draw_specs(const SpecInputs& inputs) {
   const DType dtype = inputs.attributes().dtype("dtype");
   if (dtype != DType::f32 && dtype != DType::i64) inputs.fail("draws f32 or i64");
   return {{dtype, inputs.attributes().integers("shape")}};
@@ -88,7 +88,7 @@ std::span<const ProgramOp> draw() {
        .summary = "random numbers from low to below high",
        .inputs = 0,
        .random = true,
-       .specs = specs,
+       .specs = draw_specs,
        .run = uniform},
       {.name = "draw_normal",
        .summary = "normally distributed random numbers",

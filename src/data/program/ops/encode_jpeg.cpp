@@ -15,7 +15,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> encode_jpeg_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
   if (inputs[0].dtype != DType::u8) inputs.fail("takes u8");
   if (dims[2] != 1 && dims[2] != 3 && dims[2] != kAnyExtent) inputs.fail("takes 1 or 3 channels");
@@ -84,7 +84,7 @@ bool encode(Encoder& encoder, const ProgramInput& from, const ops::Attributes& a
   return true;
 }
 
-void run(ProgramCall& call) {
+void run_encode_jpeg(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   if (from.elements() == 0) throw DataError("[encode_jpeg] the picture has no pixels");
   const auto encoder = std::make_unique<Encoder>();
@@ -99,7 +99,10 @@ void run(ProgramCall& call) {
 
 std::span<const ProgramOp> encode_jpeg() {
   static constexpr ProgramOp kOps[] = {
-      {.name = "encode_jpeg", .summary = "a u8 picture as a JPEG file", .specs = specs, .run = run},
+      {.name = "encode_jpeg",
+       .summary = "a u8 picture as a JPEG file",
+       .specs = encode_jpeg_specs,
+       .run = run_encode_jpeg},
   };
   return kOps;
 }

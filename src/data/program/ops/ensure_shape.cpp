@@ -11,7 +11,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> ensure_shape_specs(const SpecInputs& inputs) {
   const TensorSpec wanted{inputs[0].dtype, inputs.attributes().integers("dims")};
   const auto& has = inputs[0].dims;
   if (!has) return {wanted};
@@ -28,7 +28,7 @@ std::vector<TensorSpec> specs(const SpecInputs& inputs) {
   return {result};
 }
 
-void run(ProgramCall& call) {
+void run_ensure_shape(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   const std::vector<std::int64_t>& wanted = call.attributes().integers("dims");
   const Shape& shape = from.shape();
@@ -53,8 +53,8 @@ std::span<const ProgramOp> ensure_shape() {
       {.name = "ensure_shape",
        .summary = "the same value, whose shape is known",
        .view = true,
-       .specs = specs,
-       .run = run},
+       .specs = ensure_shape_specs,
+       .run = run_ensure_shape},
   };
   return kOps;
 }

@@ -4,7 +4,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> extents_specs(const SpecInputs& inputs) {
   const DType dtype = inputs.attributes().dtype("dtype");
   if (dtype != DType::i32 && dtype != DType::i64) inputs.fail("gives i32 or i64");
   const auto& dims = inputs[0].dims;
@@ -20,7 +20,7 @@ void write(ProgramCall& call, const Shape& shape) {
   for (const std::int64_t extent : shape) *out++ = static_cast<T>(extent);
 }
 
-void run(ProgramCall& call) {
+void run_extents(ProgramCall& call) {
   const Shape& shape = call.input(0).shape();
   call.attributes().dtype("dtype") == DType::i32 ? write<std::int32_t>(call, shape)
                                                  : write<std::int64_t>(call, shape);
@@ -32,8 +32,8 @@ std::span<const ProgramOp> extents() {
   static constexpr ProgramOp kOps[] = {
       {.name = "extents",
        .summary = "the extents of a value, in one dimension",
-       .specs = specs,
-       .run = run},
+       .specs = extents_specs,
+       .run = run_extents},
   };
   return kOps;
 }

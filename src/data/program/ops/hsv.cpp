@@ -7,7 +7,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> hsv_specs(const SpecInputs& inputs) {
   const TensorSpec& from = inputs[0];
   if (from.dtype != DType::f32) inputs.fail("takes f32");
   if (!from.dims || from.dims->empty() || (from.dims->back() != 3 && from.dims->back() >= 0)) {
@@ -52,7 +52,7 @@ void to_rgb(const float* hsv, float* rgb) {
 }
 
 template <void (*Convert)(const float*, float*)>
-void run(ProgramCall& call) {
+void run_hsv(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   Tensor to = call.output(from.shape(), DType::f32);
   float pixel[3];
@@ -69,12 +69,12 @@ std::span<const ProgramOp> hsv() {
   static constexpr ProgramOp kOps[] = {
       {.name = "hsv_to_rgb",
        .summary = "hue, saturation, value as colours",
-       .specs = specs,
-       .run = run<to_rgb>},
+       .specs = hsv_specs,
+       .run = run_hsv<to_rgb>},
       {.name = "rgb_to_hsv",
        .summary = "colours as hue, saturation, value",
-       .specs = specs,
-       .run = run<to_hsv>},
+       .specs = hsv_specs,
+       .run = run_hsv<to_hsv>},
   };
   return kOps;
 }

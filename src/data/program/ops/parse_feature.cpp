@@ -16,7 +16,7 @@ TensorSpec spec_of(const ops::Attributes& attributes) {
   return {attributes.dtype("dtype"), attributes.integers("dims")};
 }
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> parse_feature_specs(const SpecInputs& inputs) {
   inputs.require_one_text(0);
   const TensorSpec spec = spec_of(inputs.attributes());
   if (spec.dtype != DType::i64 && spec.dtype != DType::f32 && spec.dtype != DType::bytes) {
@@ -72,7 +72,7 @@ void give_missing(ProgramCall& call, const Feature& feature) {
   }
 }
 
-void run(ProgramCall& call) {
+void run_parse_feature(ProgramCall& call) {
   const TensorSpec spec = spec_of(call.attributes());
   const Feature feature(call.attributes().text("name"), spec.dtype, *spec.dims);
   const StoredFeature found = find_feature(call.input(0).text(), feature.name);
@@ -93,8 +93,8 @@ std::span<const ProgramOp> parse_feature() {
   static constexpr ProgramOp kOps[] = {
       {.name = "parse_feature",
        .summary = "one feature of a serialized tf.train.Example",
-       .specs = specs,
-       .run = run},
+       .specs = parse_feature_specs,
+       .run = run_parse_feature},
   };
   return kOps;
 }
