@@ -2,18 +2,26 @@
 
 #include <cstdint>
 
+#include <plimsoll/data/image/resize.h>
 #include <plimsoll/data/image/view.h>
 
 #include "data/image/row_resizer.h"
 
 namespace plimsoll::image {
 
-/// A picture that is in memory, of 1 to 4 channels, through the RowResizer: the bits that load()
-/// gives where rows come from a decoder. `out` is the size of the result before `placement` turns
-/// it.
-void resize_by_rows(View<const std::uint8_t> in, Extent out, const Placement& placement,
-                    Workspace& workspace);
+/// Whether a resize can be done row by row.
+bool resizes_by_rows(const ResizeOptions& options);
 
-Bytes resize_by_rows_cost(int in_width, int out_width);
+/// A picture that is in memory, of 1 to 4 channels, through a RowSink: the bits that load() gives
+/// where rows come from a decoder. `out` is the size of the result before `placement` turns it.
+void resize_by_rows(View<const std::uint8_t> in, Extent out, const ResizeOptions& options,
+                    const Placement& placement, Workspace& workspace);
+
+/// resize() by the arithmetic of load(), whose bits it has, where rows are resized one by one; else
+/// resize() itself.
+void resize_like_load(View<float> out, View<const std::uint8_t> in, const ResizeOptions& options,
+                      Scratch& scratch);
+
+Bytes resize_by_rows_cost(Extent out, Extent in, const ResizeOptions& options);
 
 }  // namespace plimsoll::image
