@@ -4,7 +4,7 @@
 #include <string>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/data/image/resize.h>
+#include <plimsoll/data/image/resize_like_load.h>
 
 #include "data/image/weighted_resizer.h"
 

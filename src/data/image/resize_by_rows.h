@@ -17,11 +17,6 @@ bool resizes_by_rows(const ResizeOptions& options);
 void resize_by_rows(View<const std::uint8_t> in, Extent out, const ResizeOptions& options,
                     const Placement& placement, Workspace& workspace);
 
-/// resize() by the arithmetic of load(), whose bits it has, where rows are resized one by one; else
-/// resize() itself.
-void resize_like_load(View<float> out, View<const std::uint8_t> in, const ResizeOptions& options,
-                      Scratch& scratch);
-
 Bytes resize_by_rows_cost(Extent out, Extent in, const ResizeOptions& options);
 
 }  // namespace plimsoll::image

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "data/image/clones.h"
+#include <plimsoll/data/image/clones.h>
 
 namespace plimsoll::image {
 namespace {

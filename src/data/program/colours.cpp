@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "data/image/clones.h"
+#include <plimsoll/data/image/clones.h>
+
 #include "data/program/colour_rows.h"
 
 namespace plimsoll::data {

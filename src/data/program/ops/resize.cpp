@@ -1,5 +1,6 @@
 // A picture at another size.
-#include "data/image/resize_by_rows.h"
+#include <plimsoll/data/image/resize_like_load.h>
+
 #include "data/program/load_options.h"
 #include "data/program/picture.h"
 

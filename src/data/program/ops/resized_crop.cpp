@@ -1,7 +1,8 @@
 // A random part of a picture at a given size, as torchvision's RandomResizedCrop.
 #include <fmt/format.h>
 
-#include "data/image/resize_by_rows.h"
+#include <plimsoll/data/image/resize_like_load.h>
+
 #include "data/program/load_options.h"
 #include "data/program/picture.h"
 
