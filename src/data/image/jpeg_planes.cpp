@@ -55,7 +55,7 @@ Subsampling subsampling(const ImageInfo& info, int component, int eighths) {
 
 class PlaneRows {
  public:
-  PlaneRows(JpegSession& session, Workspace& workspace, RowResizer& resizer);
+  PlaneRows(JpegSession& session, Workspace& workspace, RowSink& resizer);
   /// Reads all strips with libjpeg.
   void run();
   /// The same with a scan; false if it gave up.
@@ -70,7 +70,7 @@ class PlaneRows {
   const std::uint8_t* chroma(const Plane& plane, int y, int slot);
 
   JpegSession& session_;
-  RowResizer& resizer_;
+  RowSink& resizer_;
   const RowKernels& kernels_;
   std::array<Plane, kPlanes> planes_;
   std::uint16_t* sums_;
@@ -82,7 +82,7 @@ class PlaneRows {
   int end_ = 0;
 };
 
-PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowResizer& resizer)
+PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowSink& resizer)
     : session_(session), resizer_(resizer), kernels_(row_kernels()) {
   const jpeg_decompress_struct& cinfo = session.info();
   const std::size_t width = cinfo.output_width;
@@ -265,7 +265,7 @@ Bytes planes_cost(const ImageInfo& info) {
          Workspace::cost(width) + JpegScan::cost();
 }
 
-void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowResizer& resizer) {
+void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowSink& resizer) {
   session.calculate_dimensions();
   PlaneRows rows(session, workspace, resizer);
   JpegScan scan(session, dct, workspace);

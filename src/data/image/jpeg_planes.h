@@ -23,6 +23,6 @@ Bytes planes_cost(const ImageInfo& info);
 /// Resizing the planes first and converting the small result would be no faster with these
 /// kernels, and wrong where the conversion clips: averages of clipped colours differ from clipped
 /// averages by far more than rounding.
-void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowResizer& resizer);
+void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowSink& resizer);
 
 }  // namespace plimsoll::image

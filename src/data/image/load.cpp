@@ -12,6 +12,7 @@
 #include "data/image/resize_by_rows.h"
 #include "data/image/row_resizer.h"
 #include "data/image/turn.h"
+#include "data/image/weighted_resizer.h"
 
 namespace plimsoll::image {
 namespace {
@@ -60,7 +61,8 @@ Extent resized_extent(const ImageInfo& info, const LoadOptions& options) {
 }
 
 int choose_eighths(const ImageInfo& info, const LoadOptions& options) {
-  if (!options.allow_scaled || info.format != Format::jpeg) return 8;
+  const bool scales = options.allow_scaled && !is_weighted(options.resize);
+  if (!scales || info.format != Format::jpeg) return 8;
   const Window window = source_window(info, options);
   const Extent result = resized_extent(info, options);
   // libjpeg-turbo has fast transforms for these only. The coded data are read in any case, and the
@@ -118,7 +120,7 @@ Bytes row_buffers(const ImageInfo& info) {
 }
 
 template <class Read>
-void feed_rows(int width, int height, int channels, Workspace& workspace, RowResizer& resizer,
+void feed_rows(int width, int height, int channels, Workspace& workspace, RowSink& resizer,
                Read read) {
   auto* pixels =
       workspace.take_array<std::uint8_t>(std::size_t{4} * width + kRowSlack + kOffAlignment) +
@@ -133,7 +135,7 @@ void feed_rows(int width, int height, int channels, Workspace& workspace, RowRes
 }
 
 void load_jpeg(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
-               const LoadPlan& plan, RowResizer& resizer, Workspace& workspace) {
+               const LoadPlan& plan, RowSink& resizer, Workspace& workspace) {
   JpegSession session(data, info, workspace);
   jpeg_decompress_struct& cinfo = session.info();
   if (plan.path == LoadPlan::Path::planes && cinfo.jpeg_color_space == JCS_YCbCr) {
@@ -151,15 +153,11 @@ void load_jpeg(std::span<const std::byte> data, const ImageInfo& info, const Loa
 }
 
 void load_png(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
-              RowResizer& resizer, Workspace& workspace) {
+              RowSink& resizer, Workspace& workspace) {
   PngSession session(data, info, row_channels(options), workspace);
   feed_rows(info.width, info.height, row_channels(options), workspace, resizer,
             [&](std::uint8_t* row) { session.read(row); });
   session.finish();
-}
-
-bool streams(const LoadOptions& options) {
-  return options.resize.filter == Filter::bilinear && !options.resize.antialias;
 }
 
 /// Scratch from a workspace, which gives it back itself.
@@ -187,8 +185,8 @@ void load_whole(std::span<const std::byte> data, const ImageInfo& info, const Lo
   const View<const std::uint8_t> part{picture.pixel(window.y, window.x), window.height,
                                       window.width, channels, picture.stride};
   const Extent extent = resized_extent(info, options);
-  if (streams(options)) {
-    resize_by_rows(part, extent, placement_for(info, options, out), workspace);
+  if (resizes_by_rows(options.resize)) {
+    resize_by_rows(part, extent, options.resize, placement_for(info, options, out), workspace);
     return;
   }
   const auto resized = packed(workspace.take_array<float>(static_cast<std::size_t>(extent.height) *
@@ -211,14 +209,29 @@ void load_whole(std::span<const std::byte> data, const ImageInfo& info, const Lo
 Bytes whole_scratch(const ImageInfo& info, const LoadOptions& options) {
   const Window window = source_window(info, options);
   const Extent extent = resized_extent(info, options);
+  const Extent part{window.height, window.width, options.channels};
   const auto channels = static_cast<Bytes>(options.channels);
   return Workspace::cost(static_cast<Bytes>(info.height) * static_cast<Bytes>(info.width) *
                          channels) +
-         Workspace::cost(info.scratch) + resize_by_rows_cost(window.width, extent.width) +
+         Workspace::cost(info.scratch) + resize_by_rows_cost(extent, part, options.resize) +
          Workspace::cost(static_cast<Bytes>(extent.height) * static_cast<Bytes>(extent.width) *
                          channels * sizeof(float)) +
-         Workspace::cost(resize_scratch(extent, {window.height, window.width, options.channels},
-                                        options.resize));
+         Workspace::cost(resize_scratch(extent, part, options.resize));
+}
+
+/// Rows and columns as weighted sums count them.
+Span rows_of(const Window& window, const Extent& extent) {
+  return {window.y, window.height, extent.height};
+}
+Span columns_of(const Window& window, const Extent& extent) {
+  return {window.x, window.width, extent.width};
+}
+
+Bytes sink_cost(const ImageInfo& info, const LoadOptions& options) {
+  const Extent extent = resized_extent(info, options);
+  const Window window = source_window(info, options);
+  if (!is_weighted(options.resize)) return RowResizer::cost(extent.width);
+  return WeightedResizer::cost(rows_of(window, extent), columns_of(window, extent), options.resize);
 }
 
 }  // namespace
@@ -227,13 +240,13 @@ LoadPlan plan_load(const ImageInfo& info, const LoadOptions& options) {
   check(info, options);
   LoadPlan plan;
   const bool interlaced = info.format == Format::png && info.several_passes;
-  if (!streams(options) || interlaced) {
+  if (!resizes_by_rows(options.resize) || interlaced) {
     plan.path = LoadPlan::Path::whole;
     plan.scratch = Workspace::kOverhead + whole_scratch(info, options);
     return plan;
   }
   plan.eighths = choose_eighths(info, options);
-  plan.scratch = Workspace::kOverhead + RowResizer::cost(resized_extent(info, options).width);
+  plan.scratch = Workspace::kOverhead + sink_cost(info, options);
   if (info.format == Format::png) {
     plan.scratch += PngSession::cost(info) + row_buffers(info);
     return plan;
@@ -258,13 +271,20 @@ void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOpti
   }
   const Window window = source_window(info, options);
   const Extent extent = resized_extent(info, options);
-  RowResizer resizer({window.y, window.height, extent.height, plan.eighths},
-                     {window.x, window.width, extent.width, plan.eighths},
-                     placement_for(info, options, out), workspace);
-  if (info.format == Format::jpeg) {
-    load_jpeg(data, info, options, plan, resizer, workspace);
+  const Placement placement = placement_for(info, options, out);
+  const auto feed = [&](RowSink&& sink) {
+    if (info.format == Format::jpeg) {
+      load_jpeg(data, info, options, plan, sink, workspace);
+    } else {
+      load_png(data, info, options, sink, workspace);
+    }
+  };
+  if (is_weighted(options.resize)) {
+    feed(WeightedResizer(rows_of(window, extent), columns_of(window, extent), options.resize,
+                         placement, workspace));
   } else {
-    load_png(data, info, options, resizer, workspace);
+    feed(RowResizer({window.y, window.height, extent.height, plan.eighths},
+                    {window.x, window.width, extent.width, plan.eighths}, placement, workspace));
   }
 }
 

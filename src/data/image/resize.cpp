@@ -8,14 +8,10 @@
 
 #include "data/image/resize_weights.h"
 #include "data/image/row_resizer.h"
+#include "data/image/weighted_resizer.h"
 
 namespace plimsoll::image {
 namespace {
-
-bool weighted(const ResizeOptions& options) {
-  return options.filter == Filter::bicubic ||
-         (options.filter == Filter::bilinear && options.antialias);
-}
 
 float scale_of(int out, int in) { return static_cast<float>(in) / static_cast<float>(out); }
 
@@ -153,7 +149,7 @@ void resize_any(View<float> out, View<const T> in, const ResizeOptions& options,
   const Extent from{in.height, in.width, in.channels};
   check(to, from);
   Workspace workspace(scratch, resize_scratch(to, from, options));
-  if (weighted(options)) {
+  if (is_weighted(options)) {
     separable(out, in, options, workspace);
   } else if (options.filter == Filter::bilinear) {
     bilinear(out, in, workspace);
@@ -169,7 +165,7 @@ void resize_any(View<float> out, View<const T> in, const ResizeOptions& options,
 Bytes resize_scratch(Extent out, Extent in, const ResizeOptions& options) {
   check(out, in);
   const Bytes taps = Workspace::cost(static_cast<Bytes>(out.width) * sizeof(AxisMap::Tap));
-  if (!weighted(options)) return Workspace::kOverhead + taps;
+  if (!is_weighted(options)) return Workspace::kOverhead + taps;
   return Workspace::kOverhead + axis_weights_cost(out.height, in.height, options) +
          axis_weights_cost(out.width, in.width, options) +
          Workspace::cost(static_cast<Bytes>(in.width) * static_cast<Bytes>(in.channels) *

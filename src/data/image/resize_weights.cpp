@@ -87,21 +87,21 @@ void cubic_weights(AxisWeights& axis, int out, int in) {
   }
 }
 
-int span_of(int out, int in, const ResizeOptions& options) {
+}  // namespace
+
+int axis_span(int out, int in, const ResizeOptions& options) {
   return options.antialias ? antialias_span(out, in, options.filter) : std::min(4, in);
 }
-
-}  // namespace
 
 Bytes axis_weights_cost(int out, int in, const ResizeOptions& options) {
   const auto n = static_cast<Bytes>(out);
   return Workspace::cost(n * sizeof(int)) +
-         Workspace::cost(n * static_cast<Bytes>(span_of(out, in, options)) * sizeof(float));
+         Workspace::cost(n * static_cast<Bytes>(axis_span(out, in, options)) * sizeof(float));
 }
 
 AxisWeights axis_weights(int out, int in, const ResizeOptions& options, Workspace& workspace) {
   AxisWeights axis;
-  axis.span = span_of(out, in, options);
+  axis.span = axis_span(out, in, options);
   axis.first = workspace.take_array<int>(static_cast<std::size_t>(out));
   axis.weights = workspace.take_array<float>(static_cast<std::size_t>(out) *
                                              static_cast<std::size_t>(axis.span));

@@ -21,6 +21,8 @@ struct AxisWeights {
 /// ResizeBicubic without antialias, ScaleAndTranslate with it.
 AxisWeights axis_weights(int out, int in, const ResizeOptions& options, Workspace& workspace);
 
+/// How many weights each output sample has.
+int axis_span(int out, int in, const ResizeOptions& options);
 Bytes axis_weights_cost(int out, int in, const ResizeOptions& options);
 
 }  // namespace plimsoll::image

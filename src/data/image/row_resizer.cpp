@@ -102,27 +102,29 @@ void RowResizer::consume(int y, const std::uint8_t* row) {
 }
 
 void RowResizer::emit() {
-  const Placement& p = placement_;
-  const int n = columns_.out;
-  const float* low = resized_[tap_.low & 1];
-  const float* high = resized_[tap_.high() & 1];
-  float* out = p.origin + next_ * p.row_step;
+  place_row(placement_, kernels_, next_, columns_.out, resized_[tap_.low & 1],
+            resized_[tap_.high() & 1], tap_.t, blended_);
+}
+
+void place_row(const Placement& p, const RowKernels& kernels, int row, int columns, const float* a,
+               const float* b, float t, float* blended) {
+  float* out = p.origin + row * p.row_step;
   if (p.channels == 3 && p.channel_step == 1 && p.column_step == 3) {
-    kernels_.blend_pixels_rgb(out, low, high, tap_.t, p.scale, p.bias, n);
+    kernels.blend_pixels_rgb(out, a, b, t, p.scale, p.bias, columns);
     return;
   }
-  kernels_.blend_pixels(blended_, low, high, tap_.t, p.scale, p.bias, n);
+  kernels.blend_pixels(blended, a, b, t, p.scale, p.bias, columns);
   if (p.channels == 3 && p.column_step == 1) {
-    kernels_.split_rgb(out, out + p.channel_step, out + 2 * p.channel_step, blended_, n);
+    kernels.split_rgb(out, out + p.channel_step, out + 2 * p.channel_step, blended, columns);
     return;
   }
   if (p.channels == 4 && p.channel_step == 1 && p.column_step == 4) {
-    std::copy_n(blended_, 4 * n, out);
+    std::copy_n(blended, 4 * columns, out);
     return;
   }
-  for (int x = 0; x < n; ++x) {
+  for (int x = 0; x < columns; ++x) {
     for (int c = 0; c < p.channels; ++c) {
-      out[x * p.column_step + c * p.channel_step] = blended_[4 * x + c];
+      out[x * p.column_step + c * p.channel_step] = blended[4 * x + c];
     }
   }
 }

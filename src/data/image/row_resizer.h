@@ -40,33 +40,46 @@ struct Placement {
   float bias[4] = {0, 0, 0, 0};
 };
 
-/// Resizes a picture whose rows come from top to bottom, holding two resized rows.
-class RowResizer {
+/// Writes a resized row where `placement` says: (a + (b - a) * t) * scale + bias, of rows with four
+/// floats per pixel. `blended` is room for one such row.
+void place_row(const Placement& placement, const RowKernels& kernels, int row, int columns,
+               const float* a, const float* b, float t, float* blended);
+
+/// Takes the rows of a picture from top to bottom and makes a resized one of them.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  /// Whether row y, which lies below all rows consumed so far, has a part in the result.
+  virtual bool wants(int y) const = 0;
+  /// Whether any of the rows first to last has a part in what is still to come of the result.
+  virtual bool needs_rows(int first, int last) const = 0;
+  /// Marks with 1 the columns that have a part in the result, of `count` at `marks`.
+  virtual void mark_columns(std::uint8_t* marks, int count) const = 0;
+  /// Forgets all rows, to begin again at the first.
+  virtual void restart() = 0;
+  /// Takes row y: four bytes per pixel, from the source's column 0, readable for kRowSlack bytes
+  /// past the last pixel. Every wanted row must come, in order.
+  virtual void consume(int y, const std::uint8_t* row) = 0;
+  /// The columns of the source that have a part in the result: [first, last].
+  virtual int first_column() const = 0;
+  virtual int last_column() const = 0;
+};
+
+/// A bilinear RowSink that holds two resized rows.
+class RowResizer final : public RowSink {
  public:
   static Bytes cost(int out_columns);
 
   RowResizer(const AxisMap& rows, const AxisMap& columns, const Placement& placement,
              Workspace& workspace);
 
-  /// Whether row y, which lies below all rows consumed so far, has a part in the result.
-  bool wants(int y) const { return next_ < rows_.out && tap_.low <= y; }
-
-  /// Whether any of the rows first to last has a part in what is still to come of the result.
-  bool needs_rows(int first, int last) const;
-
-  /// Marks with 1 the columns that have a part in the result, of `count` at `marks`.
-  void mark_columns(std::uint8_t* marks, int count) const;
-
-  /// Forgets all rows, to begin again at the first.
-  void restart();
-
-  /// Takes row y: four bytes per pixel, from the source's column 0, readable for kRowSlack bytes
-  /// past the last pixel. Every wanted row must come, in order.
-  void consume(int y, const std::uint8_t* row);
-
-  /// The columns of the source that have a part in the result: [first, last].
-  int first_column() const { return first_column_; }
-  int last_column() const { return last_column_; }
+  bool wants(int y) const override { return next_ < rows_.out && tap_.low <= y; }
+  bool needs_rows(int first, int last) const override;
+  void mark_columns(std::uint8_t* marks, int count) const override;
+  void restart() override;
+  void consume(int y, const std::uint8_t* row) override;
+  int first_column() const override { return first_column_; }
+  int last_column() const override { return last_column_; }
 
  private:
   void make_taps(Workspace& workspace);

@@ -1,137 +1,221 @@
 #include "data/program/colours.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include <plimsoll/data/image/clones.h>
+
+#include "data/program/colour_rows.h"
 
 namespace plimsoll::data {
 namespace {
 
-float gray_of(const float* pixel) {
-  return pixel[0] * 0.2989F + pixel[1] * 0.587F + pixel[2] * 0.114F;
-}
-
-float blended(float value, float other, double ratio, double most) {
-  const auto r = static_cast<float>(ratio);
-  return std::clamp(value * r + other * (1 - r), 0.0F, static_cast<float>(most));
-}
-
-struct Hsv {
-  float h, s, v;
-};
-
-/// As torchvision's _rgb_to_hsv, of values in 0 to 1.
-Hsv to_hsv(float r, float g, float b) {
-  const float largest = std::max({r, g, b});
-  const float smallest = std::min({r, g, b});
-  const float range = largest - smallest;
-  const bool flat = largest == smallest;
-  const float s = flat ? 0.0F : range / largest;
-  const float divisor = flat ? 1.0F : range;
-  const float rc = (largest - r) / divisor;
-  const float gc = (largest - g) / divisor;
-  const float bc = (largest - b) / divisor;
-  float h = 0;
-  if (largest == r) {
-    h = bc - gc;
-  } else if (largest == g) {
-    h = rc + 2 - bc;
-  } else {
-    h = gc + 4 - rc;
-  }
-  h = h / 6 + 1;
-  return {h - std::floor(h), s, largest};
-}
-
-void to_rgb(const Hsv& hsv, float* pixel) {
-  const float sixths = hsv.h * 6;
-  const float whole = std::floor(sixths);
-  const float f = sixths - whole;
-  const auto unit = [](float x) { return std::clamp(x, 0.0F, 1.0F); };
-  const float v = hsv.v;
-  const float p = unit(v * (1 - hsv.s));
-  const float q = unit(v * (1 - hsv.s * f));
-  const float t = unit(v * (1 - hsv.s * (1 - f)));
-  const float rgb[6][3] = {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}};
-  const int i = static_cast<int>(whole) % 6;
-  std::copy_n(rgb[i < 0 ? i + 6 : i], 3, pixel);
-}
-
 std::int64_t count_of(const ColourPicture& picture) { return picture.pixels * picture.channels; }
+
+PLIMSOLL_PICTURE_CLONES void scale_values(float* values, std::int64_t count, float by, float add,
+                                          float top) {
+  each_value(values, count, [=](float value) PLIMSOLL_INLINE_LAMBDA {
+    return kept_within(value * by + add, top);
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES double gray_total(const float* pixels, std::int64_t count, bool whole) {
+  double total = 0;
+  ColourChunk chunk;
+  float rest[3 * kChunk] = {};
+  for (std::int64_t i = 0; i < count; i += kChunk) {
+    const float* from = pixels + 3 * i;
+    if (count - i < kChunk) {
+      std::copy_n(from, 3 * (count - i), rest);  // what follows is black
+      from = rest;
+    }
+    take_apart(chunk, from);
+    float lanes[16] = {};
+    for (int k = 0; k < kChunk; k += 16) {
+      for (int lane = 0; lane < 16; ++lane) {
+        const float gray = gray_of(chunk.r[k + lane], chunk.g[k + lane], chunk.b[k + lane]);
+        lanes[lane] += whole ? std::floor(gray) : gray;
+      }
+    }
+    float sum = 0;
+    for (const float lane : lanes) sum += lane;
+    total += sum;
+  }
+  return total;
+}
+
+PLIMSOLL_PICTURE_CLONES void saturate(float* pixels, std::int64_t count, float ratio, float top,
+                                      bool whole) {
+  each_chunk(pixels, count, [=](ColourChunk& chunk) PLIMSOLL_INLINE_LAMBDA {
+    for (int i = 0; i < kChunk; ++i) {
+      float gray = gray_of(chunk.r[i], chunk.g[i], chunk.b[i]);
+      gray = (whole ? std::floor(gray) : gray) * (1 - ratio);
+      chunk.r[i] = kept_within(chunk.r[i] * ratio + gray, top);
+      chunk.g[i] = kept_within(chunk.g[i] * ratio + gray, top);
+      chunk.b[i] = kept_within(chunk.b[i] * ratio + gray, top);
+    }
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void turn_hue(float* pixels, std::int64_t count, float amount,
+                                      float from_top, float to_top) {
+  each_chunk(pixels, count, [=](ColourChunk& chunk) PLIMSOLL_INLINE_LAMBDA {
+    for (int i = 0; i < kChunk; ++i) {
+      Hsv hsv = to_hsv(chunk.r[i] * from_top, chunk.g[i] * from_top, chunk.b[i] * from_top);
+      hsv.h += amount;
+      hsv.h -= std::floor(hsv.h);
+      chunk.r[i] = channel_of(hsv, 5) * to_top;
+      chunk.g[i] = channel_of(hsv, 3) * to_top;
+      chunk.b[i] = channel_of(hsv, 1) * to_top;
+    }
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void multiply_saturation(float* pixels, std::int64_t count, float factor,
+                                                 float top) {
+  each_chunk(pixels, count, [=](ColourChunk& chunk) PLIMSOLL_INLINE_LAMBDA {
+    for (int i = 0; i < kChunk; ++i) {
+      Hsv hsv = to_hsv(chunk.r[i] / top, chunk.g[i] / top, chunk.b[i] / top);
+      hsv.s = kept_within(hsv.s * factor, 1.0F);
+      chunk.r[i] = channel_of(hsv, 5) * top;
+      chunk.g[i] = channel_of(hsv, 3) * top;
+      chunk.b[i] = channel_of(hsv, 1) * top;
+    }
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void solarize_values(float* values, std::int64_t count, float from,
+                                             float top) {
+  each_value(values, count, [=](float value) PLIMSOLL_INLINE_LAMBDA {
+    return value >= from ? top - value : value;
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void posterize_values(float* values, std::int64_t count, float levels,
+                                              float top) {
+  each_value(values, count, [=](float value) PLIMSOLL_INLINE_LAMBDA {
+    return std::min(std::max(std::floor(value / top * levels), 0.0F), levels - 1) * (1 / levels) *
+           top;
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void gray_pixels(float* pixels, std::int64_t count) {
+  each_chunk(pixels, count, [](ColourChunk& chunk) PLIMSOLL_INLINE_LAMBDA {
+    for (int i = 0; i < kChunk; ++i) {
+      const float gray = gray_of(chunk.r[i], chunk.g[i], chunk.b[i]);
+      chunk.r[i] = chunk.g[i] = chunk.b[i] = gray;
+    }
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void cut(float* values, std::int64_t count, float top, bool rounded) {
+  each_value(values, count, [=](float value) PLIMSOLL_INLINE_LAMBDA {
+    return std::floor(kept_within(rounded ? std::nearbyint(value) : value, top));
+  });
+}
+
+PLIMSOLL_PICTURE_CLONES void to_floats(float* to, const std::uint8_t* from, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kChunk <= count; i += kChunk) {
+    for (int k = 0; k < kChunk; ++k) to[i + k] = static_cast<float>(from[i + k]);
+  }
+  for (; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+PLIMSOLL_PICTURE_CLONES void to_bytes(std::uint8_t* to, const float* from, std::int64_t count,
+                                      bool rounded) {
+  std::int64_t i = 0;
+  for (; i + kChunk <= count; i += kChunk) {
+    for (int k = 0; k < kChunk; ++k) {
+      const float value = rounded ? std::nearbyint(from[i + k]) : from[i + k];
+      to[i + k] = static_cast<std::uint8_t>(static_cast<int>(kept_within(value, 255.0F)));
+    }
+  }
+  for (; i < count; ++i) {
+    const float value = rounded ? std::nearbyint(from[i]) : from[i];
+    to[i] = static_cast<std::uint8_t>(static_cast<int>(kept_within(value, 255.0F)));
+  }
+}
 
 }  // namespace
 
 void change_brightness(const ColourPicture& picture, double factor, double most) {
-  const auto by = static_cast<float>(factor);
-  const auto top = static_cast<float>(most);
-  for (std::int64_t i = 0; i < count_of(picture); ++i) {
-    picture.data[i] = std::clamp(picture.data[i] * by, 0.0F, top);
-  }
+  scale_values(picture.data, count_of(picture), static_cast<float>(factor), 0,
+               static_cast<float>(most));
 }
 
 void change_contrast(const ColourPicture& picture, double factor, double most) {
   double total = 0;
-  for (std::int64_t i = 0; i < picture.pixels; ++i) {
-    const float* const pixel = picture.data + i * picture.channels;
-    const float gray = picture.channels == 3 ? gray_of(pixel) : pixel[0];
-    total += picture.whole && picture.channels == 3 ? std::floor(gray) : gray;
+  if (picture.channels == 3) {
+    total = gray_total(picture.data, picture.pixels, picture.whole);
+  } else {
+    for (std::int64_t i = 0; i < picture.pixels; ++i) total += picture.data[i];
   }
-  const auto mean =
-      static_cast<float>(total / static_cast<double>(std::max<std::int64_t>(1, picture.pixels)));
-  for (std::int64_t i = 0; i < count_of(picture); ++i) {
-    picture.data[i] = blended(picture.data[i], mean, factor, most);
-  }
+  const double mean = total / static_cast<double>(std::max<std::int64_t>(1, picture.pixels));
+  const auto ratio = static_cast<float>(factor);
+  scale_values(picture.data, count_of(picture), ratio, static_cast<float>(mean) * (1 - ratio),
+               static_cast<float>(most));
 }
 
 void change_saturation(const ColourPicture& picture, double factor, double most) {
-  for (std::int64_t i = 0; i < picture.pixels; ++i) {
-    float* const pixel = picture.data + 3 * i;
-    const float gray = picture.whole ? std::floor(gray_of(pixel)) : gray_of(pixel);
-    for (int c = 0; c < 3; ++c) pixel[c] = blended(pixel[c], gray, factor, most);
-  }
+  if (picture.channels != 3) return;
+  saturate(picture.data, picture.pixels, static_cast<float>(factor), static_cast<float>(most),
+           picture.whole);
 }
 
 void change_hue(const ColourPicture& picture, double amount, double most) {
+  if (picture.channels != 3) return;
   const auto top = static_cast<float>(most);
-  for (std::int64_t i = 0; i < picture.pixels; ++i) {
-    float* const pixel = picture.data + 3 * i;
-    Hsv hsv = to_hsv(pixel[0] / top, pixel[1] / top, pixel[2] / top);
-    hsv.h += static_cast<float>(amount);
-    hsv.h -= std::floor(hsv.h);
-    to_rgb(hsv, pixel);
-    // Whole values are as many as fit equal parts of 0 to 1.
-    const float scale = picture.whole ? top + 1 - 1e-3F : top;
-    for (int c = 0; c < 3; ++c) pixel[c] *= scale;
-  }
+  // Whole values are as many as fit equal parts of 0 to 1.
+  turn_hue(picture.data, picture.pixels, static_cast<float>(amount), 1 / top,
+           picture.whole ? top + 1 - 1e-3F : top);
 }
 
 void change_solarize(const ColourPicture& picture, double threshold, double most) {
-  const auto top = static_cast<float>(most);
-  const auto from = static_cast<float>(threshold);
-  for (std::int64_t i = 0; i < count_of(picture); ++i) {
-    if (picture.data[i] >= from) picture.data[i] = top - picture.data[i];
-  }
+  solarize_values(picture.data, count_of(picture), static_cast<float>(threshold),
+                  static_cast<float>(most));
 }
 
 void change_posterize(const ColourPicture& picture, double bits, double most) {
-  const auto top = static_cast<float>(most);
   const auto levels = static_cast<float>(1 << static_cast<int>(bits));
-  const float step = picture.whole ? 256 / levels : 0;
-  for (std::int64_t i = 0; i < count_of(picture); ++i) {
-    float& value = picture.data[i];
-    if (picture.whole) {
-      value = std::floor(value / step) * step;
-    } else {
-      value = std::clamp(std::floor(value / top * levels), 0.0F, levels - 1) * (1 / levels) * top;
-    }
-  }
+  // The upper bits of a byte are its levels of 256.
+  posterize_values(picture.data, count_of(picture), levels,
+                   picture.whole ? 256.0F : static_cast<float>(most));
 }
 
-void make_gray(const ColourPicture& picture) {
-  for (std::int64_t i = 0; i < picture.pixels; ++i) {
-    float* const pixel = picture.data + 3 * i;
-    const float gray = gray_of(pixel);
-    std::fill_n(pixel, 3, gray);
+void make_gray(const ColourPicture& picture) { gray_pixels(picture.data, picture.pixels); }
+
+void change_tf_contrast(const ColourPicture& picture, double factor, double most) {
+  const auto ratio = static_cast<float>(factor);
+  for (int c = 0; c < picture.channels; ++c) {
+    double total = 0;
+    for (std::int64_t i = 0; i < picture.pixels; ++i) {
+      total += picture.data[i * picture.channels + c];
+    }
+    const auto mean =
+        static_cast<float>(total / static_cast<double>(std::max<std::int64_t>(1, picture.pixels)));
+    for (std::int64_t i = 0; i < picture.pixels; ++i) {
+      float& value = picture.data[i * picture.channels + c];
+      value = (value - mean) * ratio + mean;
+    }
   }
+  if (picture.whole) cut_to_whole(picture, most, true);
+}
+
+void change_tf_saturation(const ColourPicture& picture, double factor, double most) {
+  multiply_saturation(picture.data, picture.pixels, static_cast<float>(factor),
+                      static_cast<float>(most));
+  if (picture.whole) cut_to_whole(picture, most, true);
+}
+
+void change_tf_brightness(const ColourPicture& picture, double amount, double most) {
+  for (std::int64_t i = 0; i < count_of(picture); ++i) {
+    picture.data[i] += static_cast<float>(amount * most);
+  }
+  if (picture.whole) cut_to_whole(picture, most, true);
+}
+
+void cut_to_whole(const ColourPicture& picture, double most, bool rounded) {
+  cut(picture.data, count_of(picture), static_cast<float>(most), rounded);
 }
 
 FloatPicture::FloatPicture(const ProgramInput& from, image::Scratch& scratch, Tensor& to)
@@ -145,8 +229,7 @@ FloatPicture::FloatPicture(const ProgramInput& from, image::Scratch& scratch, Te
   block_ = scratch_.allocate(static_cast<Bytes>(count) * sizeof(float) + alignof(float));
   const auto address = reinterpret_cast<std::uintptr_t>(block_);
   data_ = reinterpret_cast<float*>(align_up(address, alignof(float)));
-  const auto* const bytes = from.as<std::uint8_t>();
-  for (std::int64_t i = 0; i < count; ++i) data_[i] = static_cast<float>(bytes[i]);
+  to_floats(data_, from.as<std::uint8_t>(), count);
 }
 
 FloatPicture::~FloatPicture() {
@@ -154,12 +237,7 @@ FloatPicture::~FloatPicture() {
 }
 
 void FloatPicture::write(Tensor& to, bool rounded) const {
-  if (block_ == nullptr) return;
-  auto* const out = to.mutable_data<std::uint8_t>();
-  for (std::int64_t i = 0; i < to.elements(); ++i) {
-    const float value = rounded ? std::nearbyint(data_[i]) : data_[i];
-    out[i] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
-  }
+  if (block_ != nullptr) to_bytes(to.mutable_data<std::uint8_t>(), data_, to.elements(), rounded);
 }
 
 }  // namespace plimsoll::data

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "data/program/op.h"
 
-// Changes of colours as torchvision v2 (0.21) defines them, on floats.
+// Changes of colours as torchvision v2 (0.29) defines them, on floats; those that tf.image defines
+// otherwise are named so.
 
 namespace plimsoll::data {
 
@@ -26,7 +28,21 @@ void change_saturation(const ColourPicture& picture, double factor, double most)
 void change_hue(const ColourPicture& picture, double amount, double most);
 void change_solarize(const ColourPicture& picture, double threshold, double most);
 void change_posterize(const ColourPicture& picture, double bits, double most);
+/// Each channel stretched so that it has 0 and `most`.
+void change_autocontrast(const ColourPicture& picture, double, double most);
+/// Each channel so that its values are about equally frequent.
+void change_equalize(const ColourPicture& picture, double, double most);
 void make_gray(const ColourPicture& picture);
+
+/// tf.image.adjust_contrast: about the mean of each channel.
+void change_tf_contrast(const ColourPicture& picture, double factor, double most);
+/// tf.image.adjust_saturation: the saturation of HSV multiplied.
+void change_tf_saturation(const ColourPicture& picture, double factor, double most);
+/// tf.image.adjust_brightness: value + amount * most.
+void change_tf_brightness(const ColourPicture& picture, double amount, double most);
+
+/// What a change of one byte is: for the inner part of a step that is repeated.
+void cut_to_whole(const ColourPicture& picture, double most, bool rounded);
 
 /// The floats of a picture that is being changed: the result's own memory where that is f32, else
 /// scratch.

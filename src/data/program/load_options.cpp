@@ -43,6 +43,13 @@ image::ResizeOptions resize_options(const ops::Attributes& attributes) {
           .antialias = attributes.flag("antialias")};
 }
 
+CropRange crop_range(const ops::Attributes& attributes) {
+  return {.scale_low = attributes.number("scale_low"),
+          .scale_high = attributes.number("scale_high"),
+          .ratio_low = attributes.number("ratio_low"),
+          .ratio_high = attributes.number("ratio_high")};
+}
+
 ChainOptions load_options(const LoadChain& chain, const Program::Parts& parts) {
   ChainOptions options;
   options.load.normalise = false;
@@ -52,7 +59,7 @@ ChainOptions load_options(const LoadChain& chain, const Program::Parts& parts) {
       options.decode = decode_options(each.attributes);
       options.load.channels = options.decode.channels;
       options.load.dct = options.decode.dct;
-    } else if (each.op == "resize") {
+    } else if (each.op == "resize" || each.op == "random_resized_crop") {
       options.load.height = static_cast<int>(each.attributes.integer("height"));
       options.load.width = static_cast<int>(each.attributes.integer("width"));
       options.load.resize = resize_options(each.attributes);

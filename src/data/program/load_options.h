@@ -2,6 +2,7 @@
 
 #include <plimsoll/data/image/load.h>
 
+#include "data/program/draws.h"
 #include "data/program/steps.h"
 
 namespace plimsoll::data {
@@ -14,6 +15,8 @@ struct ChainOptions {
 };
 ChainOptions load_options(const LoadChain& chain, const Program::Parts& parts);
 
+/// The attributes of random_resized_crop as the range that it draws from.
+CropRange crop_range(const ops::Attributes& attributes);
 /// The attributes of decode_image and resize as options.
 image::DecodeOptions decode_options(const ops::Attributes& attributes);
 image::ResizeOptions resize_options(const ops::Attributes& attributes);

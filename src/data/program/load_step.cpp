@@ -1,5 +1,6 @@
-// Peephole: read_file, decode_image, a crop, resize, normalize, a flip and a transpose to planes
-// that follow one another become image::load(), which does them in one pass over rows.
+// Peephole: read_file, decode_image, a crop, resize or a random resized crop, normalize, a flip and
+// a transpose to planes that follow one another become image::load(), which does them in one pass
+// over rows.
 #include <algorithm>
 #include <optional>
 
@@ -89,7 +90,9 @@ class ChainFinder {
     auto step = next(decode);
     std::optional<std::size_t> crop;
     if (step && is_crop(at(*step).op)) crop = std::exchange(step, next(*step));
-    if (!step || at(*step).op != "resize") return chain;
+    if (!step) return chain;
+    const bool resized_crop = !crop && at(*step).op == "random_resized_crop";
+    if (at(*step).op != "resize" && !resized_crop) return chain;
     if (crop) chain.instructions.push_back(*crop);
     chain.instructions.push_back(*step);
     bool flipped = false;
@@ -143,8 +146,9 @@ class LoadStep final : public Step {
       if (each.op == "read_file") reading_ = written;
       // What fails but for reading and cropping is decoding.
       if (each.op == "decode_image") text = written;
-      if (each.op == "resize") resizes_ = true;
-      if (is_crop(each.op)) {
+      const bool resized_crop = each.op == "random_resized_crop";
+      if (each.op == "resize" || resized_crop) resizes_ = true;
+      if (is_crop(each.op) || resized_crop) {
         crop_ = {&each, random_indices[i]};
         cropping_ = written;
       }
@@ -211,6 +215,11 @@ class LoadStep final : public Step {
   image::Window window(const MapContext& context, const image::ImageInfo& info) const {
     const std::string& op = crop_.instruction->op;
     const ops::Attributes& given = crop_.instruction->attributes;
+    if (op == "random_resized_crop") {
+      return drawn_resized_window(
+          [&](std::uint32_t draw) { return random_of(context, crop_.index, draw); }, info.height,
+          info.width, crop_range(given));
+    }
     const auto height = static_cast<int>(given.integer("height"));
     const auto width = static_cast<int>(given.integer("width"));
     if (op == "center_crop") return middle_window(info.height, info.width, height, width, op);

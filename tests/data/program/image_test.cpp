@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <plimsoll/data/augment.h>
+
 #include "data/program/program_support.h"
 
 namespace plimsoll::data::testing {
@@ -74,6 +76,20 @@ TEST(ProgramImages, OtherFiltersChangeNoBitEither) {
     expect_same_bits([filter](Symbolic x) { return image::resize(x, 24, 31, {.filter = filter}); });
   }
   expect_same_bits([](Symbolic x) { return image::resize(x, 24, 31, {.antialias = true}); });
+}
+
+TEST(ProgramImages, RandomResizedCropsWhileDecodingChangeNoBit) {
+  for (const bool antialias : {false, true}) {
+    for (const int channels : {1, 3, 4}) {
+      expect_same_bits(
+          [antialias](Symbolic x) {
+            image::ResizedCropOptions options;
+            options.resize.antialias = antialias;
+            return image::random_flip(image::random_resized_crop(x, 29, 33, options));
+          },
+          channels);
+    }
+  }
 }
 
 TEST(ProgramImages, CropsFlipsPlanesAndNormalisingAreFusedWithTheSameBits) {

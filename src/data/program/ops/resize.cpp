@@ -1,5 +1,5 @@
 // A picture at another size.
-#include <plimsoll/data/image/resize.h>
+#include <plimsoll/data/image/resize_like_load.h>
 
 #include "data/program/load_options.h"
 #include "data/program/picture.h"
@@ -17,11 +17,8 @@ void run_resize(ProgramCall& call) {
   image::Scratch& scratch = call.context().scratch();
   if (from.dtype() == DType::f32) {
     image::resize(out, picture<float>(from), options, scratch);
-  } else if (options.filter == image::Filter::bilinear && !options.antialias &&
-             from.shape()[2] <= 4) {
-    image::resize_like_load(out, picture<std::uint8_t>(from), scratch);
   } else {
-    image::resize(out, picture<std::uint8_t>(from), options, scratch);
+    image::resize_like_load(out, picture<std::uint8_t>(from), options, scratch);
   }
 }
 
