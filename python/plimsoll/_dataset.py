@@ -47,6 +47,23 @@ def without_python(function: Callable[..., Any], who: str) -> Callable[..., Any]
     return call
 
 
+def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
+    """The program of a function. What NumPy says of components that it gets is told in our words."""
+
+    def call(*components: Any) -> Any:
+        try:
+            return function(*components)
+        except TypeError as error:
+            if "__array_ufunc__" not in str(error):
+                raise
+            raise TypeError(
+                "[map] NumPy cannot compute with components while the function is traced; use functions of pm, "
+                "such as pm.sqrt, or map(f, python=True)"
+            ) from error
+
+    return _core._trace(dataset, call)
+
+
 class Dataset:
     """A description of a stream of elements. Immutable: each method gives a new one. Nothing runs
     before it is iterated or trained on, within the budget of the device.
@@ -93,7 +110,7 @@ class Dataset:
             return self._with(_core._map_program(self._dataset, function, parallel, ordered))
         as_function(function, "map")
         if not python:
-            program = _core._trace(self._dataset, function)
+            program = traced(self._dataset, function)
             return self._with(_core._map_program(self._dataset, program, parallel, ordered))
         cell = Cell(function)
         made = _core._map_python(
@@ -103,7 +120,7 @@ class Dataset:
 
     def trace(self, function: Callable[..., Any]) -> Program:
         """The program that map(function) would run: printed, it is a list of instructions."""
-        return _core._trace(self._dataset, as_function(function, "trace"))
+        return traced(self._dataset, as_function(function, "trace"))
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:
         """Keeps the elements for which `predicate`, a Python function of the components, is true."""
