@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -39,6 +40,7 @@ class Training:
         self._steps: dict[str, PlannedStep] = {}
         self._split: dict[int, int] = {}
         self._class_table: Any = None
+        self._initial_epoch = 0  # callbacks may move it before the first
         self._traced_for: Any = None
 
     def compile(
@@ -119,11 +121,14 @@ class Training:
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Updates the metrics of compile() and gives all results."""
-        self._update_metrics(y, y_pred, sample_weight)
+        if self._compiled_metrics is not None and y is not None:
+            self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
         return self.get_metrics_result()
 
-    def _update_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        if self._compiled_metrics is not None and y is not None:
+    def _update_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
+        if type(self).compute_metrics is not Training.compute_metrics:
+            self.compute_metrics(x, y, y_pred, sample_weight)
+        elif self._compiled_metrics is not None and y is not None:
             self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
 
     def get_metrics_result(self) -> dict[str, Any]:
@@ -152,7 +157,8 @@ class Training:
 
     def train_step(self, data: Any) -> Any:
         """One step on a batch. Overriding it changes what fit() does."""
-        return self._train(data, 1)
+        self._train(data, 1)
+        return self.get_metrics_result()
 
     def _train(self, data: Any, parts: int) -> None:
         """The step of compile()'s loss and optimizer, on a batch or on parts of it in turn."""
@@ -169,7 +175,7 @@ class Training:
                     y_pred = self._forward(x, True)
                 finally:
                     calls.rows = None
-                loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
+                loss = self._loss(x, y, y_pred, weight, True)
                 scaled = raw(self.optimizer.scale_loss(loss))
                 if parts > 1:
                     scaled = scaled * (1.0 / parts)
@@ -185,7 +191,7 @@ class Training:
                 for i, each in enumerate(gradients):
                     if each is not None:
                         totals[i] = each if totals[i] is None else totals[i] + each
-            self._update_metrics(y, y_pred, weight)
+            self._update_metrics(x, y, y_pred, weight)
         if variables:
             missing = [v.path for v, g in zip(variables, totals) if g is None]
             if missing and len(missing) == len(variables):
@@ -197,12 +203,22 @@ class Training:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
 
     def test_step(self, data: Any) -> Any:
+        self._test(data)
+        return self.get_metrics_result()
+
+    def _test(self, data: Any) -> None:
         x, y, weight = unpack(data)
         y_pred = self._forward(x, False)
-        loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=False)
+        loss = self._loss(x, y, y_pred, weight, False)
         self._loss_tracker.update_state(loss, float(rows_of(x)))
-        self._update_metrics(y, y_pred, weight)
-        return None
+        self._update_metrics(x, y, y_pred, weight)
+
+    def _loss(self, x: Any, y: Any, y_pred: Any, weight: Any, training: bool) -> Any:
+        """compute_loss(), which may be a user's of an earlier Keras that is not told of training."""
+        known = inspect.signature(self.compute_loss).parameters
+        more = {"training": training} if "training" in known or any(
+            p.kind is p.VAR_KEYWORD for p in known.values()) else {}
+        return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, **more)
 
     def predict_step(self, data: Any) -> Any:
         x, _, _ = unpack(data)
@@ -223,9 +239,10 @@ class Training:
             f: Any = (lambda data: self.train_step(self._weighted(data))) if own else (
                 lambda data, parts=1: self._train(self._weighted(data), parts))
         elif name == "test":
-            f = lambda data: self.test_step(data)  # noqa: E731
+            own = type(self).test_step is not Training.test_step
+            f = self.test_step if own else self._test
         else:
-            f = lambda data: self.predict_step(data)  # noqa: E731
+            f = self.predict_step
         made = self._steps[name] = PlannedStep(f"{self.name}.{name}_step", f, self.run_eagerly, self._device)
         return made
 
@@ -306,9 +323,10 @@ class Training:
         self._class_table = table
         listed = callbacks_module.CallbackList(callbacks, self, verbose, epochs, train.steps)
         self.stop_training = False
+        self._initial_epoch = initial_epoch
         listed.on_train_begin()
         logs: dict[str, Any] = {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(self._initial_epoch, epochs):
             self.reset_metrics()
             listed.on_epoch_begin(epoch)
             logs = self._epoch(train, listed, epoch)
