@@ -11,6 +11,7 @@
 #include <plimsoll/math/arrange.h>
 #include <plimsoll/math/einsum.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/tf32.h>
 #include <plimsoll/ops/variable_reader.h>
 
 #include "bind.h"
@@ -130,6 +131,14 @@ void bind_compat(nb::module_& m) {
         return reader != nullptr && reader->records();
       },
       "Whether ops are recorded here, and not carried out.");
+  m.def(
+      "_tf32",
+      [](bool on) {
+        thread_local std::unique_ptr<ops::Tf32Scope> scope;
+        scope.reset();
+        scope = std::make_unique<ops::Tf32Scope>(on);
+      },
+      nb::arg("on"), "Whether products of f32 on GPUs may round to TF32, in this thread.");
   m.def(
       "_replace",
       [](const Variable& variable, nb::handle value) {

@@ -92,14 +92,14 @@ def test_a_function_is_traced_once_per_signature_and_changes_variables() -> None
     w = tf.Variable([[1.0], [1.0]])
     seen = []
 
-    @tf.function
-    def step(x: Any, rate: float = 0.1) -> Any:
+    def train(x: Any, rate: float = 0.1) -> Any:
         seen.append(x.shape)
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1.0))
         w.assign_sub(rate * tape.gradient(loss, w))
         return loss, tf.shape(x)[0]
 
+    step = tf.function(train)
     x = tf.constant([[0.5, 1.0], [1.0, 0.25]])
     losses = [float(step(x)[0]) for _ in range(5)]
     assert losses == sorted(losses, reverse=True) and len(seen) == 1
@@ -115,10 +115,10 @@ def test_an_outer_tape_follows_a_function() -> None:
 
 
 def test_an_if_on_a_traced_tensor_says_what_to_write() -> None:
-    @tf.function
-    def f(x: Any) -> Any:
+    def choose(x: Any) -> Any:
         return x if tf.reduce_sum(x) > 0 else -x
 
+    f = tf.function(choose)
     with pytest.raises(TypeError, match="tf.where"):
         f(tf.ones([2]))
     tf.config.run_functions_eagerly(True)
@@ -267,7 +267,7 @@ def test_placement_is_logged_with_bytes(capfd: pytest.CaptureFixture[str]) -> No
 
 
 def test_checkpoints_of_objects(tmp_path: Path) -> None:
-    class Net(tf.Module):  # type: ignore[misc, name-defined]
+    class Net(tf.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.w = tf.Variable([1.0, 2.0])

@@ -235,3 +235,18 @@ def test_errors_of_elements_are_tensorflows() -> None:
         next(iter(dataset))
     with pytest.raises(tf.errors.OutOfRangeError):
         iter(tf.data.Dataset.range(0)).get_next()
+
+
+def test_shapes_that_depend_on_values_are_not_taken_for_fixed() -> None:
+    dataset = tf.data.Dataset.from_tensor_slices(np.arange(6, dtype=np.float32).reshape(2, 3))
+    masked = dataset.map(lambda x: tf.boolean_mask(x, x > 1))
+    assert [each.tolist() for each in masked.as_numpy_iterator()] == [[2], [3, 4, 5]]
+    assert masked.element_spec.shape.as_list() == [None]
+
+
+def test_new_dimensions_and_paddings_are_instructions() -> None:
+    dataset = tf.data.Dataset.from_tensor_slices(np.ones((2, 3), np.float32))
+    mapped = dataset.map(lambda x: tf.pad(x[tf.newaxis, 1:, tf.newaxis], [[0, 0], [1, 0], [0, 2]]))
+    assert "call_function" not in mapped._pm.signature
+    expected = np.pad(np.ones((2,), np.float32)[np.newaxis, :, np.newaxis], [[0, 0], [1, 0], [0, 2]])
+    assert next(mapped.as_numpy_iterator()).tolist() == expected.tolist()

@@ -233,10 +233,10 @@ def test_summary_counts_parameters() -> None:
 
 def test_mixed_precision_in_both_spellings() -> None:
     x, y = rows()
-    for begin in (lambda: K.mixed_precision.set_global_policy("mixed_bfloat16"),
-                  lambda: K.mixed_precision.experimental.set_policy(
-                      K.mixed_precision.experimental.Policy("mixed_float16"))):
-        begin()
+    old = K.mixed_precision.experimental
+    for begin, policy in ((K.mixed_precision.set_global_policy, "mixed_bfloat16"),
+                          (old.set_policy, old.Policy("mixed_float16"))):
+        begin(policy)
         try:
             model = K.Sequential([K.Input((5,)), L.Dense(8, activation="relu"), L.Dense(1, dtype="float32")])
         finally:
@@ -314,3 +314,85 @@ def test_mistakes_are_kerass_errors() -> None:
         mlp().fit(x, y, epoch=3)
     with pytest.raises(FileNotFoundError, match="nothing is downloaded"):
         K.datasets.mnist.load_data("no-such-file.npz")
+
+
+def test_run_that_was_interrupted_goes_on_from_its_backup(tmp_path: pathlib.Path) -> None:
+    x, y = rows()
+    expected = mlp(optimizer="adam").fit(x, y, epochs=4, shuffle=False, verbose=0).history["loss"]
+
+    class Interrupt(K.callbacks.Callback):  # type: ignore[misc, name-defined]
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            if epoch == 2:
+                raise KeyboardInterrupt
+
+    backup = K.callbacks.BackupAndRestore(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        mlp(optimizer="adam").fit(x, y, epochs=4, shuffle=False, verbose=0, callbacks=[backup, Interrupt()])
+    again = mlp(optimizer="adam").fit(x, y, epochs=4, shuffle=False, verbose=0, callbacks=[backup])
+    np.testing.assert_allclose(again.history["loss"], expected[2:], rtol=1e-6)
+
+
+def test_steps_of_ones_own_may_call_kerass() -> None:
+    x, y = rows()
+
+    class Own(K.Model):  # type: ignore[misc, name-defined]
+        def train_step(self, data: Any) -> Any:
+            found = super().train_step(data)
+            return {**found, "twice": found["loss"] * 2}
+
+        def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None) -> Any:
+            return tf.reduce_mean(tf.abs(y - y_pred))
+
+    inputs = K.Input((5,))
+    model = Own(inputs, L.Dense(1)(inputs))
+    model.compile("sgd", metrics=["mse"])
+    history = model.fit(x, y, epochs=2, verbose=0, validation_data=(x, y)).history
+    assert sorted(history) == ["loss", "mse", "twice", "val_loss", "val_mse"]
+    np.testing.assert_allclose(history["twice"], np.asarray(history["loss"]) * 2, rtol=1e-6)
+
+
+def test_running_eagerly_gives_the_same() -> None:
+    x, y = rows()
+    planned = mlp(optimizer="adam", metrics=["mae"]).fit(x, y, epochs=2, shuffle=False, verbose=0).history
+    eager = mlp(optimizer="adam", metrics=["mae"], run_eagerly=True).fit(
+        x, y, epochs=2, shuffle=False, verbose=0).history
+    for key in planned:
+        np.testing.assert_allclose(planned[key], eager[key], rtol=1e-5)
+
+
+def test_subclassed_model_is_saved_and_loaded(tmp_path: pathlib.Path) -> None:
+    @K.utils.register_keras_serializable("tests")
+    class Net(K.Model):  # type: ignore[misc, name-defined]
+        def __init__(self, units: int = 4, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self.units = units
+            self.first, self.last = L.Dense(units), L.Dense(1)
+
+        def call(self, inputs: Any) -> Any:
+            return self.last(self.first(inputs))
+
+        def get_config(self) -> dict[str, Any]:
+            return {**super().get_config(), "units": self.units}
+
+    x, y = rows()
+    model = Net(6)
+    model.compile("adam", "mse")
+    model.fit(x, y, verbose=0)
+    model.save(tmp_path / "net.keras")
+    again = K.models.load_model(tmp_path / "net.keras")
+    np.testing.assert_array_equal(model.predict(x, verbose=0), again.predict(x, verbose=0))
+
+
+def test_pictures_of_a_folder_train_a_model(tmp_path: pathlib.Path) -> None:
+    for kind, value in (("dark", 20), ("light", 220)):
+        (tmp_path / kind).mkdir()
+        for i in range(4):
+            picture = np.full((8 + i, 9, 3), value, "uint8")
+            tf.io.write_file(str(tmp_path / kind / f"{i}.png"), tf.io.encode_png(picture))
+    with contextlib.redirect_stdout(io.StringIO()):
+        data = K.utils.image_dataset_from_directory(tmp_path, image_size=(6, 6), batch_size=4, seed=1)
+    assert data.class_names == ["dark", "light"]
+    model = K.Sequential([L.Rescaling(1 / 255, input_shape=(6, 6, 3)), L.Flatten(), L.Dense(2)])
+    model.compile(K.optimizers.Adam(0.05), K.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+    history = model.fit(data, epochs=30, verbose=0)
+    assert history.history["accuracy"][-1] == 1.0

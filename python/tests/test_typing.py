@@ -14,7 +14,7 @@ PYTHON = Path(__file__).resolve().parent.parent
 
 def test_mypy_accepts_everything(tmp_path: Path) -> None:
     package = Path(plimsoll.__file__).parent
-    environment = dict(os.environ, MYPYPATH=f"{package.parent}:{PYTHON / 'tests'}")
+    environment = dict(os.environ, MYPYPATH=f"{package.parent}:{PYTHON / 'tests'}:{PYTHON / 'tests' / 'tf'}")
     done = subprocess.run(
         [
             sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path),

@@ -30,7 +30,7 @@ class Draw:
         self.number = number
         self._source = np.random.RandomState([zlib.crc32(name.encode()), number])
 
-    def int(self, low: int, high: int) -> int:
+    def whole(self, low: int, high: int) -> int:
         """low <= x <= high"""
         return int(self._source.randint(low, high + 1))
 
@@ -38,17 +38,17 @@ class Draw:
         return bool(self._source.uniform() < share)
 
     def of(self, *choices: Any) -> Any:
-        return choices[self.int(0, len(choices) - 1)]
+        return choices[self.whole(0, len(choices) - 1)]
 
     def shape(self, least: int = 0, most: int = 3, extent: int = 4) -> list[int]:
         """Extents of 1 to `extent`; now and then one is 0."""
-        dims = [self.int(1, extent) for _ in range(self.int(least, most))]
+        dims = [self.whole(1, extent) for _ in range(self.whole(least, most))]
         if dims and self.chance(0.04):
-            dims[self.int(0, len(dims) - 1)] = 0
+            dims[self.whole(0, len(dims) - 1)] = 0
         return dims
 
     def full_shape(self, least: int = 0, most: int = 3, extent: int = 4) -> list[int]:
-        return [self.int(1, extent) for _ in range(self.int(least, most))]
+        return [self.whole(1, extent) for _ in range(self.whole(least, most))]
 
     def floats(self, shape: list[int], low: float = -3, high: float = 3, dtype: str = "float32") -> Any:
         return np.asarray(self._source.uniform(low, high, size=shape)).astype(dtype)
@@ -77,12 +77,12 @@ class Draw:
         if self.chance(0.05):
             return [*shape, 5]
         dims = [1 if self.chance(0.3) else each for each in shape]
-        return dims[self.int(0, len(dims)):] if dims and self.chance(0.3) else dims
+        return dims[self.whole(0, len(dims)):] if dims and self.chance(0.3) else dims
 
     def axis(self, rank: int) -> int:
         if self.chance(0.04):
-            return rank + self.int(0, 2)
-        return self.int(-rank, rank - 1) if rank else 0
+            return rank + self.whole(0, 2)
+        return self.whole(-rank, rank - 1) if rank else 0
 
 
 def arguments(name: str, case: Case, number: int) -> Arguments:

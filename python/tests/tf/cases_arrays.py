@@ -30,18 +30,18 @@ def like(d: Draw) -> Arguments:
 
 def ranges(d: Draw) -> Arguments:
     if d.chance(0.3):
-        return [d.int(0, 9) if d.chance(0.8) else 3.5], {}
-    start = d.int(-4, 4)
+        return [d.whole(0, 9) if d.chance(0.8) else 3.5], {}
+    start = d.whole(-4, 4)
     if d.chance(0.5):
-        return [start, start + d.int(0, 9), d.int(1, 3)], {}
-    return [float(start), start + d.int(0, 9) + 0.25, round(float(d.floats([], 0.3, 2)), 2)], {}
+        return [start, start + d.whole(0, 9), d.whole(1, 3)], {}
+    return [float(start), start + d.whole(0, 9) + 0.25, round(float(d.floats([], 0.3, 2)), 2)], {}
 
 
 def eye(d: Draw) -> Arguments:
-    args: list[Any] = [d.int(1, 4)]
+    args: list[Any] = [d.whole(1, 4)]
     kwargs: dict[str, Any] = {}
     if d.chance(0.5):
-        args.append(d.int(1, 4))
+        args.append(d.whole(1, 4))
     if d.chance(0.3):
         kwargs["batch_shape"] = d.full_shape(1, 2, 2)
     if d.chance(0.3):
@@ -51,7 +51,7 @@ def eye(d: Draw) -> Arguments:
 
 def linspace(d: Draw) -> Arguments:
     low = round(float(d.floats([])), 2)
-    return [low, low + d.int(0, 5), d.int(1, 7)], {}
+    return [low, low + d.whole(0, 5), d.whole(1, 7)], {}
 
 
 def one(d: Draw) -> Arguments:
@@ -93,10 +93,10 @@ def concat(d: Draw) -> Arguments:
     axis = d.axis(len(shape))
     dtype = str(d.of("float32", "int32", "bool", "float64"))
     parts = []
-    for _ in range(d.int(1, 3)):
+    for _ in range(d.whole(1, 3)):
         own = list(shape)
         if -len(shape) <= axis < len(shape):
-            own[axis] = d.int(0 if d.chance(0.1) else 1, 4)
+            own[axis] = d.whole(0 if d.chance(0.1) else 1, 4)
         parts.append(d.array(own, dtype))
     if d.chance(0.05):
         parts.append(d.array(shape, "int64"))
@@ -107,7 +107,7 @@ def concat(d: Draw) -> Arguments:
 
 def stack(d: Draw) -> Arguments:
     shape, dtype = d.shape(), str(d.of("float32", "int32", "bool"))
-    parts = [d.array(shape, dtype) for _ in range(d.int(1, 4))]
+    parts = [d.array(shape, dtype) for _ in range(d.whole(1, 4))]
     if d.chance(0.05):
         parts.append(d.array([*shape, 2], dtype))
     return [parts], ({"axis": d.axis(len(shape) + 1)} if d.chance(0.6) else {})
@@ -120,16 +120,16 @@ def unstack(d: Draw) -> Arguments:
 
 def split(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3, 6)
-    axis = d.int(-len(shape), len(shape) - 1)
+    axis = d.whole(-len(shape), len(shape) - 1)
     if d.chance(0.5):
         return [_any(d, shape), d.of(1, 2, 3)], {"axis": axis}
-    first = d.int(0, shape[axis])
+    first = d.whole(0, shape[axis])
     return [_any(d, shape), [first, shape[axis] - first] if d.chance(0.7) else [first, -1]], {"axis": axis}
 
 
 def tile(d: Draw) -> Arguments:
     shape = d.shape()
-    times = [d.int(0 if d.chance(0.05) else 1, 3) for _ in shape]
+    times = [d.whole(0 if d.chance(0.05) else 1, 3) for _ in shape]
     if d.chance(0.04):
         times.append(2)
     return [_any(d, shape), Plain(times) if times else np.zeros([0], np.int32)], {}
@@ -137,10 +137,10 @@ def tile(d: Draw) -> Arguments:
 
 def repeat(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    axis = d.int(-len(shape), len(shape) - 1)
+    axis = d.whole(-len(shape), len(shape) - 1)
     if d.chance(0.3):
-        return [_any(d, shape), d.int(0, 3)], {}
-    times: Any = d.int(0, 3) if d.chance(0.5) else [d.int(0, 3) for _ in range(shape[axis])]
+        return [_any(d, shape), d.whole(0, 3)], {}
+    times: Any = d.whole(0, 3) if d.chance(0.5) else [d.whole(0, 3) for _ in range(shape[axis])]
     return [_any(d, shape), times], {"axis": axis}
 
 
@@ -148,10 +148,10 @@ def pad(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
     mode = str(d.of("CONSTANT", "CONSTANT", "REFLECT", "SYMMETRIC"))
     most = 2 if mode == "CONSTANT" else 1
-    around = [[d.int(0, most), d.int(0, most)] for _ in shape]
+    around = [[d.whole(0, most), d.whole(0, most)] for _ in shape]
     kwargs: dict[str, Any] = {"mode": mode} if mode != "CONSTANT" else {}
     if mode == "CONSTANT" and d.chance(0.4):
-        kwargs["constant_values"] = d.int(1, 3)
+        kwargs["constant_values"] = d.whole(1, 3)
     return [d.array(shape, str(d.of("float32", "int32"))), around], kwargs
 
 
@@ -162,7 +162,7 @@ def reverse(d: Draw) -> Arguments:
 
 def roll(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    return [_any(d, shape)], {"shift": d.int(-4, 4), "axis": d.int(-len(shape), len(shape) - 1)}
+    return [_any(d, shape)], {"shift": d.whole(-4, 4), "axis": d.whole(-len(shape), len(shape) - 1)}
 
 
 def broadcast(d: Draw) -> Arguments:
@@ -178,8 +178,8 @@ def one_hot(d: Draw) -> Arguments:
         kwargs.update(on_value=5.0, off_value=-1.0)
     shape = d.shape(0, 2)
     if d.chance(0.3):
-        kwargs["axis"] = d.int(-1, len(shape))
-    return [d.ints(shape, -1, 5, str(d.of("int32", "int64", "uint8"))) if d.chance(0.9) else d.ints(shape, 0, 3), d.int(1, 5)], kwargs
+        kwargs["axis"] = d.whole(-1, len(shape))
+    return [d.ints(shape, -1, 5, str(d.of("int32", "int64", "uint8"))) if d.chance(0.9) else d.ints(shape, 0, 3), d.whole(1, 5)], kwargs
 
 
 def where(d: Draw) -> Arguments:
@@ -194,7 +194,7 @@ def where(d: Draw) -> Arguments:
 
 def mask(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    count = d.int(1, len(shape))
+    count = d.whole(1, len(shape))
     own = shape[:count]
     if d.chance(0.05):
         own = [each + 1 for each in own]
@@ -202,12 +202,12 @@ def mask(d: Draw) -> Arguments:
 
 
 def unique(d: Draw) -> Arguments:
-    return [d.array([d.int(0, 8)], str(d.of("int32", "float32", "int64")), 0, 3)], {}
+    return [d.array([d.whole(0, 8)], str(d.of("int32", "float32", "int64")), 0, 3)], {}
 
 
 def sort(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3, 6)
-    kwargs: dict[str, Any] = {"axis": d.int(-len(shape), len(shape) - 1)} if d.chance(0.5) else {}
+    kwargs: dict[str, Any] = {"axis": d.whole(-len(shape), len(shape) - 1)} if d.chance(0.5) else {}
     if d.chance(0.5):
         kwargs["direction"] = Plain(str(d.of("ASCENDING", "DESCENDING")))
     return [d.array(shape, str(d.of("float32", "float64", "int32")), -30, 30)], kwargs
@@ -221,7 +221,7 @@ def argsort(d: Draw) -> Arguments:
 
 def gather(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    axis = d.int(0, len(shape) - 1)
+    axis = d.whole(0, len(shape) - 1)
     high = shape[axis] - 1 + (1 if d.chance(0.06) else 0)
     kwargs: dict[str, Any] = {"axis": axis}
     where_ = d.full_shape(0, 2, 3)
@@ -234,8 +234,8 @@ def gather(d: Draw) -> Arguments:
 
 def gather_nd(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    depth = d.int(1, len(shape))
-    places = np.stack([d.ints([d.int(1, 1) * 3], 0, shape[i] - 1) for i in range(depth)], -1)
+    depth = d.whole(1, len(shape))
+    places = np.stack([d.ints([d.whole(1, 1) * 3], 0, shape[i] - 1) for i in range(depth)], -1)
     if d.chance(0.05):
         places = places + 9
     return [_any(d, shape), places], {}
@@ -243,8 +243,8 @@ def gather_nd(d: Draw) -> Arguments:
 
 def scatter_nd(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    depth = d.int(1, len(shape))
-    count = d.int(1, 4)
+    depth = d.whole(1, len(shape))
+    count = d.whole(1, 4)
     places = np.stack([d.ints([count], 0, shape[i] - 1) for i in range(depth)], -1)
     return [places, d.array([count, *shape[depth:]], str(d.of("float32", "int32"))), Plain(shape)], {}
 
@@ -257,8 +257,8 @@ def scatter_into(d: Draw) -> Arguments:
 
 def slices(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    begin = [d.int(0, each) for each in shape]
-    size = [d.int(0, each - b) if d.chance(0.8) else -1 for each, b in zip(shape, begin)]
+    begin = [d.whole(0, each) for each in shape]
+    size = [d.whole(0, each - b) if d.chance(0.8) else -1 for each, b in zip(shape, begin)]
     if d.chance(0.04):
         size[0] = shape[0] + 1
     return [_any(d, shape), begin, size], {}
@@ -267,44 +267,44 @@ def slices(d: Draw) -> Arguments:
 def items(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3, 5)
     key: list[Any] = []
-    for each in shape[:d.int(1, len(shape))]:
-        kind = d.int(0, 4)
+    for each in shape[:d.whole(1, len(shape))]:
+        kind = d.whole(0, 4)
         if kind == 0:
-            key.append(d.int(-each, each - 1 + (1 if d.chance(0.1) else 0)))
+            key.append(d.whole(-each, each - 1 + (1 if d.chance(0.1) else 0)))
         elif kind == 1:
-            key.append(slice(d.int(-each, each), d.int(-each, each)))
+            key.append(slice(d.whole(-each, each), d.whole(-each, each)))
         elif kind == 2:
             key.append(slice(None, None, d.of(1, 2, -1, -2)))
         elif kind == 3:
-            key.append(slice(d.int(0, each), None))
+            key.append(slice(d.whole(0, each), None))
         else:
             key.append(slice(None))
     if d.chance(0.2):
-        key.insert(d.int(0, len(key)), None)
+        key.insert(d.whole(0, len(key)), None)
     if d.chance(0.2) and len(shape) > len([k for k in key if k is not None]):
         key.insert(0, Ellipsis)
     return [_any(d, shape), Plain(tuple(key))], {}
 
 
 def sequence_mask(d: Draw) -> Arguments:
-    kwargs: dict[str, Any] = {"maxlen": d.int(1, 5)} if d.chance(0.6) else {}
+    kwargs: dict[str, Any] = {"maxlen": d.whole(1, 5)} if d.chance(0.6) else {}
     if d.chance(0.3):
         kwargs["dtype"] = Plain("float32")
     return [d.ints(d.full_shape(1, 2), 0, 5)], kwargs
 
 
 def meshgrid(d: Draw) -> Arguments:
-    return [d.floats([d.int(1, 3)]) for _ in range(d.int(1, 3))], ({"indexing": Plain(str(d.of("ij", "xy")))})
+    return [d.floats([d.whole(1, 3)]) for _ in range(d.whole(1, 3))], ({"indexing": Plain(str(d.of("ij", "xy")))})
 
 
 def searchsorted(d: Draw) -> Arguments:
-    row = np.sort(d.floats([d.int(1, 6)]))
-    return [row, d.floats([d.int(1, 4)])], ({"side": Plain("right")} if d.chance(0.5) else {})
+    row = np.sort(d.floats([d.whole(1, 6)]))
+    return [row, d.floats([d.whole(1, 4)])], ({"side": Plain("right")} if d.chance(0.5) else {})
 
 
 def product(d: Draw) -> Arguments:
     lead = d.full_shape(0, 2, 3)
-    m, k, n = (d.int(1, 4) for _ in range(3))
+    m, k, n = (d.whole(1, 4) for _ in range(3))
     dtype = str(d.of("float32", "float32", "float64", "int32"))
     flip_a, flip_b = d.chance(0.3), d.chance(0.3)
     inner = k + (1 if d.chance(0.05) else 0)
@@ -314,10 +314,10 @@ def product(d: Draw) -> Arguments:
 
 
 def einsum(d: Draw) -> Arguments:
-    a, b, c, e = (d.int(1, 4) for _ in range(4))
+    a, b, c, e = (d.whole(1, 4) for _ in range(4))
     shapes = {
         "ij,jk->ik": ([a, b], [b, c]), "bij,bjk->bik": ([e, a, b], [e, b, c]), "ij->ji": ([a, b],), "ij->i": ([a, b],),
-        "i,i->": ([a], [a]), "i,j->ij": ([a], [b]), "bqhd,bkhd->bhqk": ([a, b, c, e], [a, d.int(1, 3), c, e]),
+        "i,i->": ([a], [a]), "i,j->ij": ([a], [b]), "bqhd,bkhd->bhqk": ([a, b, c, e], [a, d.whole(1, 3), c, e]),
         "...ij,jk->...ik": ([e, a, b], [b, c]), "ijk,k->ij": ([a, b, c], [c]),
     }
     equation = str(d.of(*shapes))
@@ -325,14 +325,14 @@ def einsum(d: Draw) -> Arguments:
 
 
 def tensordot(d: Draw) -> Arguments:
-    k = d.int(1, 3)
+    k = d.whole(1, 3)
     if d.chance(0.5):
-        return [d.floats([d.int(1, 3), k]), d.floats([k, d.int(1, 3)]), 1], {}
+        return [d.floats([d.whole(1, 3), k]), d.floats([k, d.whole(1, 3)]), 1], {}
     return [d.floats([k, 2, 3]), d.floats([3, k, 2]), [[0, 2], [1, 0]]], {}
 
 
 def square_matrix(d: Draw) -> Arguments:
-    n = d.int(1, 4)
+    n = d.whole(1, 4)
     lead = d.full_shape(0, 1, 3)
     return [d.floats([*lead, n, n]) + 3 * np.eye(n, dtype=np.float32)], {}
 
@@ -346,17 +346,17 @@ def vector(d: Draw) -> Arguments:
 
 
 def band(d: Draw) -> Arguments:
-    return [d.floats(d.full_shape(2, 3)), d.int(-1, 2), d.int(-1, 2)], {}
+    return [d.floats(d.full_shape(2, 3)), d.whole(-1, 2), d.whole(-1, 2)], {}
 
 
 def segments(d: Draw) -> Arguments:
-    count = d.int(1, 6)
+    count = d.whole(1, 6)
     rest = d.full_shape(0, 1, 3)
     return [d.floats([count, *rest]), np.sort(d.ints([count], 0, 3))], {}
 
 
 def unsorted_segments(d: Draw) -> Arguments:
-    count = d.int(1, 6)
+    count = d.whole(1, 6)
     return [d.floats([count, *d.full_shape(0, 1, 3)]), d.ints([count], 0, 3)], {"num_segments": 4}
 
 

@@ -24,7 +24,7 @@ def binary(low: float = -3, high: float = 3, kinds: str = "numeric", least: floa
         x = d.array(shape, dtype, low, high)
         floor = low if least is None else least
         if d.chance(0.2):
-            number = d.int(1, 3) if "int" in dtype or d.chance(0.5) else round(float(d.floats([], max(floor, 0.5), high)), 2)
+            number = d.whole(1, 3) if "int" in dtype or d.chance(0.5) else round(float(d.floats([], max(floor, 0.5), high)), 2)
             return ([x, number] if d.chance(0.7) else [number, x]), {}
         other = d.of("float32", "int32") if d.chance(0.05) else dtype
         return [x, d.array(d.beside(shape), other, floor, high)], {}
@@ -115,13 +115,13 @@ def extreme_place(d: Draw) -> Arguments:
 def clip(d: Draw) -> Arguments:
     dtype = str(d.of("float32", "float64", "int32"))
     x = d.array(d.shape(), dtype, -5, 5)
-    low = d.int(-3, 0)
-    return [x, low if "int" in dtype else low + 0.5, low + d.int(1, 4)], {}
+    low = d.whole(-3, 0)
+    return [x, low if "int" in dtype else low + 0.5, low + d.whole(1, 4)], {}
 
 
 def sums_of_tensors(d: Draw) -> Arguments:
     shape, dtype = d.shape(), str(d.of("float32", "int32"))
-    parts = [d.array(shape, dtype) for _ in range(d.int(1, 4))]
+    parts = [d.array(shape, dtype) for _ in range(d.whole(1, 4))]
     if d.chance(0.05):
         parts.append(d.array([*shape, 2], dtype))
     return [parts], {}
@@ -129,7 +129,7 @@ def sums_of_tensors(d: Draw) -> Arguments:
 
 def top(d: Draw) -> Arguments:
     shape = d.full_shape(1, 2, 6)
-    return [d.floats(shape), d.int(0, shape[-1] + (1 if d.chance(0.1) else 0))], {}
+    return [d.floats(shape), d.whole(0, shape[-1] + (1 if d.chance(0.1) else 0))], {}
 
 
 def scaled(d: Draw) -> Arguments:

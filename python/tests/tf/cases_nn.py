@@ -16,7 +16,7 @@ def along(d: Draw) -> Arguments:
 
 
 def sparse_labels(d: Draw) -> Arguments:
-    classes = d.int(2, 5)
+    classes = d.whole(2, 5)
     lead = d.full_shape(1, 2)
     return [], {"labels": d.ints(lead, 0, classes - 1, str(d.of("int32", "int64"))), "logits": d.floats([*lead, classes])}
 
@@ -41,39 +41,39 @@ def weighted_labels(d: Draw) -> Arguments:
 
 
 def picture(d: Draw, channels: int) -> Any:
-    return d.floats([d.int(1, 2), d.int(3, 6), d.int(3, 6), channels])
+    return d.floats([d.whole(1, 2), d.whole(3, 6), d.whole(3, 6), channels])
 
 
 def conv2d(d: Draw) -> Arguments:
-    channels = d.int(1, 3)
-    kernel = d.floats([d.int(1, 3), d.int(1, 3), channels, d.int(1, 3)])
+    channels = d.whole(1, 3)
+    kernel = d.floats([d.whole(1, 3), d.whole(1, 3), channels, d.whole(1, 3)])
     kwargs: dict[str, Any] = {"strides": d.of(1, 2, [1, 2, 1, 1]), "padding": Plain(str(d.of("SAME", "VALID")))}
     if d.chance(0.2):
-        kwargs.update(strides=1, dilations=d.int(1, 2))
+        kwargs.update(strides=1, dilations=d.whole(1, 2))
     return [picture(d, channels), kernel], kwargs
 
 
 def depthwise(d: Draw) -> Arguments:
-    channels = d.int(1, 3)
-    kernel = d.floats([d.int(1, 3), d.int(1, 3), channels, d.int(1, 2)])
-    step = d.int(1, 2)
+    channels = d.whole(1, 3)
+    kernel = d.floats([d.whole(1, 3), d.whole(1, 3), channels, d.whole(1, 2)])
+    step = d.whole(1, 2)
     return [picture(d, channels), kernel], {"strides": [1, step, step, 1], "padding": Plain(str(d.of("SAME", "VALID")))}
 
 
 def conv1d(d: Draw) -> Arguments:
-    channels = d.int(1, 3)
-    x = d.floats([d.int(1, 2), d.int(3, 7), channels])
-    return [x, d.floats([d.int(1, 3), channels, d.int(1, 3)])], {"stride": d.int(1, 2), "padding": Plain(str(d.of("SAME", "VALID")))}
+    channels = d.whole(1, 3)
+    x = d.floats([d.whole(1, 2), d.whole(3, 7), channels])
+    return [x, d.floats([d.whole(1, 3), channels, d.whole(1, 3)])], {"stride": d.whole(1, 2), "padding": Plain(str(d.of("SAME", "VALID")))}
 
 
 def transposed(d: Draw) -> Arguments:
-    n, h, w, inner, outer, step = d.int(1, 2), d.int(2, 4), d.int(2, 4), d.int(1, 3), d.int(1, 3), d.int(1, 2)
-    x, kernel = d.floats([n, h, w, inner]), d.floats([d.int(1, 3), d.int(1, 3), outer, inner])
+    n, h, w, inner, outer, step = d.whole(1, 2), d.whole(2, 4), d.whole(2, 4), d.whole(1, 3), d.whole(1, 3), d.whole(1, 2)
+    x, kernel = d.floats([n, h, w, inner]), d.floats([d.whole(1, 3), d.whole(1, 3), outer, inner])
     return [x, kernel, Plain([n, h * step, w * step, outer])], {"strides": step, "padding": Plain("SAME")}
 
 
 def pooling(d: Draw) -> Arguments:
-    return [picture(d, d.int(1, 3))], {"ksize": d.int(1, 3), "strides": d.int(1, 2), "padding": Plain(str(d.of("SAME", "VALID")))}
+    return [picture(d, d.whole(1, 3))], {"ksize": d.whole(1, 3), "strides": d.whole(1, 2), "padding": Plain(str(d.of("SAME", "VALID")))}
 
 
 def bias(d: Draw) -> Arguments:
@@ -83,7 +83,7 @@ def bias(d: Draw) -> Arguments:
 
 def moments(d: Draw) -> Arguments:
     shape = d.full_shape(1, 3)
-    return [d.floats(shape)], {"axes": [d.int(0, len(shape) - 1)], "keepdims": d.chance(0.5)}
+    return [d.floats(shape)], {"axes": [d.whole(0, len(shape) - 1)], "keepdims": d.chance(0.5)}
 
 
 def normalization(d: Draw) -> Arguments:
@@ -93,13 +93,13 @@ def normalization(d: Draw) -> Arguments:
 
 
 def lookup(d: Draw) -> Arguments:
-    rows = d.int(1, 5)
-    return [d.floats([rows, d.int(1, 3)]), d.ints(d.full_shape(0, 2), 0, rows - 1)], {}
+    rows = d.whole(1, 5)
+    return [d.floats([rows, d.whole(1, 3)]), d.ints(d.full_shape(0, 2), 0, rows - 1)], {}
 
 
 def top_k_places(d: Draw) -> Arguments:
-    n, classes = d.int(1, 4), d.int(2, 6)
-    return [d.ints([n], 0, classes - 1), d.floats([n, classes]), d.int(1, classes)], {}
+    n, classes = d.whole(1, 4), d.whole(2, 6)
+    return [d.ints([n], 0, classes - 1), d.floats([n, classes]), d.whole(1, classes)], {}
 
 
 def leaky(d: Draw) -> Arguments:
@@ -107,11 +107,11 @@ def leaky(d: Draw) -> Arguments:
 
 
 def blocks(d: Draw) -> Arguments:
-    return [d.floats([d.int(1, 2), 2 * d.int(1, 2), 2 * d.int(1, 2), d.int(1, 3)]), 2], {}
+    return [d.floats([d.whole(1, 2), 2 * d.whole(1, 2), 2 * d.whole(1, 2), d.whole(1, 3)]), 2], {}
 
 
 def deep_blocks(d: Draw) -> Arguments:
-    return [d.floats([d.int(1, 2), d.int(1, 3), d.int(1, 3), 4 * d.int(1, 2)]), 2], {}
+    return [d.floats([d.whole(1, 2), d.whole(1, 3), d.whole(1, 3), 4 * d.whole(1, 2)]), 2], {}
 
 
 CASES: dict[str, Case] = {

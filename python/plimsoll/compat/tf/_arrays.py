@@ -182,7 +182,8 @@ def _all(values: Any, who: str) -> list[Any]:
 def _split_apart(values: Any) -> Any:
     """A tensor in the place of a list is its slices."""
     if isinstance(values, RAW) or isinstance(values, np.ndarray):
-        return [values[i] for i in builtins.range(values.shape[0] or 0)]
+        dims: Any = values.shape
+        return [values[i] for i in builtins.range(dims[0] or 0)]
     return values
 
 

@@ -45,12 +45,31 @@ def _texts(value: Any) -> bool:
 
 
 def _take(x: Any, parts: Any) -> Any:
-    """One of several strings; all else goes the usual way."""
-    if not isinstance(x, _core.Symbolic) or x.dtype != pm.bytes_ or len(parts) != 1 or parts[0][0] != "at":
-        raise TypeError("not a string of several")
-    if not isinstance(parts[0][1], int):
-        raise TypeError("the index is not known")
-    return record("text_at", [x], index=parts[0][1])[0]
+    """One of several strings, and new dimensions; all else goes the usual way."""
+    if not isinstance(x, _core.Symbolic):
+        raise TypeError("not a value of the element")
+    if x.dtype == pm.bytes_:
+        if len(parts) != 1 or parts[0][0] != "at" or not isinstance(parts[0][1], int):
+            raise TypeError("not one of several strings")
+        return record("text_at", [x], index=parts[0][1])[0]
+    kinds = [each[0] for each in parts]
+    if "new" not in kinds or x.shape is None or "at" in kinds:
+        raise TypeError("no new dimension")
+    key = [slice(*each[1:]) if each[0] == "slice" else Ellipsis for each in parts if each[0] != "new"]
+    result = x if all(each is Ellipsis for each in key) else x[tuple(key)]
+    at = 0
+    for kind in kinds:
+        if kind == "new":
+            result = record("expand_dims", [result], axis=at)[0]
+        at += len(x.shape) - kinds.count("slice") if kind == "rest" else 1
+    return result
+
+
+def _pad(tensor: Any, paddings: Any, mode: str = "CONSTANT", constant_values: Any = 0) -> Any:
+    if not isinstance(paddings, (list, tuple)) or mode.upper() != "CONSTANT" or isinstance(constant_values, _core.Symbolic):
+        raise TypeError("paddings are not known")
+    before, after = [int(a) for a, _ in paddings], [int(b) for _, b in paddings]
+    return record("pad", [tensor], before=before, after=after, value=float(constant_values))[0]
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -135,3 +154,4 @@ NATIVE["equal"] = _equal
 NATIVE["strided_slice"] = _take
 NATIVE["floordiv"] = _quotient
 NATIVE["floormod"] = _rest
+NATIVE["pad"] = _pad

@@ -196,8 +196,9 @@ def realdiv(x: Any, y: Any) -> Any:
 @op(name="math.scalar_mul")
 def scalar_mul(scalar: Any, x: Any) -> Any:
     a, b = pair(scalar, x, "Mul")
-    if isinstance(a, RAW) and len(a.shape):
-        raise ValueError(f"The input scalar must be a 0-D value. Received shape {tuple(a.shape)}.")
+    dims: Any = a.shape if isinstance(a, RAW) else ()
+    if len(dims):
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {tuple(dims)}.")
     return a * b
 
 

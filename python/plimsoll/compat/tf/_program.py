@@ -291,7 +291,7 @@ def _filled(like: Tensor, extent: int, number: int) -> Tensor:
         made = np.empty(dims, dtype=object)
         made[...] = b"12"[:number]
         return Tensor(made)
-    return Tensor(pm.full(dims, 1 if like.dtype.is_bool else number, dtype=like._value.dtype))
+    return Tensor(pm.full(dims, number == 1 if like.dtype.is_bool else number, dtype=like._value.dtype))
 
 
 def _leaves(value: Any) -> Iterator[Tensor]:

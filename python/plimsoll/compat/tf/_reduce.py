@@ -94,7 +94,7 @@ def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, axis: Any, keepdims: bool) -> Any:
         if x.dtype != pm.bool_:
             said = f"Tensor conversion requested dtype bool for Tensor with dtype {_dtypes.as_dtype(x.dtype).name}"
-            raise ValueError(said) if axis is not None and len(axis) > 1 else InvalidArgumentError(None, None, said)
+            raise ValueError(said) if axis is not None else InvalidArgumentError(None, None, said)
         return f(x, axis=axis, keepdims=keepdims)
 
     return call

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import plimsoll as pm
+from plimsoll import _core
 
 from . import _config, _names
 from ._config import LogicalDevice, LogicalDeviceConfiguration, PhysicalDevice
@@ -149,8 +150,9 @@ class experimental:
 
     @staticmethod
     def enable_tensor_float_32_execution(enabled: bool) -> None:
-        """Whether GPUs may multiply float32 with TF32."""
+        """Whether GPUs may multiply float32 with TF32, in this thread; they may unless it is said."""
         _tf32[0] = bool(enabled)
+        _core._tf32(_tf32[0])
 
     @staticmethod
     def tensor_float_32_execution_enabled() -> bool:

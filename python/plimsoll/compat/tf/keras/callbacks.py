@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import math
 import os
-import sys
-import time
 import warnings
 from typing import Any, Callable
 
 import numpy as np
 
-import plimsoll as pm
+from ._progress import Progbar
 
 __all__ = [
     "BackupAndRestore", "CSVLogger", "Callback", "CallbackList", "EarlyStopping", "History",
@@ -202,84 +200,6 @@ class CallbackList(Callback):
             self._bar.end(self.steps, {})
         for each in self.callbacks:
             each.on_predict_end({})
-
-
-class Progbar:
-    """Keras's bar, with the memory that the budget is charged with beside it."""
-
-    def __init__(self, steps: int | None, epochs: int, verbose: int) -> None:
-        self._epochs, self._verbose = epochs, verbose
-        self._dynamic = sys.stdout is not None and sys.stdout.isatty()
-        self._start = self._last = time.monotonic()
-        self._width = 0
-        self._seen = 0
-
-    def begin(self, epoch: int | None) -> None:
-        if epoch is not None:
-            print(f"Epoch {epoch + 1}/{self._epochs}", flush=True)
-        self._start = self._last = time.monotonic()
-        self._width = self._seen = 0
-
-    def due(self, step: int, steps: int | None) -> bool:
-        """Whether it is time to show numbers: a few times a second, on a terminal."""
-        self._seen = step + 1
-        if self._verbose != 1 or not self._dynamic:
-            return False
-        now = time.monotonic()
-        if now - self._last < 0.2 and step > 0:
-            return False
-        self._last = now
-        return True
-
-    def update(self, done: int, steps: int | None, logs: dict[str, Any]) -> None:
-        if self._verbose == 1 and self._dynamic:
-            text = self._line(done, steps, logs, False)
-            sys.stdout.write("\r" + text + " " * max(self._width - len(text), 0))
-            sys.stdout.flush()
-            self._width = len(text)
-
-    def end(self, steps: int | None, logs: dict[str, Any]) -> None:
-        text = self._line(self._seen or steps or 1, steps, logs, True)
-        lead = "\r" if self._dynamic and self._verbose == 1 else ""
-        print(lead + text + " " * max(self._width - len(text), 0), flush=True)
-
-    def _line(self, done: int, steps: int | None, logs: dict[str, Any], finished: bool) -> str:
-        spent = time.monotonic() - self._start
-        each = spent / max(done, 1)
-        parts = []
-        if self._verbose == 1:
-            total = str(steps) if steps else "Unknown"
-            share = min(done / steps, 1.0) if steps else 1.0
-            bar = "━" * int(20 * share) + "─" * (20 - int(20 * share))
-            parts.append(f"{done}/{total} {bar} {_seconds(spent if finished else each * ((steps or done) - done))}"
-                         f" {_step_time(each)}/step")
-        else:
-            parts.append(f"{done}/{steps or done} - {_seconds(spent)} - {_step_time(each)}/step")
-        for key, value in logs.items():
-            if np.ndim(value) == 0:
-                shown = f"{value:.4f}" if abs(value) > 1e-3 or value == 0 else f"{value:.4e}"
-                parts.append(f"{key}: {shown}")
-        parts.append(_memory())
-        return " - ".join(parts)
-
-
-def _seconds(value: float) -> str:
-    if value >= 3600:
-        return f"{int(value // 3600)}:{int(value % 3600 // 60):02d}:{int(value % 60):02d}"
-    return f"{int(value // 60)}:{int(value % 60):02d}" if value >= 60 else f"{value:.0f}s"
-
-
-def _step_time(value: float) -> str:
-    if value >= 1:
-        return f"{value:.0f}s"
-    return f"{value * 1e3:.0f}ms" if value >= 1e-3 else f"{value * 1e6:.0f}us"
-
-
-def _memory() -> str:
-    budget = pm.default_device().budget
-    limit = budget.limit
-    used = pm.format_bytes(budget.used)
-    return f"memory: {used}" + (f" of {pm.format_bytes(limit)}" if limit and limit < 1 << 60 else "")
 
 
 ProgbarLogger = Callback
@@ -499,7 +419,7 @@ class LearningRateScheduler(Callback):
             raise ValueError("The output of the `schedule` function should be a float. Got: " f"{found}")
         self.model.optimizer.learning_rate = float(np.asarray(found))
         if self.verbose > 0:
-            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {float(np.asarray(found))}.")
+            print(f"\nEpoch {epoch + 1}: LearningRateScheduler setting learning rate to {found}.")
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         if logs is not None:
@@ -536,35 +456,25 @@ class CSVLogger(Callback):
             self._file = None
 
 
-class BackupAndRestore(Callback):
-    """Keeps what a run needs to go on in a folder, and goes on from there."""
-
-    def __init__(
-        self, backup_dir: Any, save_freq: Any = "epoch", double_checkpoint: bool = False,
-        delete_checkpoint: bool = True,
-    ) -> None:
-        super().__init__()
-        if save_freq != "epoch":
-            raise NotImplementedError("BackupAndRestore(save_freq=N) is not supported; leave it at \"epoch\"")
-        self.backup_dir, self.delete_checkpoint = os.fspath(backup_dir), delete_checkpoint
-        self._skipped = 0
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        raise NotImplementedError("BackupAndRestore is not supported; use ModelCheckpoint and load_weights, "
-                                  "and fit(initial_epoch=...)")
+from ._backup import BackupAndRestore  # noqa: E402  (it derives from Callback)
 
 
-class TensorBoard(Callback):
-    def __init__(self, log_dir: Any = "logs", **kwargs: Any) -> None:
-        raise NotImplementedError("keras.callbacks.TensorBoard is not supported; use CSVLogger, or the "
-                                  "library's own report (pm.Trainer, plimsoll train --chart)")
+class _Refused(Callback):
+    """A callback that is not here."""
 
+    _way = "use LambdaCallback"
 
-class RemoteMonitor(Callback):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("keras.callbacks.RemoteMonitor is not supported; use LambdaCallback")
+        raise NotImplementedError(f"keras.callbacks.{type(self).__name__} is not supported; {self._way}")
 
 
-class SwapEMAWeights(Callback):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("keras.callbacks.SwapEMAWeights is not supported")
+class TensorBoard(_Refused):
+    _way = "use CSVLogger, or the library's own report (pm.Trainer, plimsoll train --chart)"
+
+
+class RemoteMonitor(_Refused):
+    pass
+
+
+class SwapEMAWeights(_Refused):
+    pass

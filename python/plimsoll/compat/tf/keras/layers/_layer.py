@@ -11,16 +11,16 @@ from plimsoll import _core
 
 from ... import _nest
 from ..._state import recording
-from ..._symbolic import Node, record, symbolic_input
+from ..._symbolic import Node, record
 from ..._tensor import Tensor
 from .. import initializers, mixed_precision, regularizers
 from .._base import (
     calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
 )
 from .._config import Configured, snake_case
+from ._arguments import inputs_of, mask_of, plain, revived, tensors
 
 _FLOATING = ("float16", "float32", "float64", "bfloat16")
-_LEAVES = (bool, int, float, str, bytes, type(None))
 
 
 class LayerNode(Node):
@@ -237,17 +237,9 @@ class Layer(Configured):
     def weights(self) -> list[Any]:
         return [v for v, _ in self._all_weights()]
 
-    @property
-    def trainable_variables(self) -> list[Any]:
-        return self.trainable_weights
-
-    @property
-    def non_trainable_variables(self) -> list[Any]:
-        return self.non_trainable_weights
-
-    @property
-    def variables(self) -> list[Any]:
-        return self.weights
+    trainable_variables = property(lambda self: self.trainable_weights)
+    non_trainable_variables = property(lambda self: self.non_trainable_weights)
+    variables = property(lambda self: self.weights)
 
     def get_weights(self) -> list[Any]:
         """The values of all weights, as NumPy arrays in TensorFlow's layouts."""
@@ -335,7 +327,7 @@ class Layer(Configured):
     def compute_output_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The shape of the result, found by running the layer on shapes."""
         shape = args[0] if args else next(iter(kwargs.values()))
-        made = _inputs_of(shape, self.compute_dtype)
+        made = inputs_of(shape, self.compute_dtype)
         return static_shape(self(made))
 
     def _call_names(self) -> tuple[list[str], bool]:
@@ -349,7 +341,7 @@ class Layer(Configured):
         return known
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _tensors(args), _tensors(kwargs)
+        args, kwargs = tensors(args), tensors(kwargs)
         if not self.built:
             self._build(args, kwargs)
         if is_symbolic((args, kwargs)) or recording() is not None:
@@ -383,7 +375,7 @@ class Layer(Configured):
             kwargs.pop("training", None)
         if self.autocast:
             args, kwargs = self._autocast(args), self._autocast(kwargs)
-        mask = _mask_of(args[0]) if args else None
+        mask = mask_of(args[0]) if args else None
         if mask is not None and "mask" in names and kwargs.get("mask") is None and (
             "mask" not in names[: len(args)]
         ):
@@ -474,12 +466,12 @@ class Layer(Configured):
         for name, value in given.items():
             if name in ("name", "trainable", "dtype"):
                 continue
-            found[name] = _plain(value, type(self).__name__, name)
+            found[name] = plain(value, type(self).__name__, name)
         return found
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        config = {key: _revived(value) for key, value in config.items()}
+        config = {key: revived(value) for key, value in config.items()}
         parameters = inspect.signature(cls.__init__).parameters
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             for each in ("name", "trainable", "dtype"):
@@ -505,67 +497,3 @@ class Layer(Configured):
     @property
     def path(self) -> str:
         return self.name
-
-
-def _plain(value: Any, owner: str, name: str) -> Any:
-    """A value that JSON has, or the configuration of an object."""
-    if isinstance(value, Configured):
-        return value.serialized()
-    if isinstance(value, (list, tuple)):
-        return [_plain(each, owner, name) for each in value]
-    if isinstance(value, dict):
-        return {key: _plain(each, owner, name) for key, each in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, _LEAVES):
-        return value
-    if isinstance(value, type) or callable(value):
-        from .._config import registered_name
-
-        return registered_name(value)
-    if hasattr(value, "name"):
-        return value.name
-    raise NotImplementedError(
-        f"Layer {owner} was created by passing the non-serializable argument {name}={value!r}; "
-        "override get_config()"
-    )
-
-
-def _revived(value: Any) -> Any:
-    """A layer of its configuration; other objects are made by those who take them."""
-    if isinstance(value, dict) and set(value) >= {"class_name", "config"}:
-        from ._registry import find_layer
-
-        found = find_layer(value["class_name"])
-        if found is not None:
-            return found.from_config(value["config"])
-    return value
-
-
-def _inputs_of(shape: Any, dtype: str) -> Any:
-    if isinstance(shape, dict):
-        return {key: _inputs_of(each, dtype) for key, each in shape.items()}
-    if isinstance(shape, list) and shape and isinstance(shape[0], (list, tuple)):
-        return [_inputs_of(each, dtype) for each in shape]
-    return symbolic_input(shape, dtype)
-
-
-def _tensors(values: Any) -> Any:
-    """Arrays among the arguments as tensors; tensors as they are."""
-    def leaf(x: Any) -> Any:
-        if isinstance(x, np.ndarray):
-            return convert(x.astype(np.float32) if x.dtype == np.float64 else x)
-        return x
-
-    return _nest.map_structure(leaf, values)
-
-
-def _mask_of(x: Any) -> Any:
-    if isinstance(x, Tensor):
-        return getattr(x, "_keras_mask", None)
-    if isinstance(x, (list, tuple)):
-        found = [_mask_of(each) for each in x]
-        return found if any(each is not None for each in found) else None
-    return None

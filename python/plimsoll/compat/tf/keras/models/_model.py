@@ -198,6 +198,7 @@ class Model(Training, Saving, Layer):
                     lambda t: symbolic_input(tuple(t.shape), t.dtype) if isinstance(t, Tensor) else t, x)
                 self(symbols)
         object.__setattr__(self, "_has_weights", True)
+        object.__setattr__(self, "_first_shapes", _any_batch(static_shape(x)))
 
     def summary(
         self, line_length: int | None = None, positions: Any = None, print_fn: Any = None,
@@ -265,6 +266,15 @@ def _fitted(value: Any, symbol: Any) -> Any:
                 f"Input with shape {value.shape} is incompatible with the model: expected shape={wanted}")
     return value if value.dtype == symbol.dtype or not symbol.dtype.is_floating else convert(
         value, symbol.dtype)
+
+
+def _any_batch(shape: Any) -> Any:
+    """Shapes of inputs, whatever the batch."""
+    if isinstance(shape, dict):
+        return {key: _any_batch(each) for key, each in shape.items()}
+    if isinstance(shape, list):
+        return [_any_batch(each) for each in shape]
+    return [None, *shape[1:]]
 
 
 def _symbols(shape: Any) -> Any:

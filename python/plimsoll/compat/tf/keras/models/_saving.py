@@ -179,40 +179,64 @@ def _h5py() -> Any:
 
 
 def h5_paths(model: Any) -> list[tuple[str, Any]]:
-    """Where Keras keeps each weight."""
+    """Where Keras keeps each weight: by the attributes of layers in the order of their names, the layers
+    of a list by their classes."""
     found: list[tuple[str, Any]] = []
+    visited: set[int] = set()
 
-    def own(layer: Any, path: str) -> None:
-        seen: dict[str, int] = {}
-        cell = getattr(layer, "cell", None)
-        for i, each in enumerate(layer._own_weights):
+    def one(layer: Any, path: str) -> None:
+        if id(layer) in visited:
+            return
+        visited.add(id(layer))
+        own = [each for each in layer._own_weights if each.trainable]
+        own += [each for each in layer._own_weights if not each.trainable]
+        for i, each in enumerate(own):
             found.append((f"{path}/vars/{i}", each))
-        inner = [each for each in (layer.layers if hasattr(layer, "layers") else layer._children())]
-        for each in inner:
-            if hasattr(layer, "layers"):
-                base = snake_case(type(each).__name__) if type(each).__name__ != "Model" else "functional"
-                count = seen.get(base, 0)
-                seen[base] = count + 1
-                own(each, f"{path}/layers/{base}" + (f"_{count}" if count else ""))
-            elif each is cell:
-                own(each, f"{path}/cell")
+        if getattr(layer, "_graph", None) is not None or hasattr(layer, "_row"):
+            several(layer.layers, f"{path}/layers")
+        for name, value in _attributes(layer):
+            if hasattr(value, "_own_weights"):
+                one(value, f"{path}/{name}")
             else:
-                own(each, f"{path}/{_attribute(layer, each)}")
+                several(value.values() if isinstance(value, dict) else value, f"{path}/{name}")
 
-    own(model, "")
+    def several(layers: Any, path: str) -> None:
+        seen: dict[str, int] = {}
+        for each in layers:
+            if not hasattr(each, "_own_weights"):
+                continue
+            base = snake_case(_class_name(each))
+            count = seen.get(base, 0)
+            seen[base] = count + 1
+            one(each, f"{path}/{base}" + (f"_{count}" if count else ""))
+
+    one(model, "")
     unique: dict[int, tuple[str, Any]] = {}
     for path, each in found:
         unique.setdefault(id(each), (path.lstrip("/"), each))
     return list(unique.values())
 
 
-def _attribute(layer: Any, child: Any) -> str:
-    for name, value in vars(layer).items():
-        if value is child:
-            return str(name).lstrip("_")
-        if isinstance(value, list) and any(each is child for each in value):
-            return f"{name}/{value.index(child)}"
-    return str(child.name)
+def _class_name(layer: Any) -> str:
+    name = type(layer).__name__
+    return "Functional" if name == "Model" else name
+
+
+def _attributes(layer: Any) -> list[tuple[str, Any]]:
+    """Attributes that are layers, or have layers in them, by name; a model's `layers` among them."""
+    skipped = ("_tracked", "_own_weights", "_arguments", "_row", "_start", "_last_node", "_graph", "_steps")
+
+    def has_layers(value: Any) -> bool:
+        if hasattr(value, "_own_weights"):
+            return True
+        inner = value.values() if isinstance(value, dict) else value
+        return isinstance(value, (list, tuple, dict)) and any(hasattr(v, "_own_weights") for v in inner)
+
+    found = {name.lstrip("_"): value for name, value in vars(layer).items()
+             if name not in skipped and has_layers(value)}
+    if hasattr(layer, "layers"):
+        found["layers"] = layer.layers
+    return sorted(found.items())
 
 
 def write_h5(model: Any, path: str) -> None:

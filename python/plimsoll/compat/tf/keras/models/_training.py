@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -10,12 +11,14 @@ import numpy as np
 import plimsoll as pm
 
 from ... import _nest
-from ..._tensor import Tensor
 from .. import callbacks as callbacks_module, losses as losses_module, optimizers
-from .._base import calls, key_of, raw, wrap
+from .._base import calls, raw, wrap
 from ..metrics import Mean
 from ._compile import CompiledLoss, CompiledMetrics, class_table, class_weights
 from ._data import Batches, batches_of, split_rows, unpack
+from ._training_parts import (
+    add_squares, has_call, listed, number, one, read, validates, validation_batches, written,
+)
 from ._step import PlannedStep, part_of, rows_of, run_within_budget
 
 
@@ -39,6 +42,7 @@ class Training:
         self._steps: dict[str, PlannedStep] = {}
         self._split: dict[int, int] = {}
         self._class_table: Any = None
+        self._initial_epoch = 0  # callbacks may move it before the first
         self._traced_for: Any = None
 
     def compile(
@@ -119,11 +123,14 @@ class Training:
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Updates the metrics of compile() and gives all results."""
-        self._update_metrics(y, y_pred, sample_weight)
+        if self._compiled_metrics is not None and y is not None:
+            self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
         return self.get_metrics_result()
 
-    def _update_metrics(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        if self._compiled_metrics is not None and y is not None:
+    def _update_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
+        if type(self).compute_metrics is not Training.compute_metrics:
+            self.compute_metrics(x, y, y_pred, sample_weight)
+        elif self._compiled_metrics is not None and y is not None:
             self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
 
     def get_metrics_result(self) -> dict[str, Any]:
@@ -152,7 +159,8 @@ class Training:
 
     def train_step(self, data: Any) -> Any:
         """One step on a batch. Overriding it changes what fit() does."""
-        return self._train(data, 1)
+        self._train(data, 1)
+        return self.get_metrics_result()
 
     def _train(self, data: Any, parts: int) -> None:
         """The step of compile()'s loss and optimizer, on a batch or on parts of it in turn."""
@@ -169,7 +177,7 @@ class Training:
                     y_pred = self._forward(x, True)
                 finally:
                     calls.rows = None
-                loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=True)
+                loss = self._loss(x, y, y_pred, weight, True)
                 scaled = raw(self.optimizer.scale_loss(loss))
                 if parts > 1:
                     scaled = scaled * (1.0 / parts)
@@ -179,13 +187,13 @@ class Training:
                 if rows:
                     found = tape.gradient(scaled, [*own, *(each for _, _, each in rows)])
                     gradients = found[: len(own)]
-                    _add_squares(squares, rows, found[len(own):])
+                    add_squares(squares, rows, found[len(own):])
                 else:
                     gradients = tape.gradient(scaled, own).tensors
                 for i, each in enumerate(gradients):
                     if each is not None:
                         totals[i] = each if totals[i] is None else totals[i] + each
-            self._update_metrics(y, y_pred, weight)
+            self._update_metrics(x, y, y_pred, weight)
         if variables:
             missing = [v.path for v, g in zip(variables, totals) if g is None]
             if missing and len(missing) == len(variables):
@@ -197,12 +205,22 @@ class Training:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
 
     def test_step(self, data: Any) -> Any:
+        self._test(data)
+        return self.get_metrics_result()
+
+    def _test(self, data: Any) -> None:
         x, y, weight = unpack(data)
         y_pred = self._forward(x, False)
-        loss = self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, training=False)
+        loss = self._loss(x, y, y_pred, weight, False)
         self._loss_tracker.update_state(loss, float(rows_of(x)))
-        self._update_metrics(y, y_pred, weight)
-        return None
+        self._update_metrics(x, y, y_pred, weight)
+
+    def _loss(self, x: Any, y: Any, y_pred: Any, weight: Any, training: bool) -> Any:
+        """compute_loss(), which may be a user's of an earlier Keras that is not told of training."""
+        known = inspect.signature(self.compute_loss).parameters
+        more = {"training": training} if "training" in known or any(
+            p.kind is p.VAR_KEYWORD for p in known.values()) else {}
+        return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, **more)
 
     def predict_step(self, data: Any) -> Any:
         x, _, _ = unpack(data)
@@ -223,9 +241,10 @@ class Training:
             f: Any = (lambda data: self.train_step(self._weighted(data))) if own else (
                 lambda data, parts=1: self._train(self._weighted(data), parts))
         elif name == "test":
-            f = lambda data: self.test_step(data)  # noqa: E731
+            own = type(self).test_step is not Training.test_step
+            f = self.test_step if own else self._test
         else:
-            f = lambda data: self.predict_step(data)  # noqa: E731
+            f = self.predict_step
         made = self._steps[name] = PlannedStep(f"{self.name}.{name}_step", f, self.run_eagerly, self._device)
         return made
 
@@ -253,7 +272,7 @@ class Training:
         """Weights and the optimizer's state, made before the first step is traced."""
         x, _, _ = unpack(batch)
         if type(self).train_step is not Training.train_step and not self._graph and (
-            not _has_call(self)
+            not has_call(self)
         ):
             return
         self._make_weights(x)  # type: ignore[attr-defined]
@@ -299,20 +318,21 @@ class Training:
         train = batches_of(x, y, sample_weight, batch_size, steps_per_epoch, bool(shuffle))
         validation = None
         if validation_data is not None:
-            validation = _validation(validation_data, validation_batch_size or batch_size, validation_steps)
+            validation = validation_batches(validation_data, validation_batch_size or batch_size, validation_steps)
         table = None if class_weight is None else class_table(class_weight)
         if table is not None or self._class_table is not None:
             self._steps.pop("train", None)
         self._class_table = table
         listed = callbacks_module.CallbackList(callbacks, self, verbose, epochs, train.steps)
         self.stop_training = False
+        self._initial_epoch = initial_epoch
         listed.on_train_begin()
         logs: dict[str, Any] = {}
-        for epoch in range(initial_epoch, epochs):
+        for epoch in range(self._initial_epoch, epochs):
             self.reset_metrics()
             listed.on_epoch_begin(epoch)
             logs = self._epoch(train, listed, epoch)
-            if validation is not None and _validates(epoch, validation_freq):
+            if validation is not None and validates(epoch, validation_freq):
                 found = self._evaluate(validation, callbacks_module.CallbackList(
                     listed.user, self, 0, 1, validation.steps, begin=False))
                 logs.update({f"val_{key}": value for key, value in found.items()})
@@ -353,7 +373,7 @@ class Training:
     def _logs(self, result: Any) -> dict[str, Any]:
         """The numbers so far: what the step gave, or the metrics' results; sorted as Keras sorts them."""
         found = result if isinstance(result, dict) else self.get_metrics_result()
-        return {key: _number(found[key]) for key in sorted(found)}
+        return {key: number(found[key]) for key in sorted(found)}
 
     def _evaluate(self, batches: Batches, listed: Any) -> dict[str, Any]:
         self.reset_metrics()
@@ -416,7 +436,7 @@ class Training:
         structure: Any = None
         listed.on_predict_begin()
         for i, (given, _, _) in enumerate(batches.epoch()):
-            if i == 0 and (self._graph is not None or _has_call(self)):
+            if i == 0 and (self._graph is not None or has_call(self)):
                 self._make_weights(given)  # type: ignore[attr-defined]
                 step = self._planned("predict")
             listed.on_predict_batch_begin(i)
@@ -441,7 +461,7 @@ class Training:
         if table is not None or self._class_table is not None:
             self._steps.pop("train", None)
         self._class_table = table
-        batch = self._batch(*_one(x, y, sample_weight))
+        batch = self._batch(*one(x, y, sample_weight))
         self._prepare(batch)
         self.reset_metrics()
         logs = self._logs(self._trainer()(batch))
@@ -451,14 +471,14 @@ class Training:
         self, x: Any, y: Any = None, sample_weight: Any = None, return_dict: bool = False
     ) -> Any:
         self._need_compile("test_on_batch")
-        batch = self._batch(*_one(x, y, sample_weight))
+        batch = self._batch(*one(x, y, sample_weight))
         self._prepare(batch)
         self.reset_metrics()
         logs = self._logs(self._planned("test")(batch))
         return logs if return_dict else self._in_order(logs)
 
     def predict_on_batch(self, x: Any) -> Any:
-        given, _, _ = _one(x, None, None)
+        given, _, _ = one(x, None, None)
         self._make_weights(given)  # type: ignore[attr-defined]
         return _nest.map_structure(lambda t: t.numpy(), self._planned("predict")((given,)))
 
@@ -466,91 +486,10 @@ class Training:
         return self._planned("train")
 
     def get_compile_config(self) -> dict[str, Any]:
-        found = {key: _written(value) for key, value in self._compile_arguments.items()}
+        found = {key: written(value) for key, value in self._compile_arguments.items()}
         if self.optimizer is not None:
             found["optimizer"] = self.optimizer.serialized()
         return found
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        self.compile(**{key: _read(key, value) for key, value in config.items()})
-
-
-def _add_squares(squares: dict[Any, pm.Tensor], rows: list[Any], gradients: Any) -> None:
-    """For each embedding the sum of the squares of the gradients of its lookups."""
-    for (table, ids, _), gradient in zip(rows, gradients):
-        if gradient is None:
-            continue
-        flat = pm.square(gradient).reshape((ids.size, gradient.shape[-1]))
-        flat = flat if flat.dtype == pm.f32 else pm.cast(flat, pm.f32)
-        found = pm.scatter_add(flat, ids.reshape((ids.size,)), tuple(table._variable.shape))
-        key = key_of(table)
-        squares[key] = found if key not in squares else squares[key] + found
-
-
-def _has_call(model: Any) -> bool:
-    from ._model import Model
-
-    return type(model).call is not Model.call
-
-
-def _one(x: Any, y: Any, weight: Any) -> Any:
-    """A whole batch as tensors."""
-    from ._data import _tensors
-
-    return _tensors(_listed(x)), _tensors(_listed(y)), _tensors(weight)
-
-
-def _listed(value: Any) -> Any:
-    from ._data import _numbers
-
-    return _numbers(value)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        found = value.numpy()
-        return float(found) if np.ndim(found) == 0 else found
-    return float(value) if isinstance(value, (int, np.generic)) else value
-
-
-def _validation(data: Any, batch_size: int | None, steps: int | None) -> Batches:
-    if isinstance(data, (tuple, list)) and len(data) in (2, 3):
-        x, y, weight = (*data, None)[:3]
-        return batches_of(x, y, weight, batch_size, steps)
-    return batches_of(data, None, None, batch_size, steps)
-
-
-def _validates(epoch: int, frequency: Any) -> bool:
-    if isinstance(frequency, int):
-        return (epoch + 1) % frequency == 0
-    return epoch + 1 in frequency
-
-
-def _written(value: Any) -> Any:
-    if hasattr(value, "serialized"):
-        return value.serialized()
-    if isinstance(value, (list, tuple)):
-        return [_written(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _written(each) for key, each in value.items()}
-    if callable(value):
-        from .._config import registered_name
-
-        return registered_name(value)
-    return value
-
-
-def _read(key: str, value: Any) -> Any:
-    from .. import metrics as metrics_module
-
-    if isinstance(value, dict) and "class_name" in value:
-        if key == "optimizer":
-            return optimizers.get(value)
-        return losses_module.get(value) if key == "loss" else metrics_module.get(value)
-    if isinstance(value, list):
-        return [_read(key, each) for each in value]
-    if isinstance(value, dict):
-        return {name: _read(key, each) for name, each in value.items()}
-    return value
-
-
+        self.compile(**{key: read(key, value) for key, value in config.items()})
