@@ -17,11 +17,11 @@
 namespace plimsoll {
 namespace {
 
-using scanning::BodyTrace;
 using ops::Attributes;
 using ops::body_of;
 using ops::OpInputs;
 using ops::ScanBody;
+using scanning::BodyTrace;
 
 TensorType stacked(const TensorType& type, std::int64_t steps) {
   return {type.dtype, type.shape.with_inserted(0, steps)};

@@ -63,7 +63,7 @@ std::vector<TensorSpec> random_affine_specs(const SpecInputs& inputs) {
       inputs.fail(fmt::format("{} is {}; give a share of the picture, 0 to 1", name, share));
     }
   }
-  return specs(inputs);
+  return affine_specs(inputs);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr std::array<Part, 4> kParts = {{{"brightness", change_brightness, 1},
                                          {"saturation", change_saturation, 1},
                                          {"hue", change_hue, 0}}};
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> color_jitter_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
   if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes pictures of 1 or 3 channels");
   for (const Part& part : kParts) {
@@ -42,7 +42,7 @@ std::array<int, 4> drawn_order(const Philox::Counter& words) {
   return order;
 }
 
-void run(ProgramCall& call) {
+void run_color_jitter(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   const bool whole = from.dtype() == DType::u8;
   const double most = whole ? 255 : call.attributes().number("most");
@@ -71,8 +71,8 @@ std::span<const ProgramOp> color_jitter() {
       {.name = "color_jitter",
        .summary = "brightness, contrast, saturation and hue, drawn, in a drawn order",
        .random = true,
-       .specs = specs,
-       .run = run},
+       .specs = color_jitter_specs,
+       .run = run_color_jitter},
   };
   return kOps;
 }

@@ -12,7 +12,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> mix_batch_specs(const SpecInputs& inputs) {
   const TensorSpec& pictures = inputs[0];
   const TensorSpec& labels = inputs[1];
   if (pictures.dtype != DType::f32 || !pictures.dims || pictures.dims->size() != 4) {
@@ -194,12 +194,12 @@ void given_cut(ProgramCall& call) {
   cut(call, box);
 }
 
-std::vector<TensorSpec> drawn_specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> mix_drawn_specs(const SpecInputs& inputs) {
   const double alpha = inputs.attributes().number("alpha");
   if (!(alpha > 0 && alpha <= 1e6)) {
     inputs.fail(fmt::format("alpha is {}; give more than 0", alpha));
   }
-  return specs(inputs);
+  return mix_batch_specs(inputs);
 }
 
 }  // namespace
@@ -209,25 +209,25 @@ std::span<const ProgramOp> mix_batch() {
       {.name = "mixup",
        .summary = "each picture of a batch mixed with the one before, and their labels",
        .inputs = 2,
-       .specs = specs,
+       .specs = mix_batch_specs,
        .run = [](ProgramCall& call) { mix(call, call.attributes().number("share")); }},
       {.name = "random_mixup",
        .summary = "pictures of a batch mixed by a share that is drawn, and their labels",
        .inputs = 2,
        .random = true,
-       .specs = drawn_specs,
+       .specs = mix_drawn_specs,
        .run =
            [](ProgramCall& call) { mix(call, BetaDraw(call)(call.attributes().number("alpha"))); }},
       {.name = "cutmix",
        .summary = "a window of each picture of a batch from the one before, and their labels",
        .inputs = 2,
-       .specs = specs,
+       .specs = mix_batch_specs,
        .run = given_cut},
       {.name = "random_cutmix",
        .summary = "a drawn window of each picture of a batch from the one before, and their labels",
        .inputs = 2,
        .random = true,
-       .specs = drawn_specs,
+       .specs = mix_drawn_specs,
        .run = drawn_cut},
   };
   return kOps;

@@ -10,7 +10,7 @@
 namespace plimsoll::data::program_ops {
 namespace {
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> rand_augment_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
   if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes pictures of 1 or 3 channels");
   return {inputs[0]};
@@ -47,7 +47,7 @@ AugmentKind kind_of(const ProgramCall& call) {
   return static_cast<AugmentKind>(i);
 }
 
-void drawn(const ProgramCall& call, const Canvas& canvas) {
+void drawn_op(const ProgramCall& call, const Canvas& canvas) {
   const auto count = static_cast<std::uint32_t>(call.attributes().integer("count"));
   const auto level = static_cast<int>(call.attributes().integer("level"));
   const auto bins = static_cast<int>(call.attributes().integer("bins"));
@@ -59,7 +59,7 @@ void drawn(const ProgramCall& call, const Canvas& canvas) {
   }
 }
 
-std::vector<TensorSpec> drawn_specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> rand_augment_drawn_specs(const SpecInputs& inputs) {
   const std::int64_t bins = inputs.require_positive("bins");
   const std::int64_t level = inputs.attributes().integer("level");
   const std::int64_t count = inputs.attributes().integer("count");
@@ -67,7 +67,7 @@ std::vector<TensorSpec> drawn_specs(const SpecInputs& inputs) {
     inputs.fail(fmt::format("level is {}; give 0 to {}", level, bins - 1));
   }
   if (count < 0 || count > 100) inputs.fail(fmt::format("count is {}; give 0 to 100", count));
-  return specs(inputs);
+  return rand_augment_specs(inputs);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::span<const ProgramOp> rand_augment() {
              if (kind == AugmentKind::posterize && !(magnitude >= 0 && magnitude <= 8)) {
                inputs.fail(fmt::format("{} bits; give 0 to 8", magnitude));
              }
-             return specs(inputs);
+             return rand_augment_specs(inputs);
            },
        .run =
            [](ProgramCall& call) {
@@ -93,7 +93,7 @@ std::span<const ProgramOp> rand_augment() {
            }},
       {.name = "adjust_sharpness",
        .summary = "away from a smoothed picture",
-       .specs = specs,
+       .specs = rand_augment_specs,
        .run =
            [](ProgramCall& call) {
              const double factor = call.attributes().number("amount");
@@ -102,10 +102,10 @@ std::span<const ProgramOp> rand_augment() {
       {.name = "rand_augment",
        .summary = "some of RandAugment's changes, drawn",
        .random = true,
-       .specs = drawn_specs,
+       .specs = rand_augment_drawn_specs,
        .run =
            [](ProgramCall& call) {
-             changed(call, [&](const Canvas& canvas) { drawn(call, canvas); });
+             changed(call, [&](const Canvas& canvas) { drawn_op(call, canvas); });
            }},
   };
   return kOps;

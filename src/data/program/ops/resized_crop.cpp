@@ -15,7 +15,7 @@ image::View<const T> part_of(const ProgramInput& from, const image::Window& wind
   return {all.pixel(window.y, window.x), window.height, window.width, all.channels, all.stride};
 }
 
-void run(ProgramCall& call) {
+void run_resized_crop(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
   const image::Extent extent = extent_of(from.shape());
   const image::Window window =
@@ -34,7 +34,7 @@ void run(ProgramCall& call) {
   }
 }
 
-std::vector<TensorSpec> specs(const SpecInputs& inputs) {
+std::vector<TensorSpec> resized_crop_specs(const SpecInputs& inputs) {
   const auto& from = inputs.require_picture(0);
   filter_of(inputs.attributes().text("filter"));
   const CropRange range = crop_range(inputs.attributes());
@@ -57,8 +57,8 @@ std::span<const ProgramOp> resized_crop() {
       {.name = "random_resized_crop",
        .summary = "a random part of a picture at a given size, as f32",
        .random = true,
-       .specs = specs,
-       .run = run},
+       .specs = resized_crop_specs,
+       .run = run_resized_crop},
   };
   return kOps;
 }
