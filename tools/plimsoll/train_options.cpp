@@ -13,6 +13,7 @@
 #include <plimsoll/device/backend.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
+#include <plimsoll/optim/adaptive.h>
 #include <plimsoll/plan/device_description.h>
 
 #include "mistakes.h"
@@ -47,7 +48,28 @@ optim::Optimizer optimizer_of(const TrainOptions& o, std::int64_t steps) {
   if (o.optimizer == "adamw") {
     return optim::adamw({.lr = rate_of(o, 0.001, steps), .weight_decay = decay(0.01)});
   }
-  return optim::rmsprop({.lr = rate_of(o, 0.001, steps), .weight_decay = decay(0)});
+  if (o.optimizer == "rmsprop") {
+    return optim::rmsprop({.lr = rate_of(o, 0.001, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "adagrad") {
+    return optim::adagrad({.lr = rate_of(o, 0.01, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "adadelta") {
+    return optim::adadelta({.lr = rate_of(o, 1, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "nadam") {
+    return optim::nadam({.lr = rate_of(o, 0.002, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "lion") {
+    return optim::lion({.lr = rate_of(o, 1e-4, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "lamb") {
+    return optim::lamb({.lr = rate_of(o, 0.001, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "adafactor") {
+    return optim::adafactor({.lr = rate_of(o, 0.01, steps), .weight_decay = decay(0)});
+  }
+  return optim::adamw_8bit({.lr = rate_of(o, 0.001, steps), .weight_decay = decay(0.01)});
 }
 
 std::vector<std::int64_t> remainder(std::int64_t count, std::int64_t batch) {
@@ -100,14 +122,19 @@ void add_options(CLI::App& command, TrainOptions& o) {
        "Pinned host memory for what does not fit on a GPU: 8GiB; default: none");
   choice("--precision", o.precision, "Precision of the computation",
          {"f32", "tf32", "bf16", "f16"});
-  choice("--optimizer", o.optimizer, "Optimizer", {"sgd", "adam", "adamw", "rmsprop"});
-  command.add_option("--lr", o.lr, "Learning rate; default: 0.01 for sgd, else 0.001")
+  choice("--optimizer", o.optimizer, "Optimizer",
+         {"sgd", "adam", "adamw", "adamw_8bit", "rmsprop", "adagrad", "adadelta", "nadam", "lion",
+          "lamb", "adafactor"});
+  command
+      .add_option("--lr", o.lr,
+                  "Learning rate; default: the optimizer's own (sgd: 0.01, adam: 0.001)")
       ->check(is_positive);
   command.add_option("--momentum", o.momentum, "Momentum of sgd")
       ->check(is_not_negative)
       ->capture_default_str();
   command
-      .add_option("--weight-decay", o.weight_decay, "Weight decay; default: 0.01 for adamw, else 0")
+      .add_option("--weight-decay", o.weight_decay,
+                  "Weight decay; default: 0.01 for adamw and adamw_8bit, else 0")
       ->check(is_not_negative);
   choice("--schedule", o.schedule, "Learning rate schedule", {"constant", "cosine"});
   command.add_option("--warm-up", o.warm_up, "Steps over which the learning rate rises from 0")
