@@ -396,3 +396,15 @@ def test_pictures_of_a_folder_train_a_model(tmp_path: pathlib.Path) -> None:
     model.compile(K.optimizers.Adam(0.05), K.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     history = model.fit(data, epochs=30, verbose=0)
     assert history.history["accuracy"][-1] == 1.0
+
+
+def test_lengths_and_sizes_may_differ_from_batch_to_batch() -> None:
+    ids = K.Input((None,), dtype="int64")
+    model = K.Model(ids, L.Dense(1)(L.LSTM(3)(L.Embedding(9, 4, mask_zero=True)(ids))))
+    model.compile("adam", "mse")
+    batches = [(np.ones((2, n), "int64"), np.ones((2, 1), "float32")) for n in (3, 5, 4)]
+    assert len(model.fit(iter(batches * 2), epochs=2, steps_per_epoch=3, verbose=0).history["loss"]) == 2
+    pictures_in = K.Input((None, None, 3))
+    conv = K.Model(pictures_in, L.GlobalMaxPooling2D()(L.Conv2D(4, 3)(pictures_in)))
+    assert conv.output_shape == (None, 4)
+    assert conv.predict(np.ones((2, 5, 6, 3), "float32"), verbose=0).shape == (2, 4)

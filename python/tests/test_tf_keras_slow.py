@@ -1,7 +1,8 @@
-"""What is recorded of tf.keras is what TensorFlow gives today. PLIMSOLL_TENSORFLOW names its Python."""
+"""What is recorded of tf.keras is what TensorFlow gives today. PLIMSOLL_TF_PYTHON names its Python."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pathlib
@@ -16,10 +17,10 @@ from test_tf_keras import EXPECTED, HERE, PROGRAMS, compare  # noqa: E402
 
 
 def test_recordings_are_tensorflows(tmp_path: pathlib.Path) -> None:
-    python = os.environ.get("PLIMSOLL_TENSORFLOW")
-    if not python:
-        pytest.skip("PLIMSOLL_TENSORFLOW names no Python with TensorFlow")
-    done = subprocess.run([python, str(HERE / "record_keras.py")], env={**os.environ, "RECORD_TO": str(tmp_path)},
+    python = importlib.import_module("script_runs").tensorflow_python()
+    if python is None:
+        pytest.skip("there is no .venv-tf with TensorFlow")
+    done = subprocess.run([str(python), str(HERE / "record_keras.py")], env={**os.environ, "RECORD_TO": str(tmp_path)},
                           capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:] + sys.version
     compare(json.loads((tmp_path / "keras_expected.json").read_text()), EXPECTED, "cases", 1e-4)

@@ -8,13 +8,10 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import Any as _Any
 
-from plimsoll import _core as _core
-
 from . import _names
 
 __version__ = "2.21.0"
 newaxis = None
-getattr(_core, "_tf32", bool)(True)  # as TensorFlow begins
 version = _names.Version()
 
 _MODULES = (

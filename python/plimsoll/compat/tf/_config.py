@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 import plimsoll as pm
+from plimsoll import _core
 
 from ._errors import unsupported
 
@@ -51,6 +52,7 @@ class _Devices:
 
 
 devices = _Devices()
+tf32 = [True]  # whether GPUs may multiply float32 with TF32: as TensorFlow begins
 _MIB = 1 << 20
 
 
@@ -102,6 +104,8 @@ def logical(kind: str) -> list[pm.Device]:
             preallocate = kind == "GPU" and growth is False
             result.append(pm.device(name, preallocate=True) if preallocate else pm.device(name))
     devices.opened[kind] = result
+    if kind == "GPU" and result:
+        _core._tf32(tf32[0])
     return result
 
 

@@ -39,7 +39,8 @@ def axes_of(axis: Any, rank: int) -> list[int] | None:
 
 
 def reduction(
-    name: str, f: Callable[..., Any], empty: Callable[[Any], float] | None = None, *refused: Any
+    name: str, f: Callable[..., Any], empty: Callable[[Any], float] | None = None, *refused: Any,
+    truths: bool = False,
 ) -> Callable[..., Any]:
     """A tf reduction (input_tensor, axis=None, keepdims=False)."""
     def call(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -48,6 +49,9 @@ def reduction(
             raise InvalidArgumentError(
                 None, None, f"tf.{name} has no kernel for {_dtypes.as_dtype(x.dtype).name}"
             )
+        if truths and x.dtype != pm.bool_:
+            said = f"it takes bool, and this tensor is {_dtypes.as_dtype(x.dtype).name}"
+            raise ValueError(said) if isinstance(axis, (list, tuple)) else InvalidArgumentError(None, None, said)
         axes = axes_of(axis, len(x.shape))
         if axes == []:
             return f(pm.reshape(x, [*x.shape, 1]), axis=[len(x.shape)], keepdims=False)
@@ -90,16 +94,6 @@ def _highest(x: Any) -> float:
     return float("inf") if x.dtype in FLOATS else float(_dtypes.BY_PM[x.dtype].max)
 
 
-def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x: Any, axis: Any, keepdims: bool) -> Any:
-        if x.dtype != pm.bool_:
-            said = f"Tensor conversion requested dtype bool for Tensor with dtype {_dtypes.as_dtype(x.dtype).name}"
-            raise ValueError(said) if axis is not None else InvalidArgumentError(None, None, said)
-        return f(x, axis=axis, keepdims=keepdims)
-
-    return call
-
-
 def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
     found = pm.prod(x, axis=axis, keepdims=keepdims)
     return found if found.dtype == x.dtype else pm.cast(found, x.dtype)
@@ -127,8 +121,8 @@ reduce_mean = reduction("reduce_mean", _mean, None, pm.bool_)
 reduce_max = reduction("reduce_max", lambda x, **how: pm.max(x, **how), _lowest, pm.bool_)
 reduce_min = reduction("reduce_min", lambda x, **how: pm.min(x, **how), _highest, pm.bool_)
 reduce_prod = reduction("reduce_prod", _prod, lambda x: 1, pm.bool_)
-reduce_all = reduction("reduce_all", _truth(lambda x, **how: pm.all(x, **how)), lambda x: 1)
-reduce_any = reduction("reduce_any", _truth(lambda x, **how: pm.any(x, **how)), lambda x: 0)
+reduce_all = reduction("reduce_all", lambda x, **how: pm.all(x, **how), lambda x: 1, truths=True)
+reduce_any = reduction("reduce_any", lambda x, **how: pm.any(x, **how), lambda x: 0, truths=True)
 reduce_variance = reduction("math.reduce_variance", _variance)
 reduce_std = reduction("math.reduce_std", lambda x, **how: pm.sqrt(_variance(x, **how)))
 reduce_logsumexp = reduction("reduce_logsumexp", _logsumexp)

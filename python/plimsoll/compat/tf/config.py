@@ -105,9 +105,6 @@ class optimizer:
         return ""
 
 
-_tf32 = [True]
-
-
 class experimental:
     """tf.config.experimental."""
 
@@ -151,12 +148,12 @@ class experimental:
     @staticmethod
     def enable_tensor_float_32_execution(enabled: bool) -> None:
         """Whether GPUs may multiply float32 with TF32, in this thread; they may unless it is said."""
-        _tf32[0] = bool(enabled)
-        _core._tf32(_tf32[0])
+        _config.tf32[0] = bool(enabled)
+        _core._tf32(bool(enabled))
 
     @staticmethod
     def tensor_float_32_execution_enabled() -> bool:
-        return _tf32[0]
+        return _config.tf32[0]
 
     @staticmethod
     def enable_op_determinism() -> None:

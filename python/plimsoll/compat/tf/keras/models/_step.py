@@ -156,6 +156,5 @@ def _named(error: Exception, step: PlannedStep, batch: Any, rows: int) -> Except
             low = middle
         except (pm.BudgetTooSmall, pm.OutOfMemory):
             high = middle
-    way = f"largest batch for this budget: {low}" if low else "no batch fits: raise the limit"
-    made = type(error)(f"{error}\n{way}, by fit(batch_size={max(low, 1)})" if low else f"{error}\n{way}")
-    return made
+    way = f"largest batch for this budget: {low} (batch_size={low})" if low else "no batch fits: raise the limit"
+    return type(error)(f"{error}\n{way}")

@@ -386,7 +386,7 @@ class Training:
                 self._prepare(batch)
                 step = self._planned("test")
             listed.on_test_batch_begin(i)
-            last = step(batch)
+            last = run_within_budget(step, batch, {}, False)
             if listed.wants_test_batches(i):
                 listed.on_test_batch_end(i, self._logs(last))
             count += 1
@@ -440,7 +440,7 @@ class Training:
                 self._make_weights(given)  # type: ignore[attr-defined]
                 step = self._planned("predict")
             listed.on_predict_batch_begin(i)
-            structure = step((given,))
+            structure = run_within_budget(step, (given,), {}, False)
             results.append([each.numpy() for each in _nest.flatten(structure)])
             listed.on_predict_batch_end(i, {})
         listed.on_predict_end()
