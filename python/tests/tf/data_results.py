@@ -33,8 +33,8 @@ def packed(value: Any) -> Any:
         return value
     array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
     if array.dtype.kind in "OSU":
-        flat = [each if isinstance(each, bytes) else str(each).encode() for each in array.ravel().tolist()]
-        return {"dtype": "string", "shape": list(array.shape), "check": zlib.crc32(b"\0".join(flat))}
+        texts = [each if isinstance(each, bytes) else str(each).encode() for each in array.ravel().tolist()]
+        return {"dtype": "string", "shape": list(array.shape), "check": zlib.crc32(b"\0".join(texts))}
     made: dict[str, Any] = {"dtype": array.dtype.name, "shape": list(array.shape)}
     if array.dtype.kind == "f":
         flat = array.astype(np.float64).ravel()
