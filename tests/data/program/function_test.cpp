@@ -32,7 +32,7 @@ ProgramFunction doubled() {
 Program calling(const std::string& key) {
   return trace_program(
       elements_of({numbers_of(DType::f32, {2}), TensorSpec::scalar(DType::i64)}),
-      [&](Symbolics in) {
+      [&](const Symbolics& in) {
         const std::vector<Symbolic> inputs{in[0], in[1]};
         const auto results = call_like(in[0], "call_function", inputs, {{"function", key}});
         return Symbolics{results[0] + 1, results[1]};
@@ -84,7 +84,7 @@ Element drawn(const char* op, const ops::Attributes& attributes, std::uint64_t s
   const Device device = host();
   const Program program = trace_program(
       elements_of({TensorSpec::scalar(DType::i64)}),
-      [&](Symbolics in) { return Symbolics{call_like(in[0], op, {}, attributes).front()}; });
+      [&](const Symbolics& in) { return Symbolics{call_like(in[0], op, {}, attributes).front()}; });
   return program.run({Value(std::int64_t{0})}, device, seed);
 }
 
@@ -136,8 +136,8 @@ TEST(ProgramDraws, AreNormal) {
 
 TEST(ProgramOps, GiveExtentsThatDiffer) {
   const Device device = host();
-  const Program program =
-      trace_program(elements_of({numbers_of(DType::f32, {kAnyExtent, 3})}), [](Symbolics in) {
+  const Program program = trace_program(
+      elements_of({numbers_of(DType::f32, {kAnyExtent, 3})}), [](const Symbolics& in) {
         return Symbolics{call_like(in[0], "extents", {&in[0], 1}, {{"dtype", DType::i32}}).front()};
       });
   const Element result =
@@ -148,7 +148,7 @@ TEST(ProgramOps, GiveExtentsThatDiffer) {
 TEST(ProgramOps, ChooseAndCompareStrings) {
   const Device device = host();
   const Program program =
-      trace_program(elements_of({TensorSpec::scalar(DType::bytes)}), [](Symbolics in) {
+      trace_program(elements_of({TensorSpec::scalar(DType::bytes)}), [](const Symbolics& in) {
         const Symbolic parts = strings::split(in[0], "/");
         const Symbolic last =
             call_like(in[0], "text_at", {&parts, 1}, {{"index", std::int64_t{-2}}}).front();
@@ -166,7 +166,7 @@ TEST(ProgramOps, ChooseAndCompareStrings) {
 TEST(ProgramOps, ColoursSurviveTheWayToHsvAndBack) {
   const Device device = host();
   const Program program =
-      trace_program(elements_of({numbers_of(DType::f32, {2, 3})}), [](Symbolics in) {
+      trace_program(elements_of({numbers_of(DType::f32, {2, 3})}), [](const Symbolics& in) {
         const Symbolic hsv = call_like(in[0], "rgb_to_hsv", {&in[0], 1}).front();
         return Symbolics{hsv, call_like(in[0], "hsv_to_rgb", {&hsv, 1}).front()};
       });
