@@ -114,3 +114,12 @@ done
 refuses_command train 2 "no picture" --model gpt2_tiny --data flat --steps 1 --quiet
 refuses 2 "2 classes, the model 1" --data flat --classes 1
 refuses 3 "smallest budget for this batch: " --data flat --budget 1MiB
+
+# Augmentation of what is trained on.
+fill augmented 8
+"$PLIMSOLL" train --model resnet18 --size 32 --data augmented --batch 4 --steps 2 --quiet \
+  --augment flip,crop,colour,randaugment,erase --json >out || fail "--augment: $(cat out)"
+"$PLIMSOLL" data bench augmented --model resnet18 --size 32 --batch 4 --augment crop,flip >out ||
+  fail "data bench --augment: $(cat out)"
+refuses_command train 2 'there is no "twirl"' --model resnet18 --data augmented --augment flip,twirl
+refuses_command train 2 "not for --data digits" --data digits --augment flip

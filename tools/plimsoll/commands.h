@@ -15,6 +15,12 @@ void add_devices(CLI::App& app);
 void add_replay(CLI::App& app);
 /// `plimsoll train`: a model, within a budget.
 void add_train(CLI::App& app);
+/// `plimsoll evaluate`: the loss and the metrics of a trained model on data.
+void add_evaluate(CLI::App& app);
+/// `plimsoll predict`: what a trained model makes of data.
+void add_predict(CLI::App& app);
+/// `plimsoll generate`: text by a trained language model.
+void add_generate(CLI::App& app);
 /// `plimsoll plan`: what that would take.
 void add_plan(CLI::App& app);
 /// `plimsoll ctl`: moves the limit of a running training.

@@ -50,7 +50,8 @@ constexpr int kSize = 224;
 struct BenchOptions {
   std::string data;
   std::string model;  ///< empty: pictures of a folder as they are, for no model
-  int size = 0;       ///< 0: as the model has it, or 224
+  std::string augment;
+  int size = 0;  ///< 0: as the model has it, or 224
   std::int64_t batch = 128;
   std::int64_t elements = 0;
   std::string budget = "256MiB";
@@ -181,7 +182,11 @@ TrainingData as_trained(const BenchOptions& bench) {
   const nn::ModelOptions given{.size = bench.size};
   const auto model = nn::make_model(name, model_options_for(bench.data, name, given));
   const std::int64_t elements = bench.elements > 0 ? bench.elements : 8 * bench.batch;
-  return training_data(bench.data, model, elements, bench.seed, false);
+  return training_data(bench.data, model,
+                       {.elements = elements,
+                        .seed = bench.seed,
+                        .validates = false,
+                        .augment = Augmentation(bench.augment)});
 }
 
 Json stage_json(const data::StageStats& stage, double seconds) {
@@ -289,6 +294,11 @@ void add_bench(CLI::App& data) {
       ->type_name("DATA");
   command->add_option("--model", options->model,
                       "Prepare elements for this model; default: pictures as they are, else lenet");
+  command
+      ->add_option("--augment", options->augment,
+                   "With --model: change images at random; any of these, with commas between: " +
+                       Augmentation::names())
+      ->type_name("LIST");
   command
       ->add_option(
           "--size", options->size,

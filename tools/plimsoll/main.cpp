@@ -43,6 +43,9 @@ constexpr const char* kMainFooter =
 
 void add_commands(CLI::App& app) {
   plimsoll::tools::add_train(app);
+  plimsoll::tools::add_evaluate(app);
+  plimsoll::tools::add_predict(app);
+  plimsoll::tools::add_generate(app);
   plimsoll::tools::add_plan(app);
   plimsoll::tools::add_ctl(app);
   plimsoll::tools::add_report(app);

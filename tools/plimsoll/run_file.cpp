@@ -14,8 +14,6 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/storage_error.h>
 
-#include "training_data.h"
-
 namespace plimsoll::tools {
 namespace {
 
@@ -23,6 +21,8 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr const char* kRunFile = "run.json";
+/// No option is called so.
+constexpr const char* kShapeKey = "model shape";
 
 /// Options of this call alone; all others say what the run is, and with --resume those not given
 /// are taken from it.
@@ -55,6 +55,10 @@ std::string text_of(const Json& json) {
   throw DataError(text);
 }
 
+[[noreturn]] void fail_damaged(const std::string& folder, const nlohmann::json::exception& error) {
+  throw DataError(fmt::format("{}/{} is damaged: {}", folder, kRunFile, error.what()));
+}
+
 }  // namespace
 
 Json given_options(const CLI::App& command) {
@@ -77,11 +81,12 @@ std::vector<std::string> command_line() {
   return words;
 }
 
-void save_run(const CLI::App& command, const std::string& folder) {
+void save_run(const CLI::App& command, const std::string& folder, const ModelShape& shape) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail(folder, error);
-  const Json json = given_options(command);
+  Json json = given_options(command);
+  json[kShapeKey] = {{"classes", shape.classes}, {"input", shape.input}};
   const fs::path path = fs::path(folder) / kRunFile;
   const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
   std::ofstream file(temporary);
@@ -121,7 +126,21 @@ bool restore_run(CLI::App& command, const std::string& folder) {
     }
     return true;
   } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("--resume: {}/{} is damaged: {}", folder, kRunFile, error.what()));
+    fail_damaged(folder, error);
+  }
+}
+
+std::optional<ModelShape> saved_shape(const std::string& folder) {
+  std::ifstream file(fs::path(folder) / kRunFile);
+  if (!file) return std::nullopt;
+  try {
+    const Json json = Json::parse(file);
+    if (!json.contains(kShapeKey)) return std::nullopt;
+    const Json& shape = json[kShapeKey];
+    return ModelShape{shape.at("classes").get<std::int64_t>(),
+                      shape.at("input").get<std::vector<std::int64_t>>()};
+  } catch (const nlohmann::json::exception& error) {
+    fail_damaged(folder, error);
   }
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+
+#include "training_data.h"
 
 namespace CLI {
 class App;
@@ -20,9 +23,13 @@ nlohmann::ordered_json given_options(const CLI::App& command);
 /// The words of this process's command line.
 std::vector<std::string> command_line();
 
-/// Writes the options that were given to `command`. Throws DataError, or StorageError where the
-/// disk is full or fails.
-void save_run(const CLI::App& command, const std::string& folder);
+/// Writes the options that were given to `command`, and the shape of the model. Throws DataError,
+/// or StorageError where the disk is full or fails.
+void save_run(const CLI::App& command, const std::string& folder, const ModelShape& shape);
+
+/// The shape of the model that the run in `folder` trains; nullopt where the run has none written.
+/// DataError if the file is damaged.
+std::optional<ModelShape> saved_shape(const std::string& folder);
 
 /// Leaves the log's path in the folder, for `plimsoll report FOLDER`. Where that cannot be, the
 /// report does without.

@@ -165,6 +165,7 @@ void print_result(const train::FitResult& result, const Device& device) {
 void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
+  const ModelShape shape = shape_of(prepared.trainer->model());
   log.write("data", {{"summary", prepared.data.summary},
                      {"training", prepared.data.train_count},
                      {"validation", prepared.data.validation_count}});
@@ -201,7 +202,7 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
     // Only once the folder was found to be free, or this run's own.
     train::Callback remember;
     remember.on_begin = [&](train::Run&) {
-      save_run(command, o.checkpoints);
+      save_run(command, o.checkpoints, shape);
       if (log.writes()) save_log_path(o.checkpoints, log.path());
     };
     options.callbacks.push_back(remember);
@@ -231,7 +232,7 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
       const std::string& folder = options.stop_checkpoints;
       std::error_code none;
       if (!saves && std::filesystem::exists(std::filesystem::path(folder) / "latest", none)) {
-        save_run(command, folder);
+        save_run(command, folder, shape);
         fmt::print(stderr, "what was trained is in {}; resume with: plimsoll train --resume {}\n",
                    folder, folder);
       }
@@ -253,7 +254,7 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
     std::fflush(stdout);
     // Elsewhere than it was told to, if that could not be written.
     const std::string folder = std::filesystem::path(result.checkpoint).parent_path().string();
-    if (folder != o.checkpoints) save_run(command, folder);
+    if (folder != o.checkpoints) save_run(command, folder, shape);
     fmt::print(stderr, "interrupted after step {}; resume with: plimsoll train --resume {}\n",
                format_count(result.steps), folder);
     throw CLI::RuntimeError(128 + Interrupt::signal());

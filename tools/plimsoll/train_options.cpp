@@ -109,7 +109,13 @@ void add_options(CLI::App& command, TrainOptions& o) {
   };
   choice("--model", o.model, "Model", models);
   command.add_option("--data", o.data,
-                     "digits, synthetic, or a folder with one folder of images per class");
+                     "digits, synthetic, a folder with one folder of images per class, records, a "
+                     ".txt file, or a table (.csv, or a folder with x.npy and y.npy)");
+  command
+      .add_option("--augment", o.augment,
+                  "Change training images at random; any of these, with commas between them: " +
+                      Augmentation::names())
+      ->type_name("LIST");
   command.add_option("--batch", o.batch, "Batch size")->check(is_count)->capture_default_str();
   command
       .add_option("--validation-batch", o.validation_batch,
@@ -229,9 +235,13 @@ void complete(TrainOptions& o) {
 Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
   const nn::ModelOptions given = {
       .classes = o.classes, .size = o.size, .channels_last = !o.device.starts_with("cpu")};
-  auto model = nn::make_model(o.model, model_options_for(o.data, o.model, given));
+  auto model = training_model(o.data, o.model, given);
   Prepared all;
-  all.data = training_data(o.data, model, o.elements, o.seed, !o.no_validation);
+  all.data = training_data(o.data, model,
+                           {.elements = o.elements,
+                            .seed = o.seed,
+                            .validates = !o.no_validation,
+                            .augment = Augmentation(o.augment)});
   check_readable(all.data, skip_errors);
   const std::int64_t count = all.data.train_count;
   if (count < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));

@@ -19,7 +19,8 @@ namespace plimsoll::tools {
 /// What `train` and `plan` have in common.
 struct TrainOptions {
   std::string model = "lenet";
-  std::string data;  ///< empty: digits where the model reads them, else synthetic
+  std::string data;     ///< empty: digits where the model reads them, else synthetic
+  std::string augment;  ///< names between commas
   std::int64_t batch = 32;
   std::int64_t validation_batch = 0;  ///< 0: as `batch`
   std::string budget;

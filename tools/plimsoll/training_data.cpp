@@ -12,15 +12,20 @@
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/map_function.h>
 #include <plimsoll/data/needs.h>
+#include <plimsoll/data/program_ops.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/models.h>
 
 #include "record_source.h"
+#include "table_data.h"
+#include "text_data.h"
 
 namespace plimsoll::tools {
 namespace {
 
 namespace fs = std::filesystem;
 using data::Dataset;
+using data::Symbolic;
 
 constexpr std::int64_t kDigits = 1797;
 /// Every so many-th is for validation: the digits lie in the order of who wrote them.
@@ -143,7 +148,12 @@ data::MapFunction digit(const nn::Model& model, std::shared_ptr<const DigitBytes
   return make;
 }
 
-TrainingData digits(const nn::Model& model) {
+/// For training in a drawn order.
+Dataset mixed(const Dataset& elements, const TrainingDataOptions& options) {
+  return options.in_order ? elements : elements.shuffle();
+}
+
+TrainingData digits(const nn::Model& model, const TrainingDataOptions& options) {
   const Device device = Device::open("cpu:0");
   const data::Digits loaded = data::load_digits(device);
   auto bytes = std::make_shared<DigitBytes>();
@@ -152,17 +162,18 @@ TrainingData digits(const nn::Model& model) {
   TrainingData all;
   all.validation_count = kDigits / kHeldOut;
   all.train_count = kDigits - all.validation_count;
-  all.train = Dataset::range(all.train_count).shuffle().map(digit(model, bytes, false));
+  all.train = mixed(Dataset::range(all.train_count), options).map(digit(model, bytes, false));
   all.validation = Dataset::range(all.validation_count).map(digit(model, bytes, true));
   all.held = bytes->images.size() + bytes->labels.size() * sizeof(std::int64_t);
   return all;
 }
 
-TrainingData made_up(const nn::Model& model, std::int64_t elements, std::uint64_t seed) {
+TrainingData made_up(const nn::Model& model, const TrainingDataOptions& options) {
   TrainingData all;
-  all.train_count = elements;
-  const data::MapFunction make = synthetic(model, seed);
-  all.train = Dataset::range(elements).shuffle().map(make, {.parallel = data::kAutotune});
+  all.train_count = options.elements;
+  const data::MapFunction make = synthetic(model, options.seed);
+  all.train =
+      mixed(Dataset::range(options.elements), options).map(make, {.parallel = data::kAutotune});
   return all;
 }
 
@@ -185,7 +196,8 @@ std::vector<std::string> class_names(const fs::path& path) {
   }
   if (error) {
     throw InvalidArgument(
-        fmt::format("--data {}: {}; give digits, synthetic, or a folder with a folder per class",
+        fmt::format("--data {}: {}; give digits, synthetic, a .txt or .csv file, records, or a "
+                    "folder with a folder per class",
                     printable(path.string()), error.message()));
   }
   std::sort(names.begin(), names.end());
@@ -264,19 +276,44 @@ data::MapFunction checked(data::MapFunction decode, std::int64_t classes) {
   return decode;
 }
 
+/// (picture or its path, label) for training: augmented.
+Dataset augmented(const Dataset& elements, const Augmentation& augment,
+                  const image::LoadOptions& load, bool paths) {
+  return elements.map(
+      [&](const Symbolic& source, const Symbolic& label) {
+        const Symbolic bytes = paths ? data::read_file(source) : source;
+        const Symbolic picture = image::decode(bytes, {.channels = load.channels});
+        return data::Symbolics{augment.apply(picture, load), label};
+      },
+      {.parallel = data::kAutotune});
+}
+
+/// The same elements, their labels looked at.
+data::MapFunction labels_below(const Dataset& elements, std::int64_t classes) {
+  data::MapFunction same;
+  same.name = "labels";
+  same.output = elements.element_spec();
+  same.random = false;
+  same.run = [](const data::Element& element, data::MapContext&) { return element; };
+  return checked(same, classes);
+}
+
 TrainingData recorded(const std::string& path, const RecordSource& train, const nn::Model& model,
-                      bool validates) {
+                      const TrainingDataOptions& options) {
   const data::MapOptions parallel{.parallel = data::kAutotune};
   const auto decode = checked(data::decode_images(load_for(path, model)), classes_of(model));
   TrainingData all;
   const Dataset set = picture_records(train);
   all.train_count = set.cardinality();
-  all.train = shuffled(set).map(decode, parallel);
+  const Dataset order = options.in_order ? set : shuffled(set);
+  all.train = options.augment.empty() ? order.map(decode, parallel)
+                                      : augmented(order.map(labels_below(set, classes_of(model))),
+                                                  options.augment, load_for(path, model), false);
   all.summary =
       fmt::format("{} records in {} {} files\n", set.cardinality(), train.files.size(), train.kind);
   all.decode = kDecode;
   const fs::path others = first_of(path, {"val", "validation", "test"});
-  if (others.empty() || !validates) return all;
+  if (others.empty() || !(options.validates || options.in_order)) return all;
   const auto validation = find_records(others.string());
   if (!validation) {
     throw InvalidArgument(fmt::format("--data {}: no records in it", printable(others.string())));
@@ -295,7 +332,8 @@ std::optional<RecordSource> training_records(const std::string& path) {
   return find_records(inner.empty() ? path : inner.string());
 }
 
-TrainingData folder(const std::string& path, const nn::Model& model, bool validates) {
+TrainingData folder(const std::string& path, const nn::Model& model,
+                    const TrainingDataOptions& options) {
   const fs::path inner = first_of(path, {"train"});
   const fs::path validation =
       inner.empty() ? fs::path() : first_of(path, {"val", "validation", "test"});
@@ -304,11 +342,15 @@ TrainingData folder(const std::string& path, const nn::Model& model, bool valida
   check_classes(inner.empty() ? fs::path(path) : inner, names, classes_of(model));
   const data::MapOptions parallel{.parallel = data::kAutotune};
   TrainingData all;
-  const Dataset files = Dataset::image_folder(inner.empty() ? path : inner.string());
+  const std::string training = inner.empty() ? path : inner.string();
+  const Dataset files = Dataset::image_folder(training);
   all.train_count = files.cardinality();
-  all.train = files.shuffle().map(data::load_images(load, true), parallel);
+  all.train =
+      options.augment.empty()
+          ? mixed(files, options).map(data::load_images(load, true), parallel)
+          : augmented(Dataset::image_paths(training).shuffle(), options.augment, load, true);
   all.summary = counts_of(files) + "\n";
-  if (!validation.empty() && validates) {
+  if (!validation.empty() && (options.validates || options.in_order)) {
     check_same(validation, class_names(validation), names);
     const Dataset others = Dataset::image_folder(validation.string());
     all.validation_count = others.cardinality();
@@ -332,6 +374,10 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
     if (given.classes == 0) given.classes = 10;
     if (given.channels == 0) given.channels = 1;
     if (given.size == 0) given.size = model == "mlp" || model == "lenet" ? kDigitSize : 32;
+  } else if (is_text_file(data)) {
+    if (given.classes == 0) given.classes = kTextTokens;
+  } else if (const auto table = data == "synthetic" ? std::nullopt : find_table(data)) {
+    if (given.classes == 0) given.classes = count_classes(*table);
   } else if (data != "synthetic") {
     const fs::path inner = first_of(data, {"train"});
     if (const auto records = training_records(data); records && given.classes == 0) {
@@ -352,13 +398,56 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
   return given;
 }
 
-TrainingData training_data(const std::string& name, const nn::Model& model, std::int64_t elements,
-                           std::uint64_t seed, bool validates) {
-  if (name == "digits") return digits(model);
-  if (name == "synthetic") return made_up(model, elements, seed);
-  if (const auto records = training_records(name))
-    return recorded(name, *records, model, validates);
-  return folder(name, model, validates);
+nn::Model training_model(const std::string& data, const std::string& model,
+                         const nn::ModelOptions& given) {
+  const nn::ModelOptions options = model_options_for(data, model, given);
+  const bool own = data == "digits" || data == "synthetic";
+  if (model == "mlp" && !own && !is_text_file(data)) {
+    if (const auto table = find_table(data)) {
+      return nn::mlp({.in = table->row.elements(), .classes = options.classes});
+    }
+  }
+  return nn::make_model(model, options);
+}
+
+ModelShape shape_of(const nn::Model& model) {
+  const TensorType input = model.input_type(1);
+  return {classes_of(model), {input.shape.begin() + 1, input.shape.end()}};
+}
+
+nn::Model shaped_model(const std::string& name, const ModelShape& shape, bool channels_last) {
+  const auto& input = shape.input;
+  if (name == "mlp" && input.size() == 1) {
+    return nn::mlp({.in = input[0], .classes = shape.classes});
+  }
+  return nn::make_model(name, {.classes = shape.classes,
+                               .channels = input.size() == 3 ? input[0] : 0,
+                               .size = input.empty() ? 0 : input.back(),
+                               .channels_last = channels_last});
+}
+
+TrainingData training_data(const std::string& name, const nn::Model& model,
+                           const TrainingDataOptions& options) {
+  const bool own = name == "digits" || name == "synthetic";
+  if (own && !options.augment.empty()) {
+    throw InvalidArgument(fmt::format(
+        "--augment: it is for pictures of a folder or of records, not for --data {}", name));
+  }
+  if (name == "digits") return digits(model, options);
+  if (name == "synthetic") return made_up(model, options);
+  const bool text = is_text_file(name);
+  const std::int64_t unlabelled = options.unlabelled ? model.input_type(1).elements() : 0;
+  const auto table = text ? std::nullopt : find_table(name, unlabelled);
+  if ((text || table) && !options.augment.empty()) {
+    throw InvalidArgument(
+        fmt::format("--augment: {} has no pictures; leave --augment out", printable(name)));
+  }
+  if (text) return text_data(name, model, classes_of(model), options);
+  if (table) return table_data(*table, model, classes_of(model), options);
+  if (const auto records = training_records(name)) {
+    return recorded(name, *records, model, options);
+  }
+  return folder(name, model, options);
 }
 
 std::string absolute_data(const std::string& name) {

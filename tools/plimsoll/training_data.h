@@ -4,10 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/nn/model.h>
+
+#include "augment_option.h"
 
 namespace plimsoll::tools {
 
@@ -27,12 +30,39 @@ struct TrainingData {
 nn::ModelOptions model_options_for(const std::string& data, const std::string& model,
                                    nn::ModelOptions given);
 
-/// "digits", "synthetic", records of pictures with labels (find_records), or a folder: of a folder
-/// per class, or with `train` and `val` or `validation` in it that are. `elements` is the size of a
-/// synthetic set; without `validates` nothing for validation is looked at. Throws InvalidArgument
-/// for folders that are not that.
-TrainingData training_data(const std::string& name, const nn::Model& model, std::int64_t elements,
-                           std::uint64_t seed, bool validates);
+/// The model called `model` for the data: with its classes and channels, and, of an mlp for a
+/// table, with its features.
+nn::Model training_model(const std::string& data, const std::string& model,
+                         const nn::ModelOptions& given);
+
+/// What a model was made with, kept beside its checkpoints.
+struct ModelShape {
+  std::int64_t classes = 0;         ///< or tokens
+  std::vector<std::int64_t> input;  ///< of one element
+};
+ModelShape shape_of(const nn::Model& model);
+/// The model called `name` with that shape.
+nn::Model shaped_model(const std::string& name, const ModelShape& shape, bool channels_last);
+
+/// What decides over the data besides its name.
+struct TrainingDataOptions {
+  std::int64_t elements = 0;  ///< the size of a synthetic set
+  std::uint64_t seed = 0;
+  /// For a trained model: not shuffled, and validation data that lies apart is looked for in any
+  /// case.
+  bool in_order = false;
+  /// Whether there is to be a part for validation, for which a table and a text are divided.
+  bool validates = true;
+  /// Whether rows of a table may come without labels; those are then 0.
+  bool unlabelled = false;
+  Augmentation augment;  ///< of pictures for training
+};
+
+/// "digits", "synthetic", a text file, a table (find_table), records of pictures with labels
+/// (find_records), or a folder: of a folder per class, or with `train` and `val` or `validation` in
+/// it that are. Throws InvalidArgument for folders that are not that.
+TrainingData training_data(const std::string& name, const nn::Model& model,
+                           const TrainingDataOptions& options);
 
 /// `--data` as it is remembered for a resumed run: a folder with its whole path.
 std::string absolute_data(const std::string& name);

@@ -1,0 +1,136 @@
+// `plimsoll evaluate` and `plimsoll predict`: a trained model on data.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/data/pipeline.h>
+
+#include "commands.h"
+#include "trained_model.h"
+
+namespace plimsoll::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kEvaluateFooter =
+    "Examples:\n"
+    "  plimsoll train --model resnet18 --data photos --checkpoints run\n"
+    "  plimsoll evaluate run\n"
+    "  plimsoll evaluate run --data other-photos --json\n"
+    "\n"
+    "Without --data, it uses the validation data of the training run, or all of its\n"
+    "data if there was no validation. With --data, it uses all of the data, or the\n"
+    "val folder if the data contains train and val.";
+
+constexpr const char* kPredictFooter =
+    "Examples:\n"
+    "  plimsoll predict run --data photos/val\n"
+    "  plimsoll predict run --data table.csv --json\n"
+    "\n"
+    "Prints one line per element, in the order of the data: its number (from 0), the\n"
+    "most likely class and its probability. A .csv file does not need labels.";
+
+/// The elements that a trained model is to be used on, with how many there are.
+struct UsedData {
+  TrainingData all;
+  const data::Dataset& set() const { return all.validation ? *all.validation : *all.train; }
+  std::int64_t count() const { return all.validation ? all.validation_count : all.train_count; }
+};
+
+UsedData data_of(const TrainedOptions& o, const nn::Model& model, bool divides, bool unlabelled) {
+  UsedData used{training_data(o.data, model,
+                              {.elements = o.elements,
+                               .seed = o.seed,
+                               .in_order = true,
+                               .validates = divides,
+                               .unlabelled = unlabelled})};
+  if (used.count() < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));
+  return used;
+}
+
+void evaluate(CLI::App& command, TrainedOptions& o) {
+  const bool other = command.get_option("--data")->count() > 0;
+  restore_options(command, o);
+  const Trained trained = load_trained(o);
+  const UsedData used = data_of(o, trained.trainer->model(), !other && !o.no_validation, false);
+  const train::Metrics metrics =
+      trained.trainer->evaluate(used.set().batch(o.batch).prefetch(), {}, host_of(o));
+  Json json = {{"elements", used.count()}};
+  for (const auto& [name, value] : metrics) json[name] = value;
+  if (o.json) {
+    fmt::print("{}\n", json.dump());
+    return;
+  }
+  fmt::print("{} elements", used.count());
+  for (const auto& [name, value] : metrics) fmt::print("  {} {:.4f}", name, value);
+  fmt::print("\n");
+}
+
+void print_rows(const Tensor& logits, std::int64_t& number, bool as_json) {
+  const std::int64_t rows = logits.dim(0);
+  const std::int64_t classes = logits.dim(1);
+  const std::vector<float> all = logits.to_vector<float>();
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const auto first = all.begin() + r * classes;
+    const auto best = std::max_element(first, first + classes);
+    double total = 0;
+    for (auto at = first; at != first + classes; ++at) total += std::exp(*at - *best);
+    if (as_json) {
+      fmt::print(
+          "{}\n",
+          Json{{"element", number++}, {"class", best - first}, {"probability", 1 / total}}.dump());
+    } else {
+      fmt::print("{} {} {:.4f}\n", number++, best - first, 1 / total);
+    }
+  }
+}
+
+void predict(CLI::App& command, TrainedOptions& o) {
+  restore_options(command, o);
+  const Trained trained = load_trained(o);
+  const nn::Model& model = trained.trainer->model();
+  if (model.target_type(1).shape.rank() != 1) {
+    throw InvalidArgument(fmt::format(
+        "predict: {} gives more than one class per element, which cannot be printed in a line; a "
+        "language model writes with `plimsoll generate`",
+        o.model));
+  }
+  const UsedData used = data_of(o, model, false, true);
+  const std::optional<Device> host = host_of(o);
+  data::Pipeline pipeline(used.set().batch(o.batch).prefetch(), host ? *host : trained.device, {});
+  std::int64_t number = 0;
+  while (const auto batch = pipeline.next()) {
+    const Tensor input = batch->at(0).tensor().to(trained.device);
+    print_rows(trained.trainer->predict(input), number, o.json);
+  }
+}
+
+void add_use(CLI::App& app, const char* name, const char* what, const char* footer,
+             void (*run)(CLI::App&, TrainedOptions&)) {
+  CLI::App* const command = app.add_subcommand(name, what)->footer(footer);
+  const auto options = std::make_shared<TrainedOptions>();
+  add_trained_options(*command, *options);
+  add_trained_data_options(*command, *options);
+  command->callback([command, options, run] { run(*command, *options); });
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app) {
+  add_use(app, "evaluate", "Print the loss and metrics of a trained model", kEvaluateFooter,
+          evaluate);
+}
+
+void add_predict(CLI::App& app) {
+  add_use(app, "predict", "Print the class a model gives each element", kPredictFooter, predict);
+}
+
+}  // namespace plimsoll::tools

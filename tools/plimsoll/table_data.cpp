@@ -1,0 +1,237 @@
+#include "table_data.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
+#include <plimsoll/data/pipeline.h>
+#include <plimsoll/data/program_ops.h>
+#include <plimsoll/data/records.h>
+
+namespace plimsoll::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using data::Dataset;
+using data::Feature;
+using data::Features;
+using data::Symbolic;
+
+constexpr double kTrainingShare = 0.9;
+/// Fewer rows are all for training.
+constexpr std::int64_t kLeastRows = 20;
+/// Rows that are looked at in one go.
+constexpr std::int64_t kLookedAt = 1024;
+
+bool is_label_name(const std::string& name) {
+  return name == "label" || name == "class" || name == "target" || name == "y";
+}
+
+bool is_number(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\"");
+  if (first == std::string_view::npos) return false;
+  text = text.substr(first, text.find_last_not_of(" \t\r\"") + 1 - first);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.begin(), text.end(), value);
+  return error == std::errc() && stop == text.end();
+}
+
+/// Whether the first row has names; one of numbers alone is taken for data.
+bool has_header(const std::string& path) {
+  std::ifstream file(data::Shards(path).files().front());
+  std::string row;
+  std::getline(file, row);
+  std::istringstream fields(row);
+  for (std::string field; std::getline(fields, field, ',');) {
+    if (!is_number(field)) return true;
+  }
+  return row.empty();
+}
+
+/// Reads all of a table and gives each batch of labels to `look`. DataError naming the cell that is
+/// no number.
+template <typename Look>
+void look_at_labels(const Dataset& rows, const Look& look) {
+  try {
+    data::Pipeline pipeline(rows.batch(kLookedAt), Device::open("cpu:0"), {});
+    while (const auto batch = pipeline.next()) look(batch->at(1).tensor());
+  } catch (const DataError& error) {
+    throw DataError(fmt::format(
+        "--data: {}; a table has numbers only, and a whole number from 0 on as the label",
+        error.what()));
+  }
+}
+
+Table csv_table(const std::string& path, Features columns, const data::CsvOptions& csv,
+                std::int64_t unlabelled) {
+  auto label = std::find_if(columns.begin(), columns.end(),
+                            [](const Feature& each) { return is_label_name(each.name); });
+  const bool labelled =
+      label != columns.end() || static_cast<std::int64_t>(columns.size()) != unlabelled;
+  if (labelled && label == columns.end()) label = std::prev(columns.end());
+  bool fits = true;
+  for (auto at = columns.begin(); at != columns.end(); ++at) {
+    fits = fits && at->spec.dtype != DType::bytes && (at != label || at->spec.dtype == DType::i64);
+    at->spec.dtype = at == label ? DType::i64 : DType::f32;
+  }
+  const auto place = static_cast<std::size_t>(label - columns.begin());
+  const Dataset records = Dataset::csv(path, columns, csv);
+  const auto program = data::trace_program(records.element_spec(), [&](data::Symbolics in) {
+    std::vector<Symbolic> numbers;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (i != place) numbers.push_back(in[i]);
+    }
+    const Symbolic class_of = labelled ? in[place] : data::cast(in[0] * 0.0, DType::i64);
+    return data::Symbolics{data::stack(numbers), class_of};
+  });
+  const auto features = static_cast<std::int64_t>(columns.size()) - (labelled ? 1 : 0);
+  // The first rows say that a cell does not fit; reading says which.
+  if (!fits) look_at_labels(records.map(program), [](const Tensor&) {});
+  return {
+      path, records, program, Shape{features},
+      fmt::format("{} rows of {} features{}\n", records.cardinality(), features,
+                  labelled ? fmt::format(", labelled by column {}", printable(columns[place].name))
+                           : ", without labels")};
+}
+
+Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
+  const Dataset arrays =
+      Dataset::zip({Dataset::from_npy(x.string()), Dataset::from_npy(y.string())});
+  if (const auto [rows, labels] = std::pair{Dataset::from_npy(x.string()).cardinality(),
+                                            Dataset::from_npy(y.string()).cardinality()};
+      rows != labels) {
+    throw InvalidArgument(fmt::format("--data {}: x.npy has {} rows and y.npy {} labels",
+                                      printable(path), rows, labels));
+  }
+  const data::ElementSpec spec = arrays.element_spec();
+  const auto& dims = spec.components.at(0).dims;
+  if (!dims || dims->empty() || !spec.components.at(1).dims ||
+      !spec.components.at(1).dims->empty()) {
+    throw InvalidArgument(fmt::format(
+        "--data {}: x.npy has {} and y.npy {} for each element; wanted are numbers and one label",
+        printable(path), spec.components.at(0).to_string(), spec.components.at(1).to_string()));
+  }
+  const auto program = data::trace_program(spec, [](const Symbolic& row, const Symbolic& label) {
+    return data::Symbolics{data::cast(row, DType::f32), data::cast(label, DType::i64)};
+  });
+  const Shape row{std::span<const std::int64_t>(*dims)};
+  return {path, arrays, program, row,
+          fmt::format("{} rows of {}\n", arrays.cardinality(), row.to_string())};
+}
+
+/// A label that the model has no class for is the row's mistake.
+data::MapFunction row_label_check(const std::string& path, const data::ElementSpec& spec,
+                                  std::int64_t classes) {
+  data::MapFunction check;
+  check.name = fmt::format("labels below {}", classes);
+  check.random = false;
+  check.output = spec;
+  check.run = [path, classes](const data::Element& element, data::MapContext&) {
+    const auto label = element.at(1).as<std::int64_t>();
+    if (label < 0 || label >= classes) {
+      throw DataError(
+          fmt::format("--data {}: a label is {}, and the model has {} classes from 0 on; use a "
+                      "larger --classes, or leave it out when training",
+                      printable(path), label, classes));
+    }
+    return element;
+  };
+  return check;
+}
+
+}  // namespace
+
+std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    const fs::path x = fs::path(path) / "x.npy";
+    const fs::path y = fs::path(path) / "y.npy";
+    if (!fs::exists(x, error) || !fs::exists(y, error)) return std::nullopt;
+    return npy_table(path, x, y);
+  }
+  if (fs::path(path).extension() != ".csv") return std::nullopt;
+  if (path.find_first_of("*?[{") == std::string::npos && !fs::exists(path, error)) {
+    throw InvalidArgument(
+        fmt::format("--data {}: there is no such file; give the path of a .csv "
+                    "file",
+                    printable(path)));
+  }
+  const data::CsvOptions csv{.header = has_header(path)};
+  Features columns = data::csv_columns(path, csv);
+  const bool pictures = std::any_of(columns.begin(), columns.end(), [](const Feature& each) {
+    return each.name == "image" || each.name == "jpg";
+  });
+  if (pictures) return std::nullopt;
+  if (columns.size() == 1 && columns[0].name.empty()) {
+    throw InvalidArgument(fmt::format("--data {}: it is empty", printable(path)));
+  }
+  if (columns.size() < 2 && unlabelled != 1) {
+    throw InvalidArgument(fmt::format(
+        "--data {}: it has one column, {}; a table has features and a label, with commas between "
+        "them",
+        printable(path), printable(columns[0].name)));
+  }
+  return csv_table(path, std::move(columns), csv, unlabelled);
+}
+
+std::int64_t count_classes(const Table& table) {
+  std::int64_t most = 0;
+  std::int64_t least = 0;
+  look_at_labels(table.records.map(table.to_row), [&](const Tensor& labels) {
+    for (const std::int64_t label : labels.to_vector<std::int64_t>()) {
+      most = std::max(most, label);
+      least = std::min(least, label);
+    }
+  });
+  const std::int64_t rows = table.records.cardinality();
+  if (least < 0 || most >= std::max<std::int64_t>(rows, 2)) {
+    throw DataError(fmt::format(
+        "--data {}: one of its {} labels is {}; number the classes from 0 on, or use --classes",
+        printable(table.path), rows, least < 0 ? least : most));
+  }
+  return std::max<std::int64_t>(most + 1, 2);
+}
+
+TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t classes,
+                        const TrainingDataOptions& options) {
+  const TensorType input = model.input_type(1);
+  if (input.dtype != DType::f32 || input.elements() != table.row.elements() ||
+      model.target_type(1).shape.rank() != 1) {
+    throw InvalidArgument(
+        fmt::format("--data {}: a row has {} features, and the model reads {}; use a table with as "
+                    "many, or train with --model mlp, which takes any number",
+                    printable(table.path), table.row.elements(), input.to_string()));
+  }
+  const std::vector<std::int64_t> shape(input.shape.begin() + 1, input.shape.end());
+  const auto shaped = [&](const Dataset& records) {
+    const Dataset rows = records.map(table.to_row);
+    return rows.map(row_label_check(table.path, rows.element_spec(), classes))
+        .map([&](const Symbolic& row, const Symbolic& label) {
+          return data::Symbolics{data::reshape(row, shape), label};
+        });
+  };
+  const Dataset& records = table.records;
+  TrainingData all;
+  all.summary = table.summary;
+  const std::int64_t count = records.cardinality();
+  if (!options.validates || count < kLeastRows) {
+    all.train_count = count;
+    all.train = shaped(options.in_order ? records : records.shuffle());
+    return all;
+  }
+  const auto [train, validation] = records.split(kTrainingShare);
+  all.train_count = train.cardinality();
+  all.validation_count = validation.cardinality();
+  all.train = shaped(train.shuffle());
+  all.validation = shaped(validation);
+  return all;
+}
+
+}  // namespace plimsoll::tools

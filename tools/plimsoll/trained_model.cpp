@@ -1,0 +1,126 @@
+#include "trained_model.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
+#include <plimsoll/train/checkpoint.h>
+#include <plimsoll/train/safetensors.h>
+
+#include "mistakes.h"
+#include "run_file.h"
+
+namespace plimsoll::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the checkpoint that is asked for.
+fs::path checkpoint_folder(const TrainedOptions& o) {
+  std::ifstream in(fs::path(o.folder) / o.checkpoint);
+  std::string name;
+  if (std::getline(in, name) && !name.empty()) return fs::path(o.folder) / name;
+  const bool best = o.checkpoint == "best";
+  throw DataError(
+      fmt::format("{}: it has no {} checkpoint; {}", printable(o.folder), o.checkpoint,
+                  best ? "train with --best validation_loss, or leave --checkpoint out"
+                       : "train until the first one is written, with --checkpoint-steps, say"));
+}
+
+nn::Model model_of(const TrainedOptions& o) {
+  const bool channels_last = !o.device.starts_with("cpu");
+  if (const auto shape = saved_shape(o.folder)) return shaped_model(o.model, *shape, channels_last);
+  return training_model(o.data, o.model,
+                        {.classes = o.classes, .size = o.size, .channels_last = channels_last});
+}
+
+/// What validation used is what is used.
+void load_average(const fs::path& path, const nn::Model& model) {
+  std::error_code none;
+  if (!fs::exists(path, none)) return;
+  const train::SafetensorsFile file(path.string());
+  for (const nn::Parameter& parameter : model.parameters()) {
+    Tensor to = parameter.tensor();
+    if (parameter.trainable()) file.read_into(parameter.name(), to);
+  }
+}
+
+}  // namespace
+
+void add_trained_options(CLI::App& command, TrainedOptions& o) {
+  command.add_option("run", o.folder, "The folder given to `train --checkpoints`")
+      ->required()
+      ->type_name("FOLDER");
+  command.add_option("--checkpoint", o.checkpoint, "Which checkpoint to use: latest, best")
+      ->check(OneOf{{"latest", "best"}})
+      ->capture_default_str();
+  command
+      .add_option("--budget", o.budget,
+                  "Memory limit on the device: 4GiB, 50%; default: as in training")
+      ->type_name("SIZE");
+  command.add_option("--device", o.device, "Device: cpu:0, cuda:0; default: as in training");
+  command
+      .add_option("--precision", o.precision,
+                  "Precision: f32, tf32, bf16, f16; default: as in training")
+      ->check(OneOf{{"f32", "tf32", "bf16", "f16"}});
+  // Read from the run only.
+  command.add_option("--model", o.model)->group("");
+  command.add_option("--size", o.size)->group("");
+  command.add_option("--classes", o.classes)->group("");
+}
+
+void add_trained_data_options(CLI::App& command, TrainedOptions& o) {
+  command.add_option("--data", o.data, "Data as for `plimsoll train`; default: as in training");
+  command.add_option("--batch", o.batch, "Batch size; default: as in training")->check(is_count);
+  command.add_option("--host-budget", o.host_budget, "Memory limit of input pipelines on the host")
+      ->type_name("SIZE");
+  command.add_flag("--json", o.json, "Print JSON");
+  // Read from the run only.
+  command.add_option("--seed", o.seed)->group("");
+  command.add_option("--elements", o.elements)->group("");
+  command.add_flag("--no-validation", o.no_validation)->group("");
+}
+
+void restore_options(CLI::App& command, TrainedOptions& o) {
+  std::error_code none;
+  if (!fs::is_directory(o.folder, none)) {
+    throw DataError(
+        fmt::format("{}: there is no such folder; give the one that was given to "
+                    "`plimsoll train --checkpoints`",
+                    printable(o.folder)));
+  }
+  if (!restore_run(command, o.folder)) {
+    throw DataError(
+        fmt::format("{}: there is no run in this folder; give the one that was given "
+                    "to `plimsoll train --checkpoints`",
+                    printable(o.folder)));
+  }
+  complete(o);
+}
+
+Trained load_trained(const TrainedOptions& o) {
+  const fs::path folder = checkpoint_folder(o);
+  const Bytes budget = budget_of(o);
+  Device device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
+  nn::Model model = model_of(o);
+  try {
+    train::load_checkpoint((folder / "model.safetensors").string(), {.module = &model}, device);
+    load_average(folder / "average.safetensors", model);
+  } catch (const DataError& error) {
+    throw DataError(
+        fmt::format("{}; it is read as a checkpoint of {}: train again, or copy the folder again, "
+                    "if files of another run or model are in it",
+                    error.what(), o.model));
+  }
+  train::TrainerOptions options;
+  options.device = device;
+  options.precision = train::Precision::parse(o.precision);
+  auto trainer = std::make_unique<train::Trainer>(std::move(model), options);
+  return {std::move(device), std::move(trainer)};
+}
+
+}  // namespace plimsoll::tools

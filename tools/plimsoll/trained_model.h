@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <plimsoll/train/trainer.h>
+
+#include "train_options.h"
+
+namespace plimsoll::tools {
+
+/// What `evaluate`, `predict` and `generate` have in common. What is not given is as in the
+/// training run.
+struct TrainedOptions : TrainOptions {
+  std::string folder;
+  std::string checkpoint = "latest";  ///< or "best"
+};
+
+/// The folder as an argument, --checkpoint, --budget, --device and --precision, and those options
+/// of the run that say what the model is, without showing them.
+void add_trained_options(CLI::App& command, TrainedOptions& options);
+
+/// --data, --batch, --host-budget and --json.
+void add_trained_data_options(CLI::App& command, TrainedOptions& options);
+
+/// Takes the options that were not given from the run. DataError where the folder has no run.
+void restore_options(CLI::App& command, TrainedOptions& options);
+
+/// A model with the weights of the checkpoint; the moving average of them, where the run has one.
+struct Trained {
+  Device device;
+  std::unique_ptr<train::Trainer> trainer;
+};
+/// DataError naming the file that is missing or does not fit the model.
+Trained load_trained(const TrainedOptions& options);
+
+}  // namespace plimsoll::tools
