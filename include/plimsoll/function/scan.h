@@ -46,8 +46,8 @@ struct ScanResult {
 /// is in scratch memory that all steps use in turn, and is computed again from the states when
 /// gradients are taken. The gradient by something shared is one product over all steps where it is
 /// a product of matrices in each; else it is added up step by step, from the last that ran to the
-/// first, in f32 where it is narrower. All of that follows from types alone: no budget and no number
-/// of threads changes a bit.
+/// first, in f32 where it is narrower. All of that follows from types alone: no budget and no
+/// number of threads changes a bit.
 ///
 /// Throws InvalidArgument: if the xs differ in length, a state comes back with another type, `f`
 /// draws random numbers (draw them before, and hand them in as xs) or writes into something, or
