@@ -18,6 +18,10 @@ constexpr Units kNoItem = std::numeric_limits<Units>::max();
 constexpr std::size_t kFirstFailed = std::size_t{1} << 12;
 constexpr std::size_t kMostFailed = std::size_t{1} << 20;
 constexpr std::int64_t kStepsBetweenLooks = 64;
+/// Of calls within each other, and of the stack they may take: a run that goes deeper is cut. The
+/// second is reached first only where frames are large, as sanitizers make them.
+constexpr std::size_t kMostDepth = 12'000;
+constexpr std::ptrdiff_t kMostStack = 5 << 20;
 constexpr std::int64_t kStepsOfShortRun = 500;
 
 std::uint64_t mix(std::uint64_t z) {
@@ -167,12 +171,16 @@ struct PlacementSearch::State {
     return next;
   }
 
+  /// It grows downwards on every machine that this runs on.
+  static const char* stack_now() { return static_cast<const char*>(__builtin_frame_address(0)); }
+
   /// Places all of `open`, items of one connected piece or several. False if that cannot be, or if
   /// the run was cut.
   bool solve(std::size_t depth) {
     if (frames[depth].open.empty()) return true;
     if (--steps_left < 0) cut = true;
     if (++steps % kStepsBetweenLooks == 0 && deadline->passed()) cut = true;
+    if (depth > kMostDepth || stack_begin - stack_now() > kMostStack) cut = true;
     if (cut) return false;
     if (frames.size() < depth + 2) frames.resize(depth + 2);
     std::vector<std::int32_t>& open = frames[depth].open;
@@ -320,6 +328,7 @@ struct PlacementSearch::State {
     if (frames.empty()) frames.resize(1);
     frames[0].open.resize(problem.items.size());
     std::iota(frames[0].open.begin(), frames[0].open.end(), 0);
+    stack_begin = stack_now();
     if (solve(0)) {
       found.height = height_of(problem, found.offsets);
       return Outcome::found;
@@ -365,6 +374,7 @@ struct PlacementSearch::State {
   std::int64_t steps = 0;
   std::int64_t steps_left = 0;
   bool cut = false;
+  const char* stack_begin = nullptr;  ///< where a run's first call has its frame
   bool lowest_first = false;
 };
 
