@@ -35,7 +35,7 @@ void dgesdd_(const char* job, const int* m, const int* n, double* a, const int* 
 namespace plimsoll::cpu {
 namespace {
 
-int lapack_int(std::int64_t value) {
+[[maybe_unused]] int lapack_int(std::int64_t value) {
   if (value > std::numeric_limits<int>::max()) {
     throw InvalidArgument(
         fmt::format("[linalg] an extent of {} is more than LAPACK takes (2^31 - 1)", value));
