@@ -8,8 +8,6 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/graph/trace.h>
-#include <plimsoll/math/arrange.h>
-#include <plimsoll/math/einsum.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/tf32.h>
 #include <plimsoll/ops/variable_reader.h>
@@ -71,46 +69,6 @@ nb::class_<B> block(nb::module_& m, const char* name, const char* doc) {
   return cls;
 }
 
-void moves(nb::module_& m) {
-  m.def(
-      "_flip",
-      [](nb::handle x, int axis) {
-        const Tensor given = as_tensor(x, {"flip", "x"});
-        const Unlocked unlocked;
-        return math::flip(given, axis);
-      },
-      nb::arg("x"), nb::arg("axis"),
-      nb::sig("def _flip(x: Tensor | Variable, axis: int) -> Tensor"));
-  m.def(
-      "_roll",
-      [](nb::handle x, std::int64_t by, int axis) {
-        const Tensor given = as_tensor(x, {"roll", "x"});
-        const Unlocked unlocked;
-        return math::roll(given, by, axis);
-      },
-      nb::arg("x"), nb::arg("by"), nb::arg("axis"),
-      nb::sig("def _roll(x: Tensor | Variable, by: int, axis: int) -> Tensor"));
-  m.def(
-      "_repeat",
-      [](nb::handle x, std::int64_t count, int axis) {
-        const Tensor given = as_tensor(x, {"repeat", "x"});
-        const Unlocked unlocked;
-        return math::repeat(given, count, axis);
-      },
-      nb::arg("x"), nb::arg("count"), nb::arg("axis"),
-      nb::sig("def _repeat(x: Tensor | Variable, count: int, axis: int) -> Tensor"));
-  m.def(
-      "_einsum",
-      [](const std::string& equation, nb::handle operands) {
-        const std::vector<Tensor> all = as_tensors(operands, {"einsum", "operands"});
-        const Unlocked unlocked;
-        return math::einsum(equation, all);
-      },
-      nb::arg("equation"), nb::arg("operands"),
-      nb::sig("def _einsum(equation: str, operands: typing.Sequence[Tensor | Variable]) -> "
-              "Tensor"));
-}
-
 }  // namespace
 
 void bind_compat(nb::module_& m) {
@@ -149,7 +107,6 @@ void bind_compat(nb::module_& m) {
       nb::arg("variable"), nb::arg("value"),
       nb::sig("def _replace(variable: Variable, value: Tensor) -> None"),
       "Gives a variable a copy as its data; a tape keeps the old one.");
-  moves(m);
 }
 
 }  // namespace plimsoll::python

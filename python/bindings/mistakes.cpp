@@ -13,7 +13,7 @@
 namespace plimsoll::python {
 namespace {
 
-/// Fits only when every overload was tried with conversions, too.
+/// Fits only after every overload has been tried with conversions.
 struct LastResort {};
 
 }  // namespace

@@ -58,7 +58,8 @@ void bind_recurrent(nb::module_& m) {
           nb::sig("def run(self, x: Tensor | Variable, lengths: Tensor | Variable | None = None, "
                   "h: Tensor | Variable | None = None, c: Tensor | Variable | None = None) -> "
                   "tuple[Tensor, Tensor, Tensor | None]"),
-          "All of it: y [n, steps, hidden], and the last states h and c, which may be given, too. "
+          "All of it: y [n, steps, hidden], and the last states h and c. You can also pass them "
+          "in. "
           "c "
           "is None but for an LSTM.");
   recurrent<nn::LSTM>(m, "LSTM",

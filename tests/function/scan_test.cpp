@@ -138,7 +138,7 @@ TEST(Scan, ReadsVariables) {
 }
 
 TEST(Scan, LayersGiveWhatUnrolledOnesGive) {
-  // A state of 2 * 5 f32 is no multiple of 16 bytes and is unrolled; one of 4 * 5 is not.
+  // A state of 2 * 5 f32 is not a multiple of 16 bytes and is unrolled; one of 4 * 5 is not.
   const nn::LSTM lstm(5, {.in = 3, .bidirectional = true});
   const Tensor x = random_tensor({4, 7, 3}, 1);
   lstm.materialize(x.device(), 1);

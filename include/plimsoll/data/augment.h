@@ -130,7 +130,7 @@ struct ColorJitterOptions {
   double saturation = 0;
   double hue = 0;
 };
-/// All four in an order that is drawn, too.
+/// All four, in a random order.
 data::Symbolic color_jitter(const data::Symbolic& picture, const ColorJitterOptions& options,
                             double most = 255);
 

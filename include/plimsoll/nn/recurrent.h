@@ -8,7 +8,7 @@
 //
 // All steps are one op (function/scan.h), whose gradient is another: a graph grows with layers and
 // not with steps. The states of all steps are kept, and what a step computes beside them is
-// computed again for gradients. Where a state is no multiple of 16 bytes, steps are unrolled
+// computed again for gradients. If a state is not a multiple of 16 bytes, steps are unrolled
 // instead: about 14 nodes for each step of an LSTM, and as many again for gradients.
 
 namespace plimsoll::nn {

@@ -308,7 +308,7 @@ def repeat(input: Any, repeats: Any, axis: Any = None) -> Any:
     if not isinstance(times, list):
         if times == 0:
             return pm.zeros([0 if i == at else n for i, n in enumerate(x.shape)], dtype=x.dtype)
-        return _core._repeat(x, int(times), at)
+        return pm.repeat(x, int(times), at)
     if len(times) != x.shape[at]:
         raise InvalidArgumentError(None, None, f"repeats has {len(times)} values for an extent of {x.shape[at]}")
     return pm.gather(x, pm.tensor(np.repeat(np.arange(len(times)), times)), axis=at)
@@ -355,7 +355,7 @@ def reverse(tensor: Any, axis: Any) -> Any:
     if isinstance(x, np.ndarray):
         return np.flip(x, tuple(ints(axis))).copy()
     for each in ints(axis):
-        x = _core._flip(x, _axis(each, len(x.shape)))
+        x = pm.flip(x, _axis(each, len(x.shape)))
     return x
 
 
@@ -365,7 +365,7 @@ def roll(input: Any, shift: Any, axis: Any) -> Any:
     for by, at in zip(ints(shift), ints(axis)):
         along = _axis(at, len(x.shape))
         if x.shape[along]:
-            x = _core._roll(x, by % x.shape[along], along)
+            x = pm.roll(x, by % x.shape[along], along)
     return x
 
 

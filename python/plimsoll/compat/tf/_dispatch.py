@@ -88,7 +88,7 @@ def wrap(value: Any) -> Any:
 
 
 def _folds(found: _Found) -> bool:
-    """Whether a call in a trace has only known integers, so that its result is known, too."""
+    """Whether a call in a trace has only known integers, so that its result is known as well."""
     return (
         not found.traced
         and not found.program

@@ -171,7 +171,7 @@ def node_of(value: Any) -> Node:
     tensor = _symbolic(value)
     if isinstance(tensor, Tensor) and isinstance(tensor._value, Record):
         return tensor._value.node
-    raise TypeError(f"{value!r} is no part of a graph")
+    raise TypeError(f"{value!r} is not part of a graph")
 
 
 class VariableNode(Node):

@@ -102,7 +102,7 @@ def _cut(x: Any, dim: int, part: slice) -> Any:
     if not len(chosen):
         return x[(slice(None),) * dim + (slice(0, 0),)]
     if chosen.step == -1 and len(chosen) == x.shape[dim]:
-        return _core._flip(x, dim)
+        return pm.flip(x, dim)
     return pm.gather(x, pm.tensor(np.array(chosen, dtype=np.int64)), axis=dim)
 
 

@@ -125,7 +125,7 @@ def cross(a: Any, b: Any) -> Any:
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise InvalidArgumentError(None, None, "Cross-products are only defined for 3-element vectors.")
     last = len(x.shape) - 1
-    return _core._roll(x, 2, last) * _core._roll(y, 1, last) - _core._roll(x, 1, last) * _core._roll(y, 2, last)
+    return pm.roll(x, 2, last) * pm.roll(y, 1, last) - pm.roll(x, 1, last) * pm.roll(y, 2, last)
 
 
 @op(name="linalg.normalize")

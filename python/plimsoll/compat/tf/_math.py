@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import plimsoll as pm
-from plimsoll import _core
 
 from . import _dtypes
 from ._convert import numpy_of, tensor
@@ -216,10 +215,10 @@ def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any) -> Any:
 
 
 def _running(x: Any, axis: int, exclusive: bool, reverse: bool, join: Any, neutral: float) -> Any:
-    """Sums or products of all elements up to each, in log2(n) steps."""
+    """All elements up to each, joined in log2(n) steps."""
     count = x.shape[axis]
     if reverse:
-        x = _core._flip(x, axis)
+        x = pm.flip(x, axis)
     front, back = [0] * x.ndim, [0] * x.ndim
     if exclusive and count:
         front[axis], back[axis] = 1, -1
@@ -229,7 +228,7 @@ def _running(x: Any, axis: int, exclusive: bool, reverse: bool, join: Any, neutr
         front[axis], back[axis] = step, -step
         x = join(x, pm.pad(x, front, back, neutral))
         step *= 2
-    return _core._flip(x, axis) if reverse else x
+    return pm.flip(x, axis) if reverse else x
 
 
 def _axis(axis: Any, rank: int) -> int:
@@ -244,13 +243,13 @@ def _axis(axis: Any, rank: int) -> int:
 @op(name="cumsum")
 def cumsum(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     value = tensor(x)
-    return _running(value, _axis(axis, value.ndim), exclusive, reverse, lambda a, b: a + b, 0)
+    return pm.cumsum(value, _axis(axis, value.ndim), exclusive=exclusive, reverse=reverse)
 
 
 @op(name="math.cumprod")
 def cumprod(x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False) -> Any:
     value = tensor(x)
-    return _running(value, _axis(axis, value.ndim), exclusive, reverse, lambda a, b: a * b, 1)
+    return pm.cumprod(value, _axis(axis, value.ndim), exclusive=exclusive, reverse=reverse)
 
 
 @op(name="math.cumulative_logsumexp")
@@ -294,7 +293,7 @@ def einsum(equation: str, *inputs: Any, optimize: str = "greedy") -> Any:
         if each.dtype != first.dtype:
             raise mismatch("Einsum", first, each)
     equation = _without_dots(equation.replace(" ", ""), operands)
-    return _core._einsum(equation, operands)
+    return pm.einsum(equation, *operands)
 
 
 def _without_dots(equation: str, operands: list[Any]) -> str:

@@ -114,36 +114,22 @@ def unique_with_counts(x: Any, out_idx: Any = _dtypes.int32) -> Any:
     return _uniques(x, out_idx, True)
 
 
-def _ranked(values: Any, axis: Any, direction: str) -> tuple[Any, Any, Any]:
-    """(sorted values, their places, how to put the axis back)."""
+def _ranked(values: Any, axis: Any, direction: str) -> tuple[Any, Any]:
+    """The sorted values and their places."""
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. Received: {direction}")
     x = tensor(values)
-    at = _axis(axis, len(x.shape))
-    last = len(x.shape) - 1
-    order = [i for i in builtins.range(last + 1) if i != at] + [at]
-    moved = x if at == last else pm.transpose(x, order)
-    wide = moved if x.dtype in (pm.f32, pm.f64) else pm.cast(moved, pm.f64)
-    if moved.shape[-1] == 0:
-        return x, pm.zeros(list(x.shape), dtype=pm.i64), lambda y: y
-    falling = wide if direction == "DESCENDING" else -wide
-    _, places = pm.top_k(falling, moved.shape[-1])
-    back = [order.index(i) for i in builtins.range(last + 1)]
-    ranked_values, _ = pm.top_k(falling, moved.shape[-1])
-    ranked = ranked_values if direction == "DESCENDING" else -ranked_values
-    return pm.cast(ranked, x.dtype), places, lambda y: y if at == last else pm.transpose(y, back)
+    return pm.sort(x, _axis(axis, len(x.shape)), descending=direction == "DESCENDING")
 
 
 @op(name="sort", host=lambda values, axis=-1, direction="ASCENDING": np.sort(values, axis) if direction == "ASCENDING" else np.flip(np.sort(values, axis), axis))
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING") -> Any:
-    ranked, _, back = _ranked(values, axis, direction)
-    return back(ranked)
+    return _ranked(values, axis, direction)[0]
 
 
 @op(name="argsort")
 def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False) -> Any:
-    _, places, back = _ranked(values, axis, direction)
-    return back(pm.cast(places, pm.i32))
+    return pm.cast(_ranked(values, axis, direction)[1], pm.i32)
 
 
 @op(name="searchsorted")

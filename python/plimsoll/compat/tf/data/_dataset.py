@@ -314,7 +314,7 @@ class Dataset:
 
     def rebatch(self, batch_size: Any, drop_remainder: Any = False, name: str | None = None) -> Dataset:
         """Batches of another size."""
-        made = _core._rebatch(self._pm._dataset, number(batch_size, "batch_size"), bool(drop_remainder))
+        made = _core._stages.rebatch(self._pm._dataset, number(batch_size, "batch_size"), bool(drop_remainder))
         return self._with(self._pm._with(made), any_batch=not drop_remainder)
 
     def shuffle(
@@ -423,7 +423,7 @@ class Dataset:
                 return bool(predicate(*_map.arguments(structure, element)))
 
         cell = Cell(call)
-        made = _core._take_while(self._pm._dataset, cell, fingerprint(predicate))
+        made = _core._stages.take_while(self._pm._dataset, cell, fingerprint(predicate))
         return self._with(self._pm._with(made, cell))
 
     def unique(self, name: str | None = None) -> Dataset:

@@ -248,7 +248,7 @@ def bucket(
             return int(length_func(*_map.arguments(structure, element)))
 
     cell = Cell(length)
-    made = _core._bucket_by_sequence_length(
+    made = _core._stages.bucket_by_sequence_length(
         dataset._dataset, cell, limits, batches, drop_remainder, to_boundary, fingerprint(length_func)
     )
     flat = dataset._pm._with(made, cell)

@@ -203,7 +203,7 @@ def sample(datasets: Any, weights: Any, seed: Any, stop_on_empty: bool) -> Datas
     shares = [] if weights is None else [float(each) for each in np.asarray(weights)]
     if shares and len(shares) != len(sets):
         raise ValueError("Invalid `weights`. The shape of `weights` should be compatible with the datasets")
-    made = _core._sample_from_datasets([each._dataset for each in sets], shares, seed, stop_on_empty)
+    made = _core._stages.sample_from_datasets([each._dataset for each in sets], shares, seed, stop_on_empty)
     return Dataset(pm.data.Dataset(made, _kept(sets)), sets[0]._structure)
 
 
@@ -211,7 +211,7 @@ def choose(datasets: Any, choice: Dataset, stop_on_empty: bool) -> Dataset:
     sets = list(datasets)
     if not isinstance(choice._structure, Leaf) or choice._structure.dtype != int64:
         raise TypeError("`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
-    made = _core._choose_from_datasets([each._dataset for each in sets], choice._dataset, stop_on_empty)
+    made = _core._stages.choose_from_datasets([each._dataset for each in sets], choice._dataset, stop_on_empty)
     return Dataset(pm.data.Dataset(made, _kept([*sets, choice])), sets[0]._structure)
 
 
@@ -222,7 +222,7 @@ _SHAPE_FILE = "structure.json"
 
 def save(dataset: Dataset, path: Any) -> None:
     folder = os.fspath(path)
-    _core._save(dataset._dataset, folder)
+    _core._records.save(dataset._pm, folder)
     with open(os.path.join(folder, _SHAPE_FILE), "w", encoding="utf-8") as file:
         json.dump(_described(dataset._structure), file)
 
@@ -233,7 +233,7 @@ def load(path: Any, element_spec: Any, compression: Any, reader_func: Any, wait:
     folder = os.fspath(path)
     if not os.path.isdir(folder):
         raise NotFoundError(None, None, f"Could not find metadata file. {folder}")
-    made = pm.data.Dataset(_core._load(folder))
+    made = pm.data.Dataset(_core._records.load(folder))
     described = os.path.join(folder, _SHAPE_FILE)
     if os.path.exists(described):
         with open(described, encoding="utf-8") as file:
@@ -293,7 +293,7 @@ class TFRecordDataset(Dataset):
         if compression_type not in (None, "", "GZIP", "ZLIB"):
             raise ValueError(f"compression_type must be '', 'GZIP' or 'ZLIB', not {compression_type!r}")
         names = names_of(filenames)
-        super().__init__(_files(names, _core._tfrecords), Leaf(string))
+        super().__init__(_files(names, _core._records.tfrecords), Leaf(string))
 
 
 class TextLineDataset(Dataset):

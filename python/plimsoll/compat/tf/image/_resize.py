@@ -49,8 +49,9 @@ def resize(
     """float32 of another size, on the same scale; `nearest` keeps the dtype."""
     x = picture(images)
     how = str(_V1.get(method, method) if not isinstance(method, str) else method)
-    if how not in (*_NATIVE, "lanczos3", "lanczos5", "gaussian", "mitchellcubic"):
-        raise ValueError(f"Resize method is not implemented: {method}")
+    known = (*_NATIVE, "lanczos3", "lanczos5", "gaussian", "mitchellcubic")
+    if how not in known:
+        raise ValueError(f"tf.image.resize has no method {method!r}; there are {', '.join(known)}")
     if x.shape.rank not in (3, 4):
         raise ValueError(f"'images' must have either 3 or 4 dimensions, not {x.shape}")
     height, width = _size(size)

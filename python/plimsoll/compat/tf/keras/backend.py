@@ -13,6 +13,7 @@ from ._base import (
     epsilon as epsilon, floatx as floatx, reset_names, set_epsilon as set_epsilon,
     set_floatx as set_floatx, static_shape, unique_name,
 )
+from ._forward import forward
 
 
 def clear_session(free_memory: bool = True) -> None:
@@ -112,29 +113,10 @@ _TF = {
     "cumsum": "cumsum", "identity": "identity", "reverse": "reverse", "update": None,
 }
 _ACTIVATIONS = ("relu", "sigmoid", "softmax", "tanh", "elu", "softplus", "softsign", "hard_sigmoid")
-_LOSSES = ("binary_crossentropy", "categorical_crossentropy", "sparse_categorical_crossentropy")
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    if name in _ACTIVATIONS:
-        from . import activations
-
-        return getattr(activations, name)
-    if name in _LOSSES:
-        from . import losses
-
-        return getattr(losses, name)
-    where = _TF.get(name)
-    if where is None:
-        raise NotImplementedError(f"keras.backend.{name} is not supported; use the tf function of that kind")
-    import plimsoll.compat.tf as tf
-
-    found: Any = tf
-    for part in where.split("."):
-        found = getattr(found, part)
-    return found
+    return forward("keras.backend", name, _ACTIVATIONS, _TF)
 
 
 __all__ = ["backend", "clear_session", "epsilon", "floatx", "set_epsilon", "set_floatx"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._forward import forward
+
 _TF = {
     "abs": "abs", "add": "add", "all": "reduce_all", "any": "reduce_any", "arange": "range",
     "argmax": "argmax", "argmin": "argmin", "argsort": "argsort", "broadcast_to": "broadcast_to",
@@ -28,26 +30,7 @@ _TF = {
 }
 _ACTIVATIONS = ("relu", "relu6", "leaky_relu", "elu", "selu", "gelu", "silu", "softmax", "log_softmax",
                 "softplus", "softsign", "hard_sigmoid", "hard_silu", "log_sigmoid", "glu", "celu")
-_LOSSES = ("binary_crossentropy", "categorical_crossentropy", "sparse_categorical_crossentropy")
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    if name in _ACTIVATIONS:
-        from . import activations
-
-        return getattr(activations, name)
-    if name in _LOSSES:
-        from . import losses
-
-        return getattr(losses, name)
-    where = _TF.get(name)
-    if where is None:
-        raise NotImplementedError(f"keras.ops.{name} is not supported; use the tf function of that kind")
-    import plimsoll.compat.tf as tf
-
-    found: Any = tf
-    for part in where.split("."):
-        found = getattr(found, part)
-    return found
+    return forward("keras.ops", name, _ACTIVATIONS, _TF)

@@ -115,14 +115,12 @@ class EinsumDense(Layer):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        from plimsoll import _core
-
         x = raw(inputs)
         equation = self.equation
         if "..." in equation:
             spare = [c for c in "ABCDEFGH"][: x.ndim - len(equation.split(",")[0].replace("...", ""))]
             equation = equation.replace("...", "".join(spare))
-        y = _core._einsum(equation, [x, weight(self.kernel, x)])
+        y = pm.einsum(equation, x, weight(self.kernel, x))
         return self.activation(wrap(y if self.bias is None else y + weight(self.bias, x)))
 
 

@@ -150,7 +150,7 @@ class RandomFlip(_Random):
         for word, axis in (("horizontal", 2), ("vertical", 1)):
             if word in self.mode:
                 turned = _draw(x, 0.0, 1.0) > 0.5
-                x = pm.where(pm.broadcast_to(turned, x.shape), _core._flip(x, axis), x)
+                x = pm.where(pm.broadcast_to(turned, x.shape), pm.flip(x, axis), x)
         return x
 
 

@@ -415,9 +415,7 @@ class Bidirectional(Layer):
             there, back = there[0], back[0]
         a, b = raw(there), raw(back)
         if self.return_sequences:
-            from plimsoll import _core
-
-            b = _core._flip(b, 1)
+            b = pm.flip(b, 1)
         if self.merge_mode is None:
             merged: Any = (wrap(a), wrap(b))
         elif self.merge_mode == "concat":
