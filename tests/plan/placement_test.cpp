@@ -9,6 +9,7 @@
 #include <plimsoll/plan/placement.h>
 
 #include "plan/placement_instances.h"
+#include "support/instrumented.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr auto kLong = std::chrono::seconds(120);
+/// Where the clock is part of what is tested.
+constexpr auto kShort = std::chrono::seconds(plimsoll::testing::kInstrumented ? 20 : 2);
 
 /// True if some offsets below `height` suit the buffers from `next` on, those before being placed:
 /// all offsets are tried.
@@ -163,8 +166,7 @@ TEST(Placement, SquaresCutIntoPiecesAreFilledAgain) {
 TEST(Placement, LargeRandomListsComeCloseToTheBound) {
   for (const double live : {50, 150}) {
     const std::vector<Buffer> buffers = plimsoll::testing::random_buffers(7, 1500, live);
-    const Placement placement =
-        place(buffers, {.capacity = 0, .time_limit = std::chrono::seconds(2)});
+    const Placement placement = place(buffers, {.capacity = 0, .time_limit = kShort});
     expect_sound(buffers, placement, 256);
     EXPECT_LE(static_cast<double>(placement.height),
               1.02 * static_cast<double>(placement.lower_bound));
