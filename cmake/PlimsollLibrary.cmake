@@ -93,7 +93,7 @@ std::span<std::span<const ProgramOp> (*const)()> program_op_files() {
 # The page of reports, from its parts in src/report/page; scripts in the order in which they use one
 # another.
 set(page_folder "${PROJECT_SOURCE_DIR}/src/report/page")
-set(page_scripts base chart events memory plan pipeline curves overview main)
+set(page_scripts base chart events memory plan pipeline curves refusal overview main)
 foreach(part IN ITEMS html style script)
   set(page_files "${page_folder}/page.html")
   if(part STREQUAL style)
