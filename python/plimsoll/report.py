@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import types
-from typing import Sequence, Union
+from typing import Sequence, Union, cast
 
 from . import errors
 from ._core import MetricsServer, RunReport, chart
@@ -64,7 +64,7 @@ def show(runs: _Shown | Sequence[_Shown], *, title: str = "") -> Page:
 
     >>> pm.report.show("run.jsonl")
     """
-    several = list(runs) if isinstance(runs, (list, tuple)) else [runs]
+    several = cast("list[_Shown]", list(runs) if isinstance(runs, (list, tuple)) else [runs])
     drawn = [_refused(each) if isinstance(each, errors.OutOfMemory) else each for each in several]
     return Page(html(drawn, title=title))
 
