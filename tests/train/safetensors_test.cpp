@@ -164,7 +164,7 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
   EXPECT_THAT(one(quoted, "[4611686018427387904,4]", "[0,8]"), HasSubstr("not a size"));
   EXPECT_THAT(one(quoted, "[1000000000000,1000000000000]", "[0,8]"), HasSubstr("more elements"));
   EXPECT_THAT(one(quoted, "[1,1,1,1,1,1,1,1,2]", "[0,8]"), HasSubstr("at most 8 extents"));
-  EXPECT_THAT(one(quoted, "2", "[0,8]"), HasSubstr("no list"));
+  EXPECT_THAT(one(quoted, "2", "[0,8]"), HasSubstr("not a list"));
   EXPECT_THAT(one(R"("F8_E4M3")", "[8]", "[0,8]"), HasSubstr(R"(dtype "F8_E4M3")"));
   EXPECT_THAT(one("7", "[8]", "[0,8]"), HasSubstr("dtype 7"));
   EXPECT_THAT(message_of(file_of(R"({"w":3})", "")), HasSubstr("'w' needs dtype"));

@@ -108,7 +108,7 @@ class MemoryPanel {
     const { run, device } = this;
     this.chart = new Chart({
       label: `Memory on ${device.name} over time, stacked by tag, against the budget. The arrow keys move along it, plus and minus zoom, P goes to the peak, 0 shows all. The tables below have the same figures.`,
-      height: 330, binary: true, x: () => this.range, y: () => [0, this.top()], xText: this.byTime ? tickDuration : this.whenText, yText: bytesText,
+      height: 330, binary: true, x: () => this.range, y: () => [0, this.top()], xText: this.byTime ? tickDuration : countText, yText: bytesText,
       draw: (frame) => this.draw(frame),
       stops: () => device.time,
       tip: (x, frame) => this.tip(x, frame),

@@ -68,7 +68,7 @@ function overviewSection(run) {
     gauge(run), tiles(run), howToGoOn(run),
     run.problem_count > 0 && el("p", { class: "note" }, count(run.problem_count), run.problem_count === 1 ? " line of the log is" : " lines of the log are", " damaged or cut off; they are named at the end."),
     run.earlier > 0 && el("p", { class: "note" }, "The file has ", count(run.earlier), run.earlier === 1 ? " earlier run" : " earlier runs", "; this is the latest."),
-    el("div", { class: "columns" },
+    !["replayed", "reported"].includes(run.state) && el("div", { class: "columns" },
       el("div", {}, el("h3", {}, "Run"), facts([
         ["command", words.length > 0 && el("code", {}, words.join(" "))], ["model", about.model], ["data", about.data],
         ["batch", isNumber(begin.batch) && [count(begin.batch), begin.parts > 1 && [" in ", count(begin.parts), " micro-batches"]]],

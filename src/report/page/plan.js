@@ -36,7 +36,7 @@ class PlanPanel {
     this.chart = new Chart({
       label: this.unit === "task" ? "What one step places where: offset in the plan's range against predicted time. The table below lists the largest values."
         : "Where the arena placed each block: offset in its pages against operations. The table below lists the largest blocks.",
-      height: 340, top: 10, binary: true, x: () => this.range || [0, this.end()], y: () => [0, top], xText: (x) => (this.byTime ? tickDuration(x) : `${this.unit} ${countText(x)}`), yText: bytesText,
+      height: 340, top: 10, binary: true, x: () => this.range || [0, this.end()], y: () => [0, top], xText: (x) => (this.byTime ? tickDuration(x) : this.unit === "task" ? `task ${countText(x)}` : countText(x)), yText: bytesText,
       draw: (frame) => this.draw(frame),
       stops: () => (this.byTime ? this.starts.slice(0, -1) : this.unit === "task" ? timeline.tasks.map((_, i) => i) : []),
       tip: (x, frame, pixelY) => this.tip(x, frame, pixelY),
