@@ -89,7 +89,7 @@ TEST_P(FunctionOnGpu, AStepOfOnesOwnTakesTheTimeAndTheBytesOfTheTrainers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, FunctionOnGpu, testing::Values("resnet18", "gpt2"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 }  // namespace
 }  // namespace plimsoll
