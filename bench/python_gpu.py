@@ -18,7 +18,7 @@ BATCH, TOKENS, STEPS = 16, 1024, 15
 def step_ms() -> float:
     """A step in Python that is waited for, the median."""
     gpu = pm.device("cuda:0")
-    trainer = pm.Trainer(pm.nn.make_model("gpt2"), optimizer=pm.optim.adamw(6e-4), precision="bf16", device=gpu)
+    trainer = pm.Trainer(pm.nn.gpt2(dropout=0), optimizer=pm.optim.adamw(1e-3, weight_decay=0.01), precision="bf16", device=gpu)
     ids = pm.cast(pm.random_uniform((BATCH, TOKENS), 0, 50000, device=gpu), pm.i64)
     plan = trainer.plan(batch=BATCH)
     for _ in range(6):

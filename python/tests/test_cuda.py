@@ -15,7 +15,7 @@ import plimsoll as pm
 
 
 def _has_gpu() -> bool:
-    return any(name.startswith("cuda") for name in pm.list_devices())
+    return any(each["name"].startswith("cuda") for each in pm.list_devices())
 
 
 pytestmark = pytest.mark.skipif(not _has_gpu(), reason="there is no GPU that this build can use")
