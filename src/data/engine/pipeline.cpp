@@ -66,9 +66,15 @@ StagePtr Builder::build(const NodePtr& node) {
   // The time of another strand is not part of this one's.
   if (!stage->begins_section()) stage->inputs_ = std::move(made_.back());
   made_.pop_back();
-  if (registers_) {
+  if (stage->runs_ahead()) {
+    if (ahead_ != nullptr && engine_ == home_) {
+      ahead_->push_back(stage.get());
+    } else {
+      engine_->add_ahead(*stage);
+    }
+  }
+  if (!nested_) {
     stages_.push_back(stage.get());
-    if (stage->runs_ahead()) engine_->add_ahead(*stage);
     if (stage->can_relieve()) engine_->add_relief(*stage);
   }
   if (node->may_fail()) {
