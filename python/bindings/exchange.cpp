@@ -163,8 +163,15 @@ Tensor from_dlpack_object(nb::handle object) {
     given = object.attr("__dlpack__")();
   }
   const auto take = [&](auto* managed, const char* used) {
-    const Tensor made = adopt(managed, device_of(managed->dl_tensor));
+    const Device device = device_of(managed->dl_tensor);
+    const Tensor made = adopt(managed, device);
     PyCapsule_SetName(given.ptr(), used);
+    if (!device.capabilities().host_memory) {
+      // Its library has ordered what still computes it before the default stream, which ours do not
+      // wait for.
+      const Unlocked unlocked;
+      device.synchronize();
+    }
     return made;
   };
   if (PyCapsule_IsValid(given.ptr(), kVersioned) != 0) {
