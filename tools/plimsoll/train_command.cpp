@@ -165,7 +165,8 @@ void print_result(const train::FitResult& result, const Device& device) {
 void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
-  const ModelShape shape = shape_of(prepared.trainer->model());
+  ModelShape shape = shape_of(prepared.trainer->model());
+  shape.names = prepared.data.names;
   log.write("data", {{"summary", prepared.data.summary},
                      {"training", prepared.data.train_count},
                      {"validation", prepared.data.validation_count}});

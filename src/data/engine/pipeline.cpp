@@ -160,6 +160,8 @@ Bytes Pipeline::State::give_back(Bytes wanted) {
       [&] {
         engine.relieve_stages();
         if (freed() < wanted) root->restore(*engine.position());
+        // A cache gives up half of its elements at first.
+        if (freed() < wanted) engine.relieve_stages();
       },
       true);
   return freed();

@@ -9,7 +9,7 @@ constexpr double kInterval = 0.05;  ///< seconds between two looks, at least
 /// Shares of the time that the consumer waits: above the first it is worth more threads, below the
 /// second fewer may do.
 constexpr double kWaits = 0.05;
-constexpr double kHardlyWaits = 0.01;
+constexpr double kHardlyWaits = 0.02;
 /// The same of the times that the stage was asked and had nothing.
 constexpr double kEmpty = 0.1;
 constexpr double kHardlyEmpty = 0.02;
