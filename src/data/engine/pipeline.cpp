@@ -14,6 +14,7 @@
 #include <plimsoll/base/log.h>
 
 #include "data/disjoint.h"
+#include "data/engine/cancellation.h"
 #include "data/engine/engine.h"
 #include "data/engine/identity.h"
 #include "data/engine/node.h"
@@ -148,6 +149,7 @@ struct Pipeline::State {
   std::atomic<bool> scan_ended = false;
   bool asked = false;  ///< for an element
   ReliefHandle relief;
+  Cancellation cancellation{engine};  ///< the first to go
 };
 
 /// For somebody else who is short of memory: windows go to their files, then what was made ahead is
@@ -231,7 +233,9 @@ Pipeline::State& Pipeline::state(const char* function) const {
 std::optional<NamedElement> Pipeline::next() {
   State& state = this->state("next");
   state.read_on();
+  state.cancellation.check();
   std::optional<Element> element = state.engine.next();
+  state.cancellation.check();
   state.ended = !element.has_value();
   if (element) return NamedElement(std::move(*element), state.names);
   state.report_skipped();
