@@ -21,7 +21,7 @@ class Penalized(tf.keras.Model):
             loss = tf.reduce_mean(tf.square(predicted - y)) + 0.01 * tf.reduce_mean(tf.abs(predicted))
         variables = self.trainable_variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
-        return {"loss": loss}
+        return {"penalized": loss}
 
 
 x, y = rows(1 << 19, 16, 4)
@@ -31,4 +31,4 @@ fixed(model)
 model.compile(tf.keras.optimizers.SGD(0.1))
 ready()
 history = model.fit(x, y, batch_size=len(x), epochs=2, verbose=0)
-report(loss=history.history["loss"])
+report(loss=history.history["penalized"])

@@ -36,8 +36,14 @@ def cached(dataset: pm.data.Dataset) -> pm.data.Dataset:
 
 def _bytes(dataset: pm.data.Dataset) -> int | None:
     """How much a whole epoch is, if that is known."""
-    count, spec = dataset.cardinality, dataset.element_spec
-    if count is None or spec is None or count < 0:
+    count, size = dataset.cardinality, element_bytes(dataset)
+    return None if count is None or count < 0 or size is None else count * size
+
+
+def element_bytes(dataset: pm.data.Dataset) -> int | None:
+    """How much an element is at most, if that is known."""
+    spec = dataset.element_spec
+    if spec is None:
         return None
     total = 0
     for dtype, shape in spec:
@@ -45,4 +51,4 @@ def _bytes(dataset: pm.data.Dataset) -> int | None:
             return None
         size = _TEXT if dtype == pm.bytes_ else _SIZES.get(dtype.name, 1)
         total += size * math.prod(each for each in shape if each is not None)
-    return count * total
+    return total

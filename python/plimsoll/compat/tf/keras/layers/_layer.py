@@ -10,6 +10,7 @@ import numpy as np
 from plimsoll import _core
 
 from ... import _nest
+from ..._config import current_device
 from ..._state import recording
 from ..._symbolic import Node, record
 from ..._tensor import Tensor
@@ -185,6 +186,7 @@ class Layer(Configured):
         first = initializers.get(initializer)
         assert first is not None
         with _core._Eager():
+            current_device()  # what is free is found before arrays are drawn, which go again
             array = getattr(first, "array", None)
             shape = tuple(int(n) for n in shape)
             value = array(shape) if array is not None else convert(first(shape, dtype=dtype))
