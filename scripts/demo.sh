@@ -18,7 +18,7 @@ echo "look at the run: $(cd "$folder" && pwd)/report.html"
 cat <<NEXT
 
 Try next:
-  ask for too little memory, and get the least that will do
+  ask for too little memory, and get the smallest budget that works
     $plimsoll train --data $folder --model lenet --size 32 --batch 32 --budget 1MiB
   ask whether a model fits before you train it
     $plimsoll plan --model resnet50 --batch 32 --budget 3GiB

@@ -5,6 +5,7 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/layout.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/base/run_log.h>
 #include <plimsoll/base/shape.h>
@@ -53,6 +54,7 @@
 #include <plimsoll/optim/weight_average.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/plan/plan.h>
+#include <plimsoll/report/as_run.h>
 #include <plimsoll/report/chart.h>
 #include <plimsoll/report/exports.h>
 #include <plimsoll/report/html.h>

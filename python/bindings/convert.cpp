@@ -245,11 +245,11 @@ std::vector<std::string> as_texts(nb::handle value, Where where) {
   return texts;
 }
 
-ops::Layout as_layout(nb::handle value, Where where) {
+Layout as_layout(nb::handle value, Where where) {
   const std::string text = as_text(value, where);
-  if (text == "nchw") return ops::Layout::nchw;
-  if (text == "nhwc") return ops::Layout::nhwc;
-  wrong_value(where, value, "it must be \"nchw\" or \"nhwc\"");
+  if (text == "channels_first" || text == "nchw" || text == "chw") return Layout::channels_first;
+  if (text == "channels_last" || text == "nhwc" || text == "hwc") return Layout::channels_last;
+  wrong_value(where, value, "it must be \"channels_first\" or \"channels_last\"");
 }
 
 std::int64_t length(nb::handle container) {

@@ -72,7 +72,7 @@ std::string as_text(nb::handle value, Where where);
 std::vector<std::string> as_texts(nb::handle value, Where where);
 
 /// "nchw" or "nhwc".
-ops::Layout as_layout(nb::handle value, Where where);
+Layout as_layout(nb::handle value, Where where);
 
 /// How many elements a Python container has.
 std::int64_t length(nb::handle container);

@@ -42,11 +42,11 @@ ops::ConvOptions conv(const char* who, nb::handle stride, nb::handle padding, nb
 
 #define PLIMSOLL_CONV_ARGS                                                               \
   nb::kw_only(), nb::arg("stride") = 1, nb::arg("padding") = 0, nb::arg("dilation") = 1, \
-                 nb::arg("groups") = 1, nb::arg("layout") = "nchw"
+                 nb::arg("groups") = 1, nb::arg("layout") = "channels_first"
 
 constexpr const char* kConvSig =
     "*, stride: int | typing.Sequence[int] = 1, padding: int | typing.Sequence[int] = 0, dilation: "
-    "int | typing.Sequence[int] = 1, groups: int = 1, layout: str = 'nchw') -> Tensor";
+    "int | typing.Sequence[int] = 1, groups: int = 1, layout: str = 'channels_first') -> Tensor";
 
 void pooling(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, const ops::PoolOptions&),
              const char* doc) {
@@ -63,12 +63,12 @@ void pooling(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, const
         return op(given, options);
       },
       nb::arg("x"), nb::arg("size") = 2, nb::kw_only(), nb::arg("stride").none() = nb::none(),
-      nb::arg("padding") = 0, nb::arg("layout") = "nchw",
+      nb::arg("padding") = 0, nb::arg("layout") = "channels_first",
       nb::sig(
           ("def " + std::string(name) +
            "(x: Tensor | Variable, size: int | typing.Sequence[int] = 2, *, stride: int | "
            "typing.Sequence[int] | None = None, padding: int | typing.Sequence[int] = 0, layout: "
-           "str = 'nchw') -> Tensor")
+           "str = 'channels_first') -> Tensor")
               .c_str()),
       doc);
 }
@@ -116,24 +116,26 @@ void bind_convolutions(nb::module_& m) {
       "global_avg_pool2d",
       [](nb::handle x, nb::handle layout) {
         const Tensor given = as_tensor(x, {"global_avg_pool2d", "x"});
-        const ops::Layout how = as_layout(layout, {"global_avg_pool2d", "layout"});
+        const Layout how = as_layout(layout, {"global_avg_pool2d", "layout"});
         const Unlocked unlocked;
         return ops::global_avg_pool2d(given, how);
       },
-      nb::arg("x"), nb::kw_only(), nb::arg("layout") = "nchw",
-      nb::sig("def global_avg_pool2d(x: Tensor | Variable, *, layout: str = 'nchw') -> Tensor"),
+      nb::arg("x"), nb::kw_only(), nb::arg("layout") = "channels_first",
+      nb::sig("def global_avg_pool2d(x: Tensor | Variable, *, layout: str = 'channels_first') -> "
+              "Tensor"),
       "The mean over height and width: [n, channels].");
   m.def(
       "upsample_nearest2d",
       [](nb::handle x, nb::handle factor, nb::handle layout) {
         const Tensor given = as_tensor(x, {"upsample_nearest2d", "x"});
         const std::int64_t by = as_int(factor, {"upsample_nearest2d", "factor"});
-        const ops::Layout how = as_layout(layout, {"upsample_nearest2d", "layout"});
+        const Layout how = as_layout(layout, {"upsample_nearest2d", "layout"});
         const Unlocked unlocked;
         return ops::upsample_nearest2d(given, by, how);
       },
-      nb::arg("x"), nb::arg("factor"), nb::kw_only(), nb::arg("layout") = "nchw",
-      nb::sig("def upsample_nearest2d(x: Tensor | Variable, factor: int, *, layout: str = 'nchw') "
+      nb::arg("x"), nb::arg("factor"), nb::kw_only(), nb::arg("layout") = "channels_first",
+      nb::sig("def upsample_nearest2d(x: Tensor | Variable, factor: int, *, layout: str = "
+              "'channels_first') "
               "-> Tensor"),
       "Every pixel repeated `factor` times down and across.");
 }
@@ -146,16 +148,17 @@ void bind_normalizations(nb::module_& m) {
         const Tensor by = as_tensor(scale, {"batch_norm", "scale"});
         const Tensor plus = as_tensor(bias, {"batch_norm", "bias"});
         const double least = as_double(epsilon, {"batch_norm", "epsilon"});
-        const ops::Layout how = as_layout(layout, {"batch_norm", "layout"});
+        const Layout how = as_layout(layout, {"batch_norm", "layout"});
         const Unlocked unlocked;
         const ops::BatchNormResult result = ops::batch_norm(given, by, plus, least, how);
         return std::tuple(result.y, result.mean, result.variance);
       },
       nb::arg("x"), nb::arg("scale"), nb::arg("bias"), nb::kw_only(), nb::arg("epsilon") = 1e-5,
-      nb::arg("layout") = "nchw",
+      nb::arg("layout") = "channels_first",
       nb::sig("def batch_norm(x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | "
               "Variable, *, "
-              "epsilon: float = 1e-05, layout: str = 'nchw') -> tuple[Tensor, Tensor, Tensor]"),
+              "epsilon: float = 1e-05, layout: str = 'channels_first') -> tuple[Tensor, Tensor, "
+              "Tensor]"),
       "Over all but the channels, with the batch's own statistics: the result, its mean and "
       "variance.");
   m.def(

@@ -30,7 +30,7 @@ void pooling(nb::module_& m, const char* name, const char* doc) {
   define_class<Pool, nn::Module>(
       m, name,
       "size: " PLIMSOLL_INTS ", *, stride: " PLIMSOLL_INTS " = 0, padding: " PLIMSOLL_INTS
-      " | str = 0, layout: str = 'nchw'",
+      " | str = 0, layout: str = 'channels_first'",
       doc, [](Pool* self, const Given& given) {
         new (self)
             Pool(as_pair(given, "size"),
@@ -95,7 +95,8 @@ void bind_layers(nb::module_& m) {
       m, "Conv2D",
       "out: int, size: " PLIMSOLL_INTS ", *, in_channels: int = 0, stride: " PLIMSOLL_INTS
       " = 1, padding: " PLIMSOLL_INTS " | str = 0, dilation: " PLIMSOLL_INTS
-      " = 1, groups: int = 1, bias: bool = True, layout: str = 'nchw', init: Init | float | str | "
+      " = 1, groups: int = 1, bias: bool = True, layout: str = 'channels_first', init: Init | "
+      "float | str | "
       "None = None, form: str = 'plain'",
       "Convolution with windows of size x size, or (height, width). Channels that come in are "
       "inferred from the first input. Padding is a number, (down, across) or \"same\".\n\n"
@@ -137,8 +138,8 @@ void bind_layers(nb::module_& m) {
           [](nn::GlobalAvgPool2D* self, nb::handle layout) {
             new (self) nn::GlobalAvgPool2D(as_layout(layout, {"GlobalAvgPool2D", "layout"}));
           },
-          nb::kw_only(), nb::arg("layout") = "nchw",
-          nb::sig("def __init__(self, *, layout: str = 'nchw') -> None"));
+          nb::kw_only(), nb::arg("layout") = "channels_first",
+          nb::sig("def __init__(self, *, layout: str = 'channels_first') -> None"));
   nb::class_<nn::BatchNorm2D, nn::Module>(
       m, "BatchNorm2D",
       "Normalises each channel, by the batch in training and by running statistics "
@@ -153,10 +154,10 @@ void bind_layers(nb::module_& m) {
                                         as_layout(layout, {"BatchNorm2D", "layout"})});
           },
           nb::kw_only(), nb::arg("channels") = 0, nb::arg("epsilon") = 1e-5,
-          nb::arg("momentum") = 0.1, nb::arg("layout") = "nchw",
+          nb::arg("momentum") = 0.1, nb::arg("layout") = "channels_first",
           nb::sig(
               "def __init__(self, *, channels: int = 0, epsilon: float = 1e-05, momentum: float = "
-              "0.1, layout: str = 'nchw') -> None"));
+              "0.1, layout: str = 'channels_first') -> None"));
   nb::class_<nn::LayerNorm, nn::Module>(m, "LayerNorm", "Normalises over the last dimension.")
       .def(
           "__init__",

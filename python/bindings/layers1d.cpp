@@ -51,7 +51,7 @@ nn::PadMode as_mode(const Given& given) {
 #define PLIMSOLL_DEPTHWISE                                                                    \
   "in_channels: int = 0, multiplier: int = 1, stride: int | typing.Sequence[int] = 1, "       \
   "padding: int | typing.Sequence[int] | str = 0, dilation: int | typing.Sequence[int] = 1, " \
-  "bias: bool = True, layout: str = 'nchw', init: Init | float | str | None = None"
+  "bias: bool = True, layout: str = 'channels_first', init: Init | float | str | None = None"
 
 #define PLIMSOLL_DEPTHWISE1D                                                    \
   "in_channels: int = 0, multiplier: int = 1, stride: int = 1, padding: int | " \
@@ -194,7 +194,7 @@ void bind_layers1d(nb::module_& m, nb::module_& nn) {
                                               "The largest over the length: [n, channels].")
       .def(nb::init<>());
   define_class<nn::GlobalMaxPool2D, nn::Module>(
-      m, "GlobalMaxPool2D", "*, layout: str = 'nchw'",
+      m, "GlobalMaxPool2D", "*, layout: str = 'channels_first'",
       "The largest over height and width: [n, channels].",
       [](nn::GlobalMaxPool2D* self, const Given& given) {
         new (self) nn::GlobalMaxPool2D(as_layout(given.value("layout"), given.where("layout")));

@@ -93,15 +93,11 @@ void bind_map(nb::module_& m) {
         if (pixels.empty() || pixels.size() > 2) {
           wrong_value({"load_images", "size"}, size, "it must be pixels: 224, or (height, width)");
         }
-        const std::string how = as_text(layout, {"load_images", "layout"});
-        if (how != "hwc" && how != "chw") {
-          wrong_value({"load_images", "layout"}, layout, "it must be \"hwc\" or \"chw\"");
-        }
         image::LoadOptions options;
         options.height = static_cast<int>(pixels.front());
         options.width = static_cast<int>(pixels.back());
         options.channels = static_cast<int>(as_int(channels, {"load_images", "channels"}));
-        options.layout = how == "hwc" ? image::Layout::hwc : image::Layout::chw;
+        options.layout = as_layout(layout, {"load_images", "layout"});
         options.mean = channels_of(mean, 0, {"load_images", "mean"});
         options.deviation = channels_of(deviation, 1, {"load_images", "deviation"});
         options.flip = flip;
@@ -109,19 +105,22 @@ void bind_map(nb::module_& m) {
         options.allow_scaled = scaled;
         return data::load_images(options, with_label);
       },
-      nb::arg("size") = 224, nb::kw_only(), nb::arg("channels") = 3, nb::arg("layout") = "hwc",
-      nb::arg("mean").none() = nb::none(), nb::arg("deviation").none() = nb::none(),
-      nb::arg("flip") = false, nb::arg("apply_orientation") = false,
-      nb::arg("allow_scaled") = false, nb::arg("with_label") = true,
+      nb::arg("size") = 224, nb::kw_only(), nb::arg("channels") = 3,
+      nb::arg("layout") = "channels_last", nb::arg("mean").none() = nb::none(),
+      nb::arg("deviation").none() = nb::none(), nb::arg("flip") = false,
+      nb::arg("apply_orientation") = false, nb::arg("allow_scaled") = false,
+      nb::arg("with_label") = true,
       nb::sig(
           "def load_images(size: int | typing.Sequence[int] = 224, *, channels: int = 3, layout: "
-          "str = 'hwc', mean: float | typing.Sequence[float] | None = None, deviation: float | "
+          "str = 'channels_last', mean: float | typing.Sequence[float] | None = None, deviation: "
+          "float | "
           "typing.Sequence[float] | None = None, flip: bool = False, apply_orientation: bool = "
           "False, allow_scaled: bool = False, with_label: bool = True) -> MapFunction"),
       "Reads the picture at the path that is the first component, as floats: decode, resize, scale "
       "to "
       "0..1, (value - mean) / deviation, in one pass.\n\n"
-      ">>> pm.data.image_folder(\"photos\").map(pm.data.load_images(64, layout=\"chw\"))");
+      ">>> pm.data.image_folder(\"photos\").map(pm.data.load_images(64, "
+      "layout=\"channels_first\"))");
   m.def(
       "_map_native",
       [](const Dataset& set, const data::MapFunction& function, nb::handle parallel, bool ordered) {

@@ -47,7 +47,8 @@ void bind_more_ops(nb::module_& m) {
          });
   define(m, "batch_norm_inference",
          "x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | Variable, mean: Tensor | "
-         "Variable, variance: Tensor | Variable, *, epsilon: float = 1e-05, layout: str = 'nchw'",
+         "Variable, variance: Tensor | Variable, *, epsilon: float = 1e-05, layout: str = "
+         "'channels_first'",
          "Tensor", "batch_norm() with given statistics.", [](const Given& given) {
            const Tensor x = given.tensor("x");
            const Tensor scale = given.tensor("scale");
@@ -55,7 +56,7 @@ void bind_more_ops(nb::module_& m) {
            const Tensor mean = given.tensor("mean");
            const Tensor variance = given.tensor("variance");
            const double epsilon = given.number("epsilon");
-           const ops::Layout layout = as_layout(given.value("layout"), given.where("layout"));
+           const Layout layout = as_layout(given.value("layout"), given.where("layout"));
            return computed([&] {
              return ops::batch_norm_inference(x, scale, bias, mean, variance, epsilon, layout);
            });

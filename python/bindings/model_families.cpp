@@ -17,11 +17,11 @@ nn::ResnetOptions resnet(const Given& given) {
 }
 
 void bind_pictures(nb::module_& m) {
-  define(m, "resnet18", "*, " PLIMSOLL_PICTURES ", layout: str = 'nchw'", "Model",
+  define(m, "resnet18", "*, " PLIMSOLL_PICTURES ", layout: str = 'channels_first'", "Model",
          "He et al. 2015.", [](const Given& given) {
            return nb::cast(nn::resnet18(given.integer("classes"), resnet(given)));
          });
-  define(m, "resnet50", "*, " PLIMSOLL_PICTURES ", layout: str = 'nchw'", "Model",
+  define(m, "resnet50", "*, " PLIMSOLL_PICTURES ", layout: str = 'channels_first'", "Model",
          "He et al. 2015.", [](const Given& given) {
            return nb::cast(nn::resnet50(given.integer("classes"), resnet(given)));
          });

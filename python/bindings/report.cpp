@@ -120,6 +120,12 @@ void bind_report(nb::module_& m, nb::module_& reports) {
            const std::string path = given.path("path");
            return computed([&] { return report::read_run(path); });
          });
+  define(reports, "read_run_log", "text: str, *, name: str = 'run'", "RunReport",
+         "The same for a log's text, or an out-of-memory report as JSON.", [](const Given& given) {
+           const std::string text = given.text("text");
+           const std::string name = given.text("name");
+           return computed([&] { return report::read_run_log(text, name); });
+         });
   define(reports, "html", PLIMSOLL_RUNS ", *, title: str = ''", "str",
          "One self-contained page that shows the runs; several are compared.",
          [](const Given& given) {

@@ -187,7 +187,7 @@ bool truth(const Tensor& x) {
 nb::object as_index(const Tensor& x) {
   if (!is_integer(x.dtype())) {
     throw nb::type_error(("[index] a tensor of " + std::string(dtype_name(x.dtype())) +
-                          " is no integer; cast it: x.to(pm.i64)")
+                          " is not an integer; cast it: x.to(pm.i64)")
                              .c_str());
   }
   return item(x);

@@ -27,7 +27,7 @@ class Net(pm.nn.Module):
 
 
 def pictures(files: pm.data.Dataset, flip: bool = False) -> pm.data.Dataset:
-    return files.map(pm.data.load_images(32, layout="chw", flip=flip))
+    return files.map(pm.data.load_images(32, layout="channels_first", flip=flip))
 
 
 def main(folder: str, epochs: int = 5) -> None:

@@ -157,7 +157,7 @@ def test_pictures_are_loaded_without_python(tmp_path: Path) -> None:
         write_png(tmp_path / name / "a.png", 10, 12)
     files = pm.data.image_folder(tmp_path)
     assert files.classes == ["cat", "dog"]
-    images, labels = next(iter(files.map(pm.data.load_images((8, 6), layout="chw")).batch(2)))
+    images, labels = next(iter(files.map(pm.data.load_images((8, 6), layout="channels_first")).batch(2)))
     assert images.shape == (2, 3, 8, 6)
     assert labels.tolist() == [0, 1]
     assert images.max().item() == pytest.approx(1.0)

@@ -42,6 +42,21 @@ def test_a_run_is_logged_read_and_shown(tmp_path: Path) -> None:
     assert (tmp_path / "run.pftrace").stat().st_size > 0 and (tmp_path / "run.pickle").stat().st_size > 0
 
 
+def test_a_notebook_shows_runs_and_refusals(tmp_path: Path) -> None:
+    trainer = pm.Trainer(pm.nn.Dense(2), loss="cross_entropy")
+    trainer.fit(batches(), epochs=1, log=tmp_path / "run.jsonl")
+    page = pm.report(tmp_path / "run.jsonl")  # type: ignore[operator]  # modules that can be called are unknown to it
+    shown = page._repr_html_()
+    assert shown.startswith('<iframe sandbox="allow-scripts"') and "<script" not in shown
+    page.save(tmp_path / "run.html")
+    assert "<script" in (tmp_path / "run.html").read_text()
+    with pytest.raises(pm.OutOfMemory) as refused:
+        pm.zeros((1 << 40,), device=pm.device("cpu", limit="64MiB"))
+    text = pm.report.show([refused.value, tmp_path / "run.jsonl"], title="<b>two</b>").text
+    assert '"state":"reported"' in text and f'"requested":{refused.value.requested}' in text
+    assert "<b>two" not in text
+
+
 def test_callbacks_of_the_library_are_taken(capfd: pytest.CaptureFixture[str]) -> None:
     server = pm.report.MetricsServer()
     trainer = pm.Trainer(pm.nn.Dense(2), loss="cross_entropy", optimizer=pm.optim.sgd(1e-12))

@@ -31,7 +31,7 @@ DType parse_dtype(std::string_view text, std::string_view what) {
   for (const auto& [name, dtype] : kNumpyNames) {
     if (name == text) return dtype;
   }
-  throw InvalidArgument(fmt::format("{}: \"{}\" is no dtype; there are {}", what,
+  throw InvalidArgument(fmt::format("{}: \"{}\" is not a dtype; there are {}", what,
                                     text.substr(0, 64), fmt::join(names, ", ")));
 }
 

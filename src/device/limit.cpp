@@ -12,7 +12,7 @@ namespace plimsoll {
 Limit Limit::share(double share) {
   if (!(share > 0) || !(share <= 1)) {
     throw InvalidArgument(
-        fmt::format("[Limit::share] {} is no share; give one above 0 and at most 1", share));
+        fmt::format("[Limit::share] {} is not a share; give one above 0 and at most 1", share));
   }
   Limit limit;
   limit.share_ = share;
@@ -28,10 +28,10 @@ Limit Limit::parse(std::string_view text, std::string_view what) {
   const bool is_number = error == std::errc{} && end == number.data() + number.size() &&
                          number.front() >= '0' && number.front() <= '9';
   if (!is_number || !(percent > 0) || !(percent <= 100)) {
-    throw InvalidArgument(
-        fmt::format("{}: \"{}\" is no share of a device; write one above 0% and up to 100%, or a "
-                    "size like 8GiB",
-                    what, text.substr(0, 64)));
+    throw InvalidArgument(fmt::format(
+        "{}: \"{}\" is not a share of a device; write one above 0% and up to 100%, or a "
+        "size like 8GiB",
+        what, text.substr(0, 64)));
   }
   return share(percent / 100);
 }

@@ -116,8 +116,8 @@ std::vector<Tensor> Tracer::call(const ops::OpCall& call) {
     const Value& root = graph_.value(target.memory);
     if (root.role != Role::parameter && root.role != Role::state) {
       throw InvalidArgument(
-          fmt::format("[{}] writes into {}, which is no parameter, buffer or state", call.def.name,
-                      root.name.empty() ? "a computed value" : root.name));
+          fmt::format("[{}] writes into {}, which is not a parameter, buffer or state",
+                      call.def.name, root.name.empty() ? "a computed value" : root.name));
     }
     // Everybody who reads the old value, by any name it has, comes first.
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {

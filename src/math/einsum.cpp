@@ -46,7 +46,7 @@ Equation parse(std::string_view text) {
       continue;
     }
     if (std::isalpha(static_cast<unsigned char>(c)) == 0) {
-      fail(text, fmt::format("'{}' is no letter", c));
+      fail(text, fmt::format("'{}' is not a letter", c));
     }
     if (has(current, c)) {
       fail(text, fmt::format("'{}' is twice in one operand; take the diagonal first", c));

@@ -138,7 +138,8 @@ Tensor binary_focal(const Tensor& logits, const Tensor& targets, double gamma, d
 Tensor kl_divergence(const Tensor& log_prediction, const Tensor& target, const Tensor& weights) {
   const auto [x, y] = pair("kl_divergence", log_prediction, target);
   if (x.rank() < 1) {
-    throw InvalidArgument("[kl_divergence] a number is no distribution; it takes [..., classes]");
+    throw InvalidArgument(
+        "[kl_divergence] a number is not a distribution; it takes [..., classes]");
   }
   // 0 log(0) is 0.
   const Tensor zero = ops::full_like_type(y, {y.dtype(), {}}, 0);

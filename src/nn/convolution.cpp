@@ -17,20 +17,20 @@ std::int64_t per_group(const char* who, std::int64_t in, std::int64_t out, std::
   return in / groups;
 }
 
-std::int64_t channels(const Tensor& x, ops::Layout layout, const char* who) {
+std::int64_t channels(const Tensor& x, Layout layout, const char* who) {
   if (x.rank() != 4) {
     throw InvalidArgument(
         fmt::format("[{}] the input is {}; it takes pictures, {}", who, x.type().to_string(),
-                    layout == ops::Layout::nhwc ? "[n, height, width, channels]"
-                                                : "[n, channels, height, width]"));
+                    layout == Layout::channels_last ? "[n, height, width, channels]"
+                                                    : "[n, channels, height, width]"));
   }
-  return x.dim(layout == ops::Layout::nhwc ? 3 : 1);
+  return x.dim(layout == Layout::channels_last ? 3 : 1);
 }
 
 std::array<std::int64_t, 2> both(const Pair& pair) { return {pair.down, pair.across}; }
 
 ops::ConvOptions options_for(const Tensor& x, const Pair& size, const Conv2DOptions& options) {
-  const int at = options.layout == ops::Layout::nhwc ? 1 : 2;
+  const int at = options.layout == Layout::channels_last ? 1 : 2;
   return {.stride = both(options.stride),
           .padding = sides(options.padding, x.dim(at), x.dim(at + 1), size, options.stride,
                            options.dilation),
@@ -140,7 +140,7 @@ void ConvTranspose2D::declare(std::int64_t in) const {
 }
 
 Tensor ConvTranspose2D::forward(const Tensor& x) const {
-  const std::int64_t in = channels(x, ops::Layout::nchw, "ConvTranspose2D");
+  const std::int64_t in = channels(x, Layout::channels_first, "ConvTranspose2D");
   if (own("weight") == nullptr) declare(in);
   const auto grown = [](std::int64_t from, std::int64_t window, std::int64_t stride,
                         std::int64_t padding, std::int64_t dilation, std::int64_t more) {

@@ -27,7 +27,7 @@ Model make_resnet(Model (*resnet)(std::int64_t, const ResnetOptions&), const Mod
   return resnet(given(o.classes, 1000),
                 {.channels = given(o.channels, 3),
                  .size = given(o.size, 224),
-                 .layout = o.channels_last ? ops::Layout::nhwc : ops::Layout::nchw});
+                 .layout = o.channels_last ? Layout::channels_last : Layout::channels_first});
 }
 
 Model make_vit(std::int64_t features, std::int64_t heads, const ModelOptions& o) {

@@ -246,7 +246,7 @@ void Module::check_name(std::string_view name) const {
   if (name.empty()) throw InvalidArgument("[Module] a name is empty");
   if (name.find_first_of("./") != std::string_view::npos) {
     throw InvalidArgument(
-        fmt::format("[Module] '{}' is no name; it needs one without '.' and '/'", name));
+        fmt::format("[Module] '{}' is not a valid name; names have no '.' and no '/'", name));
   }
   if (own(name) != nullptr || std::ranges::count(state_->child_names, name) != 0) {
     throw InvalidArgument(fmt::format("[Module] there is a '{}' already; names are used once",

@@ -14,11 +14,11 @@ namespace plimsoll::nn {
 namespace {
 
 /// Sequences and volumes with everything between batch and channels in one row.
-Tensor as_pictures(const Tensor& x, std::int64_t channels, ops::Layout layout) {
+Tensor as_pictures(const Tensor& x, std::int64_t channels, Layout layout) {
   const std::int64_t n = x.dim(0);
   const std::int64_t each = n * channels == 0 ? 0 : x.elements() / (n * channels);
-  return ops::reshape(
-      x, layout == ops::Layout::nhwc ? Shape{n, 1, each, channels} : Shape{n, channels, 1, each});
+  return ops::reshape(x, layout == Layout::channels_last ? Shape{n, 1, each, channels}
+                                                         : Shape{n, channels, 1, each});
 }
 
 }  // namespace
@@ -38,9 +38,9 @@ Tensor BatchNorm::forward(const Tensor& x) const {
   if (x.rank() < 2 || x.rank() > 5) {
     throw InvalidArgument(fmt::format(
         "[BatchNorm] the input is {}; it takes 2 to 5 dimensions, {}", x.type().to_string(),
-        options_.layout == ops::Layout::nhwc ? "[n, ..., channels]" : "[n, channels, ...]"));
+        options_.layout == Layout::channels_last ? "[n, ..., channels]" : "[n, channels, ...]"));
   }
-  const std::int64_t channels = x.dim(options_.layout == ops::Layout::nhwc ? -1 : 1);
+  const std::int64_t channels = x.dim(options_.layout == Layout::channels_last ? -1 : 1);
   if (own("weight") == nullptr) declare(channels);
   if (x.rank() == 3 || x.rank() == 5) {
     return ops::reshape(forward(as_pictures(x, channels, options_.layout)), x.shape());

@@ -66,8 +66,8 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& before,
   for (std::size_t i = 0; i < rank; ++i) {
     if (before[i] < 0 || after[i] < 0) {
       throw InvalidArgument(
-          fmt::format("[pad] dimension {} would be padded by {} and {}; use slice to take elements "
-                      "away",
+          fmt::format("[pad] dimension {} would be padded by {} and {}; use slice to remove "
+                      "elements",
                       i, before[i], after[i]));
     }
     if (mode == PadMode::zeros || (before[i] == 0 && after[i] == 0)) continue;

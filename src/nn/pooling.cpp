@@ -25,10 +25,10 @@ ops::PoolOptions pool_options(const char* who, const Tensor& x, const Pair& size
   if (x.rank() != 4) {
     throw InvalidArgument(
         fmt::format("[{}] the input is {}; it takes pictures, {}", who, x.type().to_string(),
-                    options.layout == ops::Layout::nhwc ? "[n, height, width, channels]"
-                                                        : "[n, channels, height, width]"));
+                    options.layout == Layout::channels_last ? "[n, height, width, channels]"
+                                                            : "[n, channels, height, width]"));
   }
-  const int at = options.layout == ops::Layout::nhwc ? 1 : 2;
+  const int at = options.layout == Layout::channels_last ? 1 : 2;
   return {.size = {size.down, size.across},
           .stride = {options.stride.down, options.stride.across},
           .padding = sides(options.padding, x.dim(at), x.dim(at + 1), size, options.stride),
@@ -75,7 +75,7 @@ Tensor GlobalMaxPool2D::forward(const Tensor& x) const {
     throw InvalidArgument(
         fmt::format("[GlobalMaxPool2D] the input is {}; it takes pictures", x.type().to_string()));
   }
-  if (layout_ == ops::Layout::nhwc) return ops::max(x, {.axes = {1, 2}});
+  if (layout_ == Layout::channels_last) return ops::max(x, {.axes = {1, 2}});
   return ops::max(x, {.axes = {2, 3}});
 }
 

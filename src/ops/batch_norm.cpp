@@ -136,7 +136,8 @@ constexpr std::array kBatchNormOps = {&kBatchNorm, &kBatchNormGrad, &kBatchNormI
                                       &kBatchNormInferenceGrad};
 
 Attributes norm_attributes(const Tensor& x, double epsilon, Layout layout) {
-  return {{"epsilon", epsilon}, {"channels_last", x.rank() == 2 || layout == Layout::nhwc}};
+  return {{"epsilon", epsilon},
+          {"channels_last", x.rank() == 2 || layout == Layout::channels_last}};
 }
 
 const RegisterOps kBatchNormRegistered(kBatchNormOps);

@@ -111,14 +111,14 @@ Attributes conv_attributes(const ConvOptions& options) {
           {"padding", integers_of(options.padding)},
           {"dilation", integers_of(options.dilation)},
           {"groups", options.groups},
-          {"nhwc", options.layout == Layout::nhwc}};
+          {"nhwc", options.layout == Layout::channels_last}};
 }
 
 Attributes pool_attributes(const PoolOptions& options) {
   return {{"size", integers_of(options.size)},
           {"stride", integers_of(options.stride)},
           {"padding", integers_of(options.padding)},
-          {"nhwc", options.layout == Layout::nhwc}};
+          {"nhwc", options.layout == Layout::channels_last}};
 }
 
 }  // namespace plimsoll::ops

@@ -15,7 +15,7 @@ namespace {
 void require_number(const OpInputs& inputs, std::string_view name) {
   const double value = inputs.attributes().number(name);
   if (is_integer(inputs.dtype(0)) && (value != std::nearbyint(value) || std::abs(value) > 0x1p53)) {
-    inputs.fail(fmt::format("{} is no integer; cast to a floating dtype first", value));
+    inputs.fail(fmt::format("{} is not an integer; cast to a floating dtype first", value));
   }
 }
 

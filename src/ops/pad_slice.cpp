@@ -37,7 +37,7 @@ std::vector<TensorType> pad_types(const OpInputs& inputs) {
 const OpDef kPad = {
     .name = "pad",
     .family = "shape",
-    .summary = "a value around a tensor; less than nothing takes elements away",
+    .summary = "a value around a tensor; negative padding removes elements",
     .dtypes = kAnyDType,
     .types = pad_types,
     .gradient =

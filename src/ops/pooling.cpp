@@ -226,10 +226,10 @@ Tensor avg_pool2d(const Tensor& x, const PoolOptions& options) {
   return call_one(kAvgPool, {x}, pool_attributes(options));
 }
 Tensor global_avg_pool2d(const Tensor& x, Layout layout) {
-  return call_one(kGlobalAvgPool, {x}, {{"nhwc", layout == Layout::nhwc}});
+  return call_one(kGlobalAvgPool, {x}, {{"nhwc", layout == Layout::channels_last}});
 }
 Tensor upsample_nearest2d(const Tensor& x, std::int64_t factor, Layout layout) {
-  return call_one(kUpsample, {x}, {{"factor", factor}, {"nhwc", layout == Layout::nhwc}});
+  return call_one(kUpsample, {x}, {{"factor", factor}, {"nhwc", layout == Layout::channels_last}});
 }
 
 }  // namespace plimsoll::ops

@@ -54,7 +54,7 @@ DispatchScope::~DispatchScope() {
 PrecisionScope::PrecisionScope(DType compute) : before_(compute_dtype) {
   if (!is_floating(compute)) {
     throw InvalidArgument(
-        fmt::format("[PrecisionScope] {} is no floating dtype", dtype_name(compute)));
+        fmt::format("[PrecisionScope] {} is not a floating dtype", dtype_name(compute)));
   }
   compute_dtype = compute == DType::f32 ? std::nullopt : std::optional(compute);
 }

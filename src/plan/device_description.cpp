@@ -146,7 +146,7 @@ DeviceDescription from_file(const std::string& path) {
     d.page_size = json.contains("page_size") ? size("page_size") : MiB(2);
     if (!std::has_single_bit(d.page_size)) {
       throw InvalidArgument(
-          fmt::format("[device] {}: page_size {} is no power of two", path, d.page_size));
+          fmt::format("[device] {}: page_size {} is not a power of two", path, d.page_size));
     }
     if (!(d.bytes_per_second > 0 && d.flops_f32 > 0 && d.flops_16 > 0 && d.flops_tf32 > 0 &&
           d.processors > 0)) {

@@ -46,13 +46,9 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-std::string title_of(std::span<const Run> runs, const HtmlOptions& options) {
+std::string title_of(const std::string& name, const HtmlOptions& options) {
   constexpr std::size_t kLongest = 120;
-  std::string title = options.title;
-  if (title.empty()) {
-    for (const Run& run : runs) title += (title.empty() ? "" : ", ") + run.name;
-    title += " - plimsoll";
-  }
+  const std::string title = options.title.empty() ? name + " - plimsoll" : options.title;
   return escaped(title.substr(0, kLongest));
 }
 
@@ -82,15 +78,21 @@ std::string html_data(std::span<const Run> runs, const HtmlOptions& options) {
   return page_data(runs, {.live = options.live});
 }
 
-std::string html(std::span<const Run> runs, const HtmlOptions& options) {
-  const std::string data = page_data(runs, {.live = options.live});
+std::string html_around(const std::string& data, const std::string& name,
+                        const HtmlOptions& options) {
   const std::string policy = std::string(kPolicy) + (options.live ? "; connect-src 'self'" : "");
-  const std::string title = title_of(runs, options);
+  const std::string title = title_of(name, options);
   return filled(page_html(), {{"policy", policy},
                               {"title", title},
                               {"style", page_style()},
                               {"data", data},
                               {"script", page_script()}});
+}
+
+std::string html(std::span<const Run> runs, const HtmlOptions& options) {
+  std::string names;
+  for (const Run& run : runs) names += (names.empty() ? "" : ", ") + run.name;
+  return html_around(page_data(runs, {.live = options.live}), names, options);
 }
 
 void write_html(std::span<const Run> runs, const std::string& path, const HtmlOptions& options) {

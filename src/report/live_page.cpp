@@ -9,6 +9,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/report/html.h>
 
+#include "report/page_data.h"
+
 namespace plimsoll::report {
 namespace {
 
@@ -40,11 +42,9 @@ LivePage::LivePage(int port) : token_(random_token()) {
 }
 
 void LivePage::show(const Run& run) {
-  const HtmlOptions options{.live = true};
-  std::string page = html(run, options);
-  std::string data = html_data({&run, 1}, options);
+  std::string data = html_data({&run, 1}, {.live = true});
   const std::lock_guard lock(mutex_);
-  page_ = std::move(page);
+  name_ = run.name;
   data_ = std::move(data);
   ++version_;
 }
@@ -58,7 +58,11 @@ HttpResponse LivePage::answer(const HttpRequest& request) {
   const std::string rest = request.path.substr(slash + 1);
   const std::lock_guard lock(mutex_);
   const std::string tag = fmt::format("\"{}\"", version_);
-  if (rest.empty()) return {.type = "text/html; charset=utf-8", .body = page_, .tag = tag};
+  if (rest.empty()) {
+    return {.type = "text/html; charset=utf-8",
+            .body = html_around(data_, name_, {.live = true}),
+            .tag = tag};
+  }
   if (rest != "data.json") return {.status = 404, .body = "there is nothing here\n"};
   // The browser writes the quotes as %22.
   if (request.query == fmt::format("after=%22{}%22", version_)) return {.status = 304, .tag = tag};

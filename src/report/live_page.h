@@ -24,7 +24,7 @@ class LivePage {
   HttpResponse answer(const HttpRequest& request);
 
   std::mutex mutex_;
-  std::string page_;
+  std::string name_;
   std::string data_;
   std::int64_t version_ = 0;
   std::string token_;

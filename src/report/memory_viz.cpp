@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,10 +33,17 @@ struct Value {
 };
 
 struct Step {
-  std::vector<double> task_seconds;
+  std::vector<double> begins = {0};  ///< of tasks, in seconds, and the end
   std::vector<Value> values;
   std::map<std::string, Bytes> persistent;  ///< by tag
   Bytes range = 0;
+
+  /// Operations of a trace have no times: a microsecond each.
+  double seconds_before(std::int64_t task) const {
+    if (begins.size() == 1) return static_cast<double>(task) * 1e-6;
+    return begins[static_cast<std::size_t>(
+        std::clamp<std::int64_t>(task, 0, static_cast<std::int64_t>(begins.size()) - 1))];
+  }
 };
 
 std::string tag_of(std::int64_t tag) {
@@ -62,7 +71,8 @@ Step step_of(const RunPlan& plan) {
   };
   const Json& tasks = list("tasks");
   for (const Json& row : tasks) {
-    step.task_seconds.push_back(row.is_array() && row.size() > 2 ? number_or(&row[2], 0) : 0);
+    const double seconds = row.is_array() && row.size() > 2 ? number_or(&row[2], 0) : 0;
+    step.begins.push_back(step.begins.back() + std::max(seconds, 0.0));
   }
   for (const Json& row : list("values")) {
     if (!row.is_array() || row.size() < 7) continue;
@@ -186,42 +196,40 @@ class Snapshot {
     event("free_completed", value, seconds);
   }
 
-  void trace(const Step& step) {
-    std::map<Bytes, const Value*> live;
-    double seconds = 0;
-    std::size_t next = 0;
-    const auto count = static_cast<std::int64_t>(step.task_seconds.size());
-    for (std::int64_t task = -1; task <= count; ++task) {
-      for (; next < step.values.size() && step.values[next].from <= task; ++next) {
-        const Value& value = step.values[next];
-        // What it is written over, in place, goes first.
-        for (auto it = live.begin(); it != live.end();) {
-          const Value& other = *it->second;
-          if (other.offset < value.offset + value.bytes &&
-              value.offset < other.offset + other.bytes) {
-            free(other, seconds);
-            it = live.erase(it);
-          } else {
-            ++it;
-          }
-        }
-        event("alloc", value, seconds);
-        live[value.offset] = &value;
-      }
-      if (task >= 0 && task < count) {
-        seconds += std::max(0.0, step.task_seconds[static_cast<std::size_t>(task)]);
-      }
-      for (auto it = live.begin(); it != live.end();) {
-        if (it->second->to <= task || task == count) {
-          free(*it->second, seconds);
-          it = live.erase(it);
-        } else {
-          ++it;
-        }
-      }
-    }
+  /// Frees `value` when its last task has ended.
+  void release(const Step& step, const Value& value) {
+    free(value, step.seconds_before(value.to + 1));
+    live_.erase(value.offset);
+    ends_.erase({value.to, value.offset});
   }
 
+  void trace(const Step& step) {
+    for (const Value& value : step.values) {
+      while (!ends_.empty() && ends_.begin()->first < value.from) {
+        release(step, *live_.at(ends_.begin()->second));
+      }
+      // What it is written over, in place, goes first.
+      auto other = live_.upper_bound(value.offset);
+      if (other != live_.begin() &&
+          std::prev(other)->first + std::prev(other)->second->bytes > value.offset) {
+        --other;
+      }
+      while (other != live_.end() && other->first < value.offset + value.bytes) {
+        const Value& before = *other->second;
+        ++other;
+        free(before, step.seconds_before(value.from));
+        live_.erase(before.offset);
+        ends_.erase({before.to, before.offset});
+      }
+      event("alloc", value, step.seconds_before(value.from));
+      live_[value.offset] = &value;
+      ends_.insert({value.to, value.offset});
+    }
+    while (!ends_.empty()) release(step, *live_.at(ends_.begin()->second));
+  }
+
+  std::map<Bytes, const Value*> live_;             ///< by offset
+  std::set<std::pair<std::int64_t, Bytes>> ends_;  ///< last tasks and offsets of those
   PickleWriter out_;
   std::size_t events_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <plimsoll/report/html.h>
 #include <plimsoll/report/run.h>
 
 namespace plimsoll::report {
@@ -26,5 +27,9 @@ struct PageDataOptions {
 };
 /// The object. It is safe inside a <script> element: no "<", no line separators of JavaScript.
 std::string page_data(std::span<const Run> runs, const PageDataOptions& options = {});
+
+/// The page of such an object; `name` is its title where the options have none.
+std::string html_around(const std::string& data, const std::string& name,
+                        const HtmlOptions& options);
 
 }  // namespace plimsoll::report

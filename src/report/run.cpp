@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "report/reports_json.h"
 #include "report/run_reader.h"
 
 namespace plimsoll::report {
@@ -62,8 +63,9 @@ Start last_run(std::string_view text) {
 }  // namespace
 
 std::string_view state_name(RunState state) {
-  constexpr std::array<std::string_view, 8> kNames = {"empty",   "refused", "running", "finished",
-                                                      "stopped", "failed",  "killed",  "planned"};
+  constexpr std::array<std::string_view, 10> kNames = {"empty",    "refused", "running", "finished",
+                                                       "stopped",  "failed",  "killed",  "planned",
+                                                       "replayed", "reported"};
   return kNames.at(static_cast<std::size_t>(state));
 }
 
@@ -71,6 +73,12 @@ Run read_run_log(std::string_view text, const std::string& name) {
   Run run;
   run.name = name;
   run.about = run.begin = run.end = "null";
+  if (const Json report = parsed(text);
+      plimsoll::report::text(report, "error") == "out_of_memory") {
+    Run whole = as_reported(report);
+    whole.name = name;
+    return whole;
+  }
   const Start start = last_run(text);
   run.earlier = start.earlier;
   const std::string_view rest = text.substr(start.offset);
@@ -89,7 +97,16 @@ Run read_run_log(std::string_view text, const std::string& name) {
 std::string Run::verdict() const {
   if (state == RunState::empty) return "there is nothing in this log";
   if (state == RunState::refused) return "refused before the first step";
-  if (state == RunState::planned) return ending.substr(0, ending.find('\n'));
+  if (state == RunState::planned || state == RunState::reported) {
+    return ending.substr(0, ending.find('\n'));
+  }
+  if (state == RunState::replayed && !devices.empty()) {
+    const Bytes mapped = devices.front().peak.used;
+    return ending.empty()
+               ? fmt::format("{} live and {} mapped at the peak",
+                             format_bytes(size(parsed(begin), "live_peak")), format_bytes(mapped))
+               : ending.substr(0, ending.find('\n'));
+  }
   std::string text;
   if (!devices.empty() && devices.front().peak.used > 0) {
     const RunDevice& device = devices.front();

@@ -7,6 +7,8 @@
 
 #include <plimsoll/base/run_log.h>
 
+#include "report/reports_json.h"
+
 namespace plimsoll::report {
 namespace {
 
@@ -76,14 +78,25 @@ void RunReader::dispatch(const std::string& event, const Json& json) {
     read_begin(json);
   } else if (event == "end") {
     read_end(json);
+  } else if (event == "curve") {
+    if (const Json* const points = field(json, "points"))
+      run_.curve = dumped(checked_curve(*points));
   } else {
     if (event == "refused" || event == "failed") {
       ended_ = true;
       run_.state = event == "refused" ? RunState::refused : RunState::failed;
       run_.ending = text(json, "message");
+      read_reports(json);
     }
     add_event(event, json);
   }
+}
+
+void RunReader::read_reports(const Json& json) {
+  if (const Json* const report = field(json, "out_of_memory")) {
+    run_.out_of_memory = dumped(checked_refusal(*report));
+  }
+  if (const Json* const report = field(json, "leak")) run_.leak = dumped(checked_leak(*report));
 }
 
 void RunReader::read_run(const Json& json) {
@@ -106,6 +119,7 @@ void RunReader::read_run(const Json& json) {
     ended_ = false;
     run_.state = RunState::killed;
     run_.ending.clear();
+    run_.out_of_memory = run_.leak = "null";
     Json event = {{"event", "resumed"}};
     if (run_.began > 0 && pause > 0) event["pause"] = pause;
     add_event("resumed", event);
@@ -276,7 +290,10 @@ void RunReader::read_op_times(const Json& json) {
 }
 
 void RunReader::add_event(const std::string& event, const Json& json) {
-  run_.events.push_back({time_, event, dumped(json)});
+  Json kept = json;
+  kept.erase("out_of_memory");
+  kept.erase("leak");
+  run_.events.push_back({time_, event, dumped(kept)});
 }
 
 void RunReader::finish() {

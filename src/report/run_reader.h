@@ -30,6 +30,7 @@ class RunReader {
   void read_run(const Json& json);
   void read_begin(const Json& json);
   void read_end(const Json& json);
+  void read_reports(const Json& json);
   void read_step(const Json& json);
   void read_holder(const Json& json);
   void read_memory(const Json& json);

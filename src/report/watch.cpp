@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -20,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause(250);
 constexpr std::chrono::seconds kLinePause(10);
 constexpr std::chrono::seconds kPagePause(1);
+/// Of a long run a page takes a while to make: at most one part of so many goes into it.
+constexpr int kPageShare = 200;
 constexpr std::chrono::seconds kLastAnswers(3);
 
 class Watch {
@@ -58,9 +61,10 @@ class Watch {
 
   void show(bool more, bool over) {
     const Clock::time_point now = Clock::now();
-    if (page_ && (over || (more && now - paged_ >= kPagePause))) {
+    if (page_ && (over || (more && now >= next_page_))) {
       page_->show(follower_.run());
-      paged_ = now;
+      const Clock::time_point shown = Clock::now();
+      next_page_ = shown + std::max<Clock::duration>(kPagePause, (shown - now) * kPageShare);
     }
     if (screen_) {
       draw();
@@ -101,7 +105,7 @@ class Watch {
   std::size_t columns_ = 0;
   std::size_t events_ = 0;
   Clock::time_point said_ = {};
-  Clock::time_point paged_ = {};
+  Clock::time_point next_page_ = {};
 };
 
 }  // namespace

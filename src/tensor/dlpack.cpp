@@ -136,7 +136,7 @@ Tensor import_tensor(const DLTensor& dl, bool read_only, std::function<void()> r
   if (reach->after != 0 &&
       (base == 0 || __builtin_add_overflow(base, dl.byte_offset, &first) || first < reach->before ||
        __builtin_add_overflow(first, reach->after, &end))) {
-    throw InvalidArgument(fmt::format("[from_dlpack] {} at address {:#x} + {} is no memory",
+    throw InvalidArgument(fmt::format("[from_dlpack] {} at address {:#x} + {} is not memory",
                                       shape.to_string(), base, dl.byte_offset));
   }
   if (first % dtype_size(dtype) != 0) {

@@ -13,9 +13,9 @@ namespace plimsoll {
 namespace {
 
 /// Walks over the elements that are shown: all of them, or the edges of each dimension.
-class Layout {
+class PrintLayout {
  public:
-  Layout(const Shape& shape, const PrintOptions& options)
+  PrintLayout(const Shape& shape, const PrintOptions& options)
       : shape_(shape),
         options_(options),
         edge_(std::max<std::int64_t>(options.edge, 1)),
@@ -105,7 +105,7 @@ std::string Tensor::to_string(const PrintOptions& options) const {
   if (r.shape.elements() == 0) return "[]\n" + footer;
   if (!r.storage->alive()) return "closed with its session\n" + footer;
 
-  const Layout layout(r.shape, options);
+  const PrintLayout layout(r.shape, options);
   std::vector<std::string> texts;
   std::vector<double> floats;
   const auto dense = r.shape.contiguous_strides();

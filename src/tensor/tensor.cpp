@@ -139,8 +139,9 @@ Tensor Tensor::from_storage(std::shared_ptr<Storage> storage, DType dtype, const
   }
   std::copy(strides.begin(), strides.end(), rep.strides.begin());
   if (offset % item_size(dtype) != 0) {
-    throw InvalidArgument(fmt::format("[{}] an offset of {} bytes is no multiple of the {} of {}",
-                                      kWho, offset, item_size(dtype), dtype_name(dtype)));
+    throw InvalidArgument(
+        fmt::format("[{}] an offset of {} bytes is not a multiple of the {} of {}", kWho, offset,
+                    item_size(dtype), dtype_name(dtype)));
   }
   const Bytes size = rep.storage->size();
   dense_bytes(shape, dtype);

@@ -93,7 +93,8 @@ std::optional<std::int64_t> step_of(const std::map<std::string, std::string>& me
   std::int64_t step = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
   if (error != std::errc() || end != text.data() + text.size() || step < 0) {
-    throw DataError(fmt::format("[load_checkpoint] {}: {} is no number of steps", path, kStepKey));
+    throw DataError(
+        fmt::format("[load_checkpoint] {}: {} is not a number of steps", path, kStepKey));
   }
   return step;
 }

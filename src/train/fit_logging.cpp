@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <plimsoll/memory/out_of_memory.h>
+
 #include "train/fit_loop.h"
 
 namespace plimsoll::train {
@@ -65,11 +67,18 @@ void FitLoop::log_result(const FitResult& result) {
                      {"stopped", result.stopped}});
 }
 
-void FitLoop::log_failure(const std::string& what) noexcept {
+void FitLoop::log_failure(const std::string& what, const std::exception* error) noexcept {
   try {
     fit_log_.finish();
-    log_.write("failed",
-               {{"step", state_.step}, {"message", what}, {"checkpoint", checkpoints_.written()}});
+    std::vector<RunLog::NamedField> fields = {
+        {"step", state_.step}, {"message", what}, {"checkpoint", checkpoints_.written()}};
+    if (const auto* const refused = dynamic_cast<const OutOfMemory*>(error)) {
+      fields.emplace_back("out_of_memory", RunLog::Json{refused->report().to_json()});
+    }
+    if (const auto* const leak = dynamic_cast<const MemoryLeak*>(error)) {
+      fields.emplace_back("leak", RunLog::Json{leak->report().to_json()});
+    }
+    log_.write("failed", fields);
   } catch (const std::exception&) {  // the first error is the one that is told
     return;
   }

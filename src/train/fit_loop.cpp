@@ -181,7 +181,7 @@ FitResult FitLoop::run() {
     train_all();
   } catch (const std::exception& error) {
     settle_quietly();
-    log_failure(error.what());
+    log_failure(error.what(), &error);
     throw;
   } catch (...) {
     settle_quietly();

@@ -51,7 +51,7 @@ class FitLoop final : private Run {
   void log_slow();
   void log_result(const FitResult& result);
   /// An exception ends the run.
-  void log_failure(const std::string& what) noexcept;
+  void log_failure(const std::string& what, const std::exception* error = nullptr) noexcept;
   void train_all();
   FitResult result();
   bool done() const;

@@ -49,7 +49,7 @@ void FitMetrics::check() const {
     const bool lacks = !validates_ && metric.starts_with("validation_");
     throw InvalidArgument(
         fmt::format("[fit] {} goes by '{}', {}; there will be {}", what, metric,
-                    lacks ? "but there is no validation data" : "which is no metric of this run",
+                    lacks ? "but there is no validation data" : "which is not a metric of this run",
                     fmt::join(known, ", ")));
   };
   if (!options_.best.empty()) check("the best checkpoint", options_.best);

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 
 namespace plimsoll::train {
@@ -26,6 +26,21 @@ bool fills_by_design(Tag tag) {
 
 }  // namespace
 
+std::string LeakReport::to_string() const {
+  return fmt::format(
+      "[fit] memory leaks: {} of {} '{}' in {} at the end of {} {}, {} more than {} {}s before, "
+      "growing at each; find who keeps it, or set .leak_gate.action = warn",
+      format_bytes(bytes), tag_name(tag), label, budget, what, index, format_bytes(bytes - first),
+      history.size() - 1, what);
+}
+
+std::string LeakReport::to_json() const {
+  return nlohmann::json{{"budget", budget}, {"tag", tag_name(tag)}, {"label", label},
+                        {"what", what},     {"index", index},       {"first", first},
+                        {"bytes", bytes},   {"history", history}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 LeakGate::LeakGate(Ledger ledger, const LeakGateOptions& options)
     : ledger_(std::move(ledger)), options_(options) {
   if (options.epochs < 1 || options.steps < 1) {
@@ -41,7 +56,7 @@ void LeakGate::begin() {
   for (const Holder& holder : ledger_.holders()) {
     if (fills_by_design(holder.tag)) continue;
     const Key key{holder.budget, holder.tag, holder.label};
-    by_step_[key] = by_epoch_[key] = {.bytes = holder.bytes, .first = holder.bytes};
+    by_step_[key] = by_epoch_[key] = {.bytes = holder.bytes};
   }
 }
 
@@ -59,23 +74,27 @@ void LeakGate::mark(Lines& lines, int most, const char* what, std::int64_t index
     const Key key{holder.budget, holder.tag, holder.label};
     const auto before = lines.find(key);
     Line line = before == lines.end() ? Line{} : before->second;
-    if (holder.bytes > line.bytes) {
-      if (line.grown++ == 0) line.first = line.bytes;
+    if (holder.bytes <= line.bytes) {
+      line.history.clear();
     } else {
-      line.grown = 0;
+      if (line.history.empty()) line.history.push_back(line.bytes);
+      line.history.push_back(holder.bytes);
     }
     line.bytes = holder.bytes;
-    if (line.grown >= most && !line.named) {
+    if (line.history.size() > static_cast<std::size_t>(most) && !line.named) {
       line.named = true;
-      const std::string message = fmt::format(
-          "[fit] memory leaks: {} of {} '{}' in {} at the end of {} {}, {} more than {} {}s "
-          "before, "
-          "growing at each; find who keeps it, or set .leak_gate.action = warn",
-          format_bytes(line.bytes), tag_name(holder.tag), holder.label, holder.budget, what, index,
-          format_bytes(line.bytes - line.first), most, what);
-      if (options_.action == LeakGateOptions::Action::stop) throw Error(message);
-      log_warning(message);
+      LeakReport report{.budget = holder.budget,
+                        .tag = holder.tag,
+                        .label = holder.label,
+                        .what = what,
+                        .index = index,
+                        .first = line.history.front(),
+                        .bytes = line.bytes,
+                        .history = line.history};
+      if (options_.action == LeakGateOptions::Action::stop) throw MemoryLeak(std::move(report));
+      log_warning(report.to_string());
     }
+    if (line.named) line.history.clear();
     now.emplace(key, line);
   }
   lines = std::move(now);

@@ -143,7 +143,7 @@ RunState from_json(const fs::path& path, const std::string& text) {
     json.at("digests").get_to(state.digests);
     return state;
   } catch (const nlohmann::json::exception& error) {
-    fail_at(path, fmt::format("is no state of a run: {}", error.what()));
+    fail_at(path, fmt::format("is not the state of a run: {}", error.what()));
   }
 }
 

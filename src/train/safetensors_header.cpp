@@ -54,10 +54,10 @@ Json parse_json(std::span<const std::uint8_t> text, std::string_view file) {
   try {
     header = Json::parse(text.begin(), text.end(), watch);
   } catch (const Json::exception& error) {
-    refuse(file, fmt::format("the header is no JSON ({})", shown(error.what())));
+    refuse(file, fmt::format("the header is not JSON ({})", shown(error.what())));
   }
   if (!twice.empty()) refuse(file, fmt::format("'{}' is there twice", shown(twice)));
-  if (!header.is_object()) refuse(file, "the header is no JSON object");
+  if (!header.is_object()) refuse(file, "the header is not a JSON object");
   return header;
 }
 
@@ -81,13 +81,13 @@ SafetensorsHeader::Entry parse_entry(const std::string& name, const Json& json,
   const std::optional<DType> known =
       dtype.is_string() ? dtype_from_safetensors(dtype.get<std::string>()) : std::nullopt;
   if (!known) {
-    wrong(fmt::format("has the dtype {}, which is none that can be read",
+    wrong(fmt::format("has the dtype {}, which cannot be read",
                       shown(dtype.dump(-1, ' ', true, Json::error_handler_t::replace))));
   }
 
   const Json& shape = json["shape"];
   if (!shape.is_array() || shape.size() > kMaxRank) {
-    wrong(fmt::format("has a shape that is no list of at most {} extents", kMaxRank));
+    wrong(fmt::format("has a shape that is not a list of at most {} extents", kMaxRank));
   }
   std::vector<std::int64_t> dims;
   std::uint64_t bytes = dtype_size(*known);
@@ -95,7 +95,7 @@ SafetensorsHeader::Entry parse_entry(const std::string& name, const Json& json,
   for (const Json& extent : shape) {
     const std::optional<std::uint64_t> value = unsigned_of(extent);
     if (!value || *value > std::numeric_limits<std::int32_t>::max() * std::uint64_t{1 << 16}) {
-      wrong("has an extent that is no size");
+      wrong("has an extent that is not a size");
     }
     dims.push_back(static_cast<std::int64_t>(*value));
     empty = empty || *value == 0;
@@ -123,9 +123,9 @@ SafetensorsHeader::Entry parse_entry(const std::string& name, const Json& json,
 
 std::map<std::string, std::string> parse_metadata(const Json& json, std::string_view file) {
   std::map<std::string, std::string> metadata;
-  if (!json.is_object()) refuse(file, "__metadata__ is no JSON object");
+  if (!json.is_object()) refuse(file, "__metadata__ is not a JSON object");
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) refuse(file, fmt::format("__metadata__.{} is no text", shown(key)));
+    if (!value.is_string()) refuse(file, fmt::format("__metadata__.{} is not text", shown(key)));
     metadata.emplace(key, value.get<std::string>());
   }
   return metadata;

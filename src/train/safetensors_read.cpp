@@ -62,7 +62,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   OpenFile file(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    fail_reading(path, "is no ordinary file");
+    fail_reading(path, "is not an ordinary file");
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::min<std::uint64_t>(size, 8)));

@@ -189,7 +189,7 @@ TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) 
   if (!spec.known || !spec.components[0].dims || spec.components[0].dims->empty() ||
       spec.components[0].dims->front() < 1) {
     throw InvalidArgument(
-        fmt::format("[plan] {} does not tell the size of a batch; use "
+        fmt::format("[plan] {} does not say how large a batch is; use "
                     ".batch(n, {{.drop_remainder = true}}), or plan({{.batch = n}}, device)",
                     spec.to_string()));
   }

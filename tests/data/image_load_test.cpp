@@ -57,7 +57,8 @@ std::vector<float> reference(const File& file, const LoadOptions& options) {
         const auto channel = static_cast<std::size_t>(c);
         const int from = options.flip ? w - 1 - x : x;
         const float value = resized[static_cast<std::size_t>(n) * (y * w + from) + channel] / 255;
-        const int at = options.layout == Layout::hwc ? (y * w + x) * n + c : (c * h + y) * w + x;
+        const int at =
+            options.layout == Layout::channels_last ? (y * w + x) * n + c : (c * h + y) * w + x;
         out[static_cast<std::size_t>(at)] =
             (value - options.mean[channel]) / options.deviation[channel];
       }
@@ -97,7 +98,7 @@ TEST(ImageLoad, EveryPathAndOptionEqualsTheLongWay) {
     options.width = pick(1, 60);
     options.height = pick(1, 60);
     options.channels = kind.sampling.size() == 4 || random() % 5 != 0 ? 3 : (random() % 2 ? 1 : 4);
-    options.layout = random() % 2 == 0 ? Layout::hwc : Layout::chw;
+    options.layout = random() % 2 == 0 ? Layout::channels_last : Layout::channels_first;
     options.dct = random() % 2 == 0 ? Dct::fast : Dct::accurate;
     options.flip = random() % 2 == 0;
     options.mean = {0.4F, 0.5F, 0.3F, 0.1F};
@@ -128,7 +129,7 @@ TEST(ImageLoad, EveryPathAndOptionEqualsTheLongWay) {
 
 TEST(ImageLoad, TurnsCropsAndFlipsTogether) {
   for (int orientation = 1; orientation <= 8; ++orientation) {
-    for (const Layout layout : {Layout::hwc, Layout::chw}) {
+    for (const Layout layout : {Layout::channels_last, Layout::channels_first}) {
       for (const bool flip : {false, true}) {
         for (const Filter filter : {Filter::bilinear, Filter::area}) {
           SCOPED_TRACE(orientation);

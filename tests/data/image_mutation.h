@@ -109,7 +109,7 @@ inline File mutate(File file, std::mt19937& random) {
 inline std::string compare_with_libjpeg(const File& file, const ImageInfo& info,
                                         LoadOptions options, const std::vector<float>* three) {
   options.channels = 4;
-  options.layout = Layout::hwc;
+  options.layout = Layout::channels_last;
   std::vector<float> four(static_cast<std::size_t>(options.height * options.width * 4));
   CountingScratch scratch;
   try {
@@ -143,14 +143,15 @@ inline std::string check_picture(const File& file, std::uint32_t choice) {
       bound = info.scratch;
       decode(file, info, options, scratch, packed(out.data(), e.height, e.width, e.channels));
     } else {
-      LoadOptions options{.height = 1 + static_cast<int>(random() % 40),
-                          .width = 1 + static_cast<int>(random() % 40),
-                          .channels = random() % 3 == 0 ? (random() % 2 == 0 ? 1 : 4) : 3,
-                          .layout = random() % 2 == 0 ? Layout::hwc : Layout::chw,
-                          .dct = random() % 2 == 0 ? Dct::fast : Dct::accurate,
-                          .flip = random() % 2 == 0,
-                          .apply_orientation = random() % 2 == 0,
-                          .allow_scaled = random() % 2 == 0};
+      LoadOptions options{
+          .height = 1 + static_cast<int>(random() % 40),
+          .width = 1 + static_cast<int>(random() % 40),
+          .channels = random() % 3 == 0 ? (random() % 2 == 0 ? 1 : 4) : 3,
+          .layout = random() % 2 == 0 ? Layout::channels_last : Layout::channels_first,
+          .dct = random() % 2 == 0 ? Dct::fast : Dct::accurate,
+          .flip = random() % 2 == 0,
+          .apply_orientation = random() % 2 == 0,
+          .allow_scaled = random() % 2 == 0};
       if (random() % 4 == 0) {
         options.resize = {static_cast<Filter>(random() % 4), random() % 2 == 0};
       }
@@ -161,7 +162,8 @@ inline std::string check_picture(const File& file, std::uint32_t choice) {
         options.crop = {width / 3, height / 4, width - width / 3, height - height / 4};
       const LoadPlan plan = plan_load(info, options);
       bound = plan.scratch;
-      const bool compare = plan.path == LoadPlan::Path::planes && options.layout == Layout::hwc;
+      const bool compare =
+          plan.path == LoadPlan::Path::planes && options.layout == Layout::channels_last;
       std::vector<float> out(
           static_cast<std::size_t>(options.height * options.width * options.channels));
       try {

@@ -24,7 +24,6 @@ namespace {
 
 using graph::Graph;
 using graph::Node;
-using ops::Layout;
 
 Tensor random_tensor(const Shape& shape, std::uint32_t seed, const Device& device) {
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
@@ -119,7 +118,7 @@ class Layouts : public testing::Test {
 
 /// Convolutions, pools, normalisation and a skip connection in whatever layout.
 Net bottleneck(Layout layout) {
-  const bool nhwc = layout == Layout::nhwc;
+  const bool nhwc = layout == Layout::channels_last;
   return {.input = nhwc ? Shape{2, 10, 8, 8} : Shape{2, 8, 10, 8},
           .parameters = {{8, 8, 3, 3}, {8}, {8}, {8, 8, 1, 1}, {8}},
           .forward = [layout](const Tensor& x, const std::vector<Tensor>& p) {
@@ -133,13 +132,13 @@ Net bottleneck(Layout layout) {
 }
 
 TEST_F(Layouts, ANetIsTransposedOnlyWhereItBeginsAndEnds) {
-  const Graph graph = checked(bottleneck(Layout::nchw), DType::bf16, true);
+  const Graph graph = checked(bottleneck(Layout::channels_first), DType::bf16, true);
   // The picture on its way in, and the gradient by it on its way out.
   EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
 }
 
 TEST_F(Layouts, FullPrecisionGoesChannelsFirst) {
-  const Graph graph = checked(bottleneck(Layout::nhwc), DType::f32, false);
+  const Graph graph = checked(bottleneck(Layout::channels_last), DType::f32, false);
   EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
 }
 
@@ -151,8 +150,8 @@ TEST_F(Layouts, Tf32GoesChannelsLastAsMatrixUnitsWantIt) {
 }
 
 TEST_F(Layouts, WhatIsFastAlreadyStaysAsItIs) {
-  for (const auto& [layout, dtype] :
-       {std::pair{Layout::nchw, DType::f32}, std::pair{Layout::nhwc, DType::bf16}}) {
+  for (const auto& [layout, dtype] : {std::pair{Layout::channels_first, DType::f32},
+                                      std::pair{Layout::channels_last, DType::bf16}}) {
     const Graph graph = trace(bottleneck(layout), dtype);
     EXPECT_EQ(graph::with_fast_layouts(graph).to_string(), graph.to_string());
   }

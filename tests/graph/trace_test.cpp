@@ -105,8 +105,8 @@ TEST_F(Trace, WritingIntoWhatIsComputedIsRefused) {
   const Tensor x = tracer.input("x", {DType::f32, Shape{2}});
   const ops::DispatchScope scope(tracer);
   const Tensor y = ops::square(x);
-  EXPECT_THAT([&] { ops::assign(y, x); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr("no parameter, buffer or state")));
+  EXPECT_THAT([&] { ops::assign(y, x); }, testing::ThrowsMessage<InvalidArgument>(
+                                              HasSubstr("not a parameter, buffer or state")));
 }
 
 TEST_F(Trace, ValuesOfOneTraceAreNothingToAnother) {

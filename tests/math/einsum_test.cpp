@@ -104,7 +104,7 @@ TEST(Einsum, MistakesAreNamed) {
   EXPECT_THAT(complaint([&] { einsum("i...->i", {a}); }), HasSubstr("name every dimension"));
   EXPECT_THAT(complaint([&] { einsum("ij->k", {a}); }), HasSubstr("no operand has the 'k'"));
   EXPECT_THAT(complaint([&] { einsum("ij->ii", {a}); }), HasSubstr("the result has 'i' twice"));
-  EXPECT_THAT(complaint([&] { einsum("i1->i", {a}); }), HasSubstr("'1' is no letter"));
+  EXPECT_THAT(complaint([&] { einsum("i1->i", {a}); }), HasSubstr("'1' is not a letter"));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_F(ModuleTest, NamesAreDottedFromTheRoot) {
 
 TEST_F(ModuleTest, NamesThatAreNoneOrTwiceAreRefused) {
   EXPECT_THAT(message_of([] { Bad(""); }), HasSubstr("a name is empty"));
-  EXPECT_THAT(message_of([] { Bad("a.b"); }), HasSubstr("'a.b' is no name"));
+  EXPECT_THAT(message_of([] { Bad("a.b"); }), HasSubstr("'a.b' is not a valid name"));
   EXPECT_THAT(message_of([] { Bad("a", "a"); }), HasSubstr("there is a 'a' already"));
 }
 

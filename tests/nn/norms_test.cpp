@@ -49,7 +49,7 @@ TEST(Norms, BatchNormTakesTwoToFiveDimensions) {
 TEST(Norms, BatchNormOfSequencesWithChannelsLastComputesTheSame) {
   const Tensor x = random_tensor({3, 4, 6}, 1);
   BatchNorm1D first;
-  BatchNorm1D last({.layout = ops::Layout::nhwc});
+  BatchNorm1D last({.layout = Layout::channels_last});
   const Tensor moved = x.permute({0, 2, 1}).contiguous();
   EXPECT_LT(test::distance(last(moved).permute({0, 2, 1}).contiguous(), first(x)), 1e-5);
 }

@@ -217,8 +217,8 @@ TEST(SelfAttention, HasTheSameGradientsInEveryDtype) {
 }
 
 TEST(Conv2d, HasTheSameGradientsInEveryDtype) {
-  for (const ops::Layout layout : {ops::Layout::nchw, ops::Layout::nhwc}) {
-    const Shape x = layout == ops::Layout::nchw ? Shape{3, 20, 9, 11} : Shape{3, 9, 11, 20};
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const Shape x = layout == Layout::channels_first ? Shape{3, 20, 9, 11} : Shape{3, 9, 11, 20};
     expect_same_in_all_dtypes(
         [layout](const std::vector<Tensor>& t) {
           return ops::conv2d(t[0], t[1], t[2],
@@ -231,7 +231,7 @@ TEST(Conv2d, HasTheSameGradientsInEveryDtype) {
 // Pictures so large that NCHW is brought into blocks in several turns.
 TEST(Conv2d, InTurnsIsTheSameAsAtOnce) {
   const std::vector<Shape> shapes = {{6, 16, 160, 160}, {16, 16, 3, 3}};
-  const auto run = [](ops::Layout layout, const Shape& x_shape, bool swap) {
+  const auto run = [](Layout layout, const Shape& x_shape, bool swap) {
     Tensor x = normal(x_shape, DType::f32, 5);
     const Tensor w = normal({16, 16, 3, 3}, DType::f32, 6);
     if (swap) x = x.transpose(1, 2).transpose(2, 3).contiguous();
@@ -241,8 +241,8 @@ TEST(Conv2d, InTurnsIsTheSameAsAtOnce) {
     const Tensor y = ops::conv2d(x, w, {}, {.padding = ops::Padding::all(1), .layout = layout});
     return as_doubles(tape.gradient(y, inputs)[1]);
   };
-  const auto in_turns = run(ops::Layout::nchw, shapes[0], false);
-  const auto at_once = run(ops::Layout::nhwc, shapes[0], true);
+  const auto in_turns = run(Layout::channels_first, shapes[0], false);
+  const auto at_once = run(Layout::channels_last, shapes[0], true);
   double largest = 0;
   for (const double value : at_once) largest = std::max(largest, std::abs(value));
   for (std::size_t i = 0; i < at_once.size(); ++i) {

@@ -191,8 +191,8 @@ TEST(Elementwise, MistakesAreNamed) {
               HasSubstr("[mul] inputs have different dtypes; cast one of them"));
   EXPECT_THAT(message([&] { ops::div(i, i); }), HasSubstr("[div] an integer is divided by zero"));
   EXPECT_THAT(message([&] { ops::exp(i); }), HasSubstr("[exp] is not defined for i32"));
-  EXPECT_THAT(message([&] { ops::scale(i, 0.5); }), HasSubstr("[scale] 0.5 is no integer"));
-  EXPECT_THAT(message([&] { ops::shift(i, 0.5); }), HasSubstr("[shift] 0.5 is no integer"));
+  EXPECT_THAT(message([&] { ops::scale(i, 0.5); }), HasSubstr("[scale] 0.5 is not an integer"));
+  EXPECT_THAT(message([&] { ops::shift(i, 0.5); }), HasSubstr("[shift] 0.5 is not an integer"));
   EXPECT_THAT(message([&] { ops::clip(a, 2, 1); }), HasSubstr("[clip] low 2 is above high 1"));
   EXPECT_THAT(message([&] { ops::clip(a, NAN, 1); }), HasSubstr("[clip] low nan is above high 1"));
   EXPECT_THAT(message([&] { ops::leaky_relu(a, -1); }),

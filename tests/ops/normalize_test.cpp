@@ -14,7 +14,6 @@
 namespace plimsoll {
 namespace {
 
-using ops::Layout;
 using test::as_doubles;
 using test::complaint;
 using test::distance;
@@ -65,9 +64,9 @@ TEST(Normalize, OfManyRowsIsNearThatInDoublesAndDoesNotDependOnThreads) {
 }
 
 TEST(BatchNorm, OfManyElementsIsNearThatInDoublesAndDoesNotDependOnThreads) {
-  for (const auto& [shape, layout] :
-       {std::pair(Shape{16, 24, 30, 31}, Layout::nchw),
-        std::pair(Shape{16, 30, 31, 24}, Layout::nhwc), std::pair(Shape{9000, 24}, Layout::nchw)}) {
+  for (const auto& [shape, layout] : {std::pair(Shape{16, 24, 30, 31}, Layout::channels_first),
+                                      std::pair(Shape{16, 30, 31, 24}, Layout::channels_last),
+                                      std::pair(Shape{9000, 24}, Layout::channels_first)}) {
     const Tensor x = ops::add(random_tensor(shape, 35), from_doubles({5.0}, {1}, DType::f32));
     const Tensor scale = random_tensor({24}, 36);
     const Tensor bias = random_tensor({24}, 37);
@@ -84,8 +83,8 @@ TEST(BatchNorm, OfManyElementsIsNearThatInDoublesAndDoesNotDependOnThreads) {
 }
 
 TEST(BatchNorm, VarianceFarFromZeroIsNotLost) {
-  for (const auto& [shape, layout] :
-       {std::pair(Shape{64, 2, 8, 8}, Layout::nchw), std::pair(Shape{4096, 2}, Layout::nhwc)}) {
+  for (const auto& [shape, layout] : {std::pair(Shape{64, 2, 8, 8}, Layout::channels_first),
+                                      std::pair(Shape{4096, 2}, Layout::channels_last)}) {
     auto values = as_doubles(random_tensor(shape, 39));
     for (double& value : values) value += 1000;
     const Tensor x = from_doubles(values, shape, DType::f32);

@@ -119,11 +119,12 @@ TEST(Softmax, ErrorsNameTheOpTheShapesAndTheValue) {
   EXPECT_EQ(complaint([&] { ops::softmax(x, 2); }),
             "[softmax] there is no axis 2 among 2 dimensions (f32 [2,3]; axis=2)");
   EXPECT_NE(complaint([&] { ops::softmax(random_tensor({}, 1)); }), "");
-  EXPECT_EQ(complaint([&] {
-              ops::cross_entropy(x, labels({0, 3}));
-            }),
-            "[cross_entropy] label 3 of row 1 is none of 3 classes; label rows that do not count "
-            "-100");
+  EXPECT_EQ(
+      complaint([&] {
+        ops::cross_entropy(x, labels({0, 3}));
+      }),
+      "[cross_entropy] label 3 of row 1 is not one of 3 classes; label rows that do not count "
+      "-100");
   EXPECT_NE(complaint([&] { ops::cross_entropy(x, labels({-1, 0})); }), "");
   EXPECT_EQ(complaint([&] {
               ops::cross_entropy(x, labels({0, 1, 2}));

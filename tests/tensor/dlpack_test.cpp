@@ -241,7 +241,7 @@ TEST_F(DLPackTest, BrokenShapesAreRefused) {
   foreign_.strides = {std::numeric_limits<std::int64_t>::min(), 1};
   expect_refused("reaches too far");
   foreign_.strides = {-(1LL << 60), 1};
-  expect_refused("is no memory");
+  expect_refused("is not memory");
   dl_.ndim = 9;
   expect_refused("9 dimensions");
   dl_.ndim = -1;
@@ -255,10 +255,10 @@ TEST_F(DLPackTest, BrokenAddressesAreRefused) {
   dl_.byte_offset = 2;
   expect_refused("not aligned");
   dl_.byte_offset = ~std::uint64_t{0} - 3;
-  expect_refused("is no memory");
+  expect_refused("is not memory");
   dl_.byte_offset = 0;
   dl_.data = nullptr;
-  expect_refused("is no memory");
+  expect_refused("is not memory");
 }
 
 TEST_F(DLPackTest, OtherMajorVersionsAreRefused) {

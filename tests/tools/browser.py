@@ -117,13 +117,17 @@ class Browser:
     def dark(self, on):
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}])
 
-    def open(self, address, ready="document.documentElement?.dataset.ready === 'true'"):
-        """Seconds until the page is drawn and idle."""
+    def open(self, address):
+        """Seconds until the first screen is drawn and answers, and until all of the page is."""
         begin = time.monotonic()
         self.call("Page.navigate", url=address)
-        self.wait(ready)
+        self.wait("document.documentElement?.dataset.ready === 'true'")
         self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        return time.monotonic() - begin
+        first = time.monotonic() - begin
+        self.wait("document.documentElement.dataset.complete === 'true'")
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        self.wait("document.documentElement.dataset.complete === 'true'")
+        return first, time.monotonic() - begin
 
     def wait(self, condition):
         end = time.monotonic() + TIMEOUT_S

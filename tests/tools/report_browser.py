@@ -6,7 +6,7 @@ import sys
 
 from browser import Browser
 
-PAGES = ["finished", "refused", "killed", "resumed", "moved", "several", "offload", "empty"]
+PAGES = ["finished", "refused", "killed", "resumed", "moved", "several", "offload", "empty", "plan", "replayed", "exceeded", "oom", "leak"]
 INTERACTIVE_S = 2.0
 
 
@@ -63,6 +63,41 @@ def check_numbers(browser, log):
     last = of("metric")[-1] if metrics else None
     if last:
         check(browser.evaluate("document.querySelectorAll('#curves').length") == 1, "no curves")
+
+
+def check_curve(browser, page):
+    """Time against budget, with the run's own point on it."""
+    check(browser.evaluate("[...document.querySelectorAll('#plan h3')].some((e) => e.textContent === 'Time against budget')"), f"{page} has no curve")
+    check(browser.evaluate("[...document.querySelectorAll('#plan .limit-text')].some((e) => e.textContent.startsWith('this '))"), f"{page} has no point on its curve")
+
+
+def check_refusal(browser, path):
+    """Who held what, the request and what helps are the report's."""
+    shown = values(browser, "#refusal")
+    check(len(shown) > 3, "a refusal without numbers")
+    if path:
+        report = json.load(open(path, encoding="utf-8"))
+        expected = [report["requested"], report["used"], report["limit"], *(holder["bytes"] for holder in report["holders"])]
+        check(all(float(each) in shown for each in expected), f"{expected} in the report, {shown} on the page")
+        for remedy in report["remedies"]:
+            check(remedy["text"] in browser.evaluate("document.getElementById('refusal').textContent"), f"the remedy '{remedy['text']}' is not shown")
+
+
+def check_replayed(browser, path):
+    """The replayed trace's peaks are the command's."""
+    result = json.load(open(path, encoding="utf-8"))
+    shown = values(browser, ".tile")
+    check({float(result["live_peak"]), float(result["mapped_peak"]), float(result["operations"])} <= set(shown), f"{result} but {shown} on the page")
+    left, top, width, height = browser.box("#blocks .chart")
+    browser.mouse("mouseMoved", left + width * 0.5, top + height * 0.85)
+    check("operation" in browser.evaluate("document.querySelector('#blocks .tip').textContent"), "hovering over blocks says nothing")
+
+
+def check_leak(browser, path):
+    leak = [line for line in lines_of(path) if line["event"] == "failed"][-1]["leak"]
+    browser.evaluate("document.querySelectorAll('#leak details').forEach((each) => { each.open = true; })")
+    browser.wait("document.querySelector('#leak details').childElementCount > 1")
+    check(set(map(float, leak["history"])) <= set(values(browser, "#leak")), f"{leak} is not what is shown")
 
 
 def check_hands(browser):
@@ -125,8 +160,16 @@ def main():
             check_reader(browser, page)
             if pictures:
                 browser.picture(os.path.join(pictures, page + ".png"), selector="body")
-            if page in ("finished", "killed", "moved"):
+            if page in ("finished", "killed", "moved") or (page == "offload" and os.path.exists(os.path.join(folder, "offload.jsonl"))):
                 check_numbers(browser, os.path.join(folder, page + ".jsonl"))
+            if page in ("finished", "plan"):
+                check_curve(browser, page)
+            if page in ("exceeded", "oom"):
+                check_refusal(browser, os.path.join(folder, "oom.json") if page == "oom" else None)
+            if page == "replayed":
+                check_replayed(browser, os.path.join(folder, "replayed.json"))
+            if page == "leak":
+                check_leak(browser, os.path.join(folder, "leak.jsonl"))
             if page in ("finished", "moved"):
                 check_hands(browser)
             browser.size(390, 800)
@@ -136,11 +179,11 @@ def main():
             check(os.path.getsize(os.path.join(folder, page + ".pdf")) > 3000, f"{page} does not print")
             check(not browser.problems, f"{page}: {browser.problems}")
         browser.size(1200, 900)
-        seconds = browser.open(f"file://{folder}/long.html")
+        # The first page of a browser is slow, and another program may come between: the best of three.
+        first, whole = min((browser.open(f"file://{folder}/long.html") for _ in range(3)), key=lambda each: each[1])
         check(not browser.problems, f"long: {browser.problems}")
-        busy = os.getloadavg()[0] > 4
-        check(busy or seconds < INTERACTIVE_S, f"100,000 steps are shown after {seconds:.2f} s")
-        print(f"100,000 steps are shown after {seconds:.2f} s" + (" on a busy machine" if busy else ""))
+        check(whole < INTERACTIVE_S, f"100,000 steps are shown after {first:.2f} s, all of them after {whole:.2f} s")
+        print(f"100,000 steps: the first screen after {first:.2f} s, all of it after {whole:.2f} s")
     print(f"{len(PAGES)} pages, no errors")
 
 

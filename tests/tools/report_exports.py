@@ -1,7 +1,8 @@
 """Reads exports back and compares them with the log: report_exports.py FOLDER LOG.
 
-The protobuf, record and pickle readers here know the formats and nothing of what wrote them; where
-TensorFlow is at hand, its own reader is asked as well.
+The protobuf, record and pickle readers here know the formats and nothing of what wrote them. Where they are installed,
+TensorFlow's and TensorBoard's own readers and Perfetto's protobuf classes are asked as well: each is skipped without a
+word but the last line, which says who read.
 """
 
 import csv
@@ -101,7 +102,7 @@ check(scalars["train/loss"] == [(line["step"], f32(line["loss"])) for line in st
 check([value for _, value in scalars["memory_MiB/cpu:0/used"]] == [f32(line["used"] / 2**20) for line in memory], "memory for TensorBoard")
 metrics = [f32(line["value"]) for line in lines if line["event"] == "metric" and line["name"] == "validation_accuracy"]
 check([value for _, value in scalars["epoch/validation_accuracy"]] == metrics, "metrics for TensorBoard")
-reader = "our own reader"
+readers = ["our own"]
 try:
     import tensorflow as tf
 
@@ -110,7 +111,17 @@ try:
         for value in event.summary.value:
             seen.setdefault(value.tag, []).append((event.step, value.simple_value))
     check(seen == scalars, "TensorFlow reads other numbers")
-    reader = "TensorFlow's reader"
+    readers.append("TensorFlow's")
+except ImportError:
+    pass
+try:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    board = EventAccumulator(os.path.dirname(event_file), size_guidance={"scalars": 0})
+    board.Reload()
+    seen = {tag: [(event.step, event.value) for event in board.Scalars(tag)] for tag in board.Tags()["scalars"]}
+    check(seen == scalars, "TensorBoard reads other numbers")
+    readers.append("TensorBoard's")
 except ImportError:
     pass
 
@@ -144,6 +155,23 @@ check(len(slices["epochs"]) == 3 and len(slices["validation and checkpoints"]) =
 plan = [line for line in lines if line["event"] == "plan"][0]
 ops = next(found for name, found in slices.items() if name.startswith("ops of a step"))
 check(len(ops) == len(plan["timeline"]["tasks"]), "ops for Perfetto")
+
+try:
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+
+    trace = Trace()
+    trace.ParseFromString(open(os.path.join(folder, "run.pftrace"), "rb").read())
+    names = {packet.track_descriptor.uuid: packet.track_descriptor.name for packet in trace.packet if packet.HasField("track_descriptor")}
+    events = [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
+    seen = [event.name for event in events if event.type == TrackEvent.TYPE_SLICE_BEGIN and names[event.track_uuid] == "steps"]
+    check(seen == slices["steps"], "Perfetto reads other steps")
+    for track in ("loss", "cpu:0 used"):
+        seen = [event.double_counter_value if event.HasField("double_counter_value") else event.counter_value
+                for event in events if event.type == TrackEvent.TYPE_COUNTER and names[event.track_uuid] == track]
+        check(seen == counters[track], f"Perfetto reads other values of {track}")
+    readers.append("Perfetto's")
+except ImportError:
+    pass
 
 # ----------------------------------------------------------------- PyTorch's memory viewer
 
@@ -192,4 +220,4 @@ check(sum(int(row["bytes"]) for row in rows if row["what"] == "held") == sum(sum
 whole = json.load(open(os.path.join(folder, "run.json"), encoding="utf-8"))
 check(whole["runs"][0]["steps"]["loss"] == [line["loss"] for line in steps], "run.json")
 check(math.isclose(whole["runs"][0]["seconds"], lines[-1]["time"]), "the time in run.json")
-print(f"exports read back, TensorBoard's by {reader}")
+print(f"exports read back; readers: {', '.join(readers)}")

@@ -49,6 +49,39 @@ python=python3
 [[ ! -x $here/../../.venv-tf/bin/python ]] || python=$here/../../.venv-tf/bin/python
 "$python" "$here/report_exports.py" "$work" finished.jsonl || fail "exports do not read back"
 
+# What has no run around it, drawn the same way; the viewer's file of a replayed trace has its blocks.
+make_reports "$work"
+for page in replayed exceeded oom leak; do grep -q '<script' "$page.html" || fail "no page of $page"; done
+grep -q '"state":"replayed"' exceeded.html && grep -q '"out_of_memory":{"requested"' exceeded.html || fail "no refusal in the replayed trace"
+[[ $("$PLIMSOLL" report oom.json --out oom.html) == *"oom.json: reported; 2 MiB was refused by cpu:0/training"* ]] ||
+  fail "an out-of-memory report is not named"
+"$PLIMSOLL" replay "$here/../../examples/traces/step.csv" --memory-viz trace.pickle >/dev/null 2>&1 || fail "replay --memory-viz exits $?"
+python3 - trace.pickle "$here/../../examples/traces/step.csv" <<'PYTHON' || fail "the viewer's file of a trace"
+import csv, pickle, sys
+events = pickle.load(open(sys.argv[1], "rb"))["device_traces"][0]
+sizes = sorted(int(row["size"]) for row in csv.DictReader(open(sys.argv[2])))
+assert sorted(event["size"] for event in events if event["action"] == "alloc") == sizes
+live = most = 0
+for event in events:
+    live += {"alloc": event["size"], "free_completed": -event["size"]}.get(event["action"], 0)
+    most = max(most, live)
+assert live == 0 and most > 3.8 * 2**30, (live, most)
+PYTHON
+
+# A run's page has the step time against the budget.
+grep -q '"event":"curve"' finished.jsonl || fail "no curve in the log of a small run"
+"$PLIMSOLL" train --steps 2 --quiet --curve --log curve.jsonl >/dev/null
+grep -q '"event":"curve"' curve.jsonl || fail "--curve writes none"
+
+# A run on a GPU that offloads, as it was recorded.
+if recorded_gpu_run gpu.jsonl; then
+  [[ $("$PLIMSOLL" report gpu.jsonl --out gpu.html) == *"gpu.jsonl: finished; kept "* ]] || fail "the GPU's run"
+  grep -q '"name":"cuda:0"' gpu.html && grep -q '"tag":"staging"\|"pinned"' gpu.html || fail "no offload in the GPU's run"
+  "$PLIMSOLL" report gpu.jsonl --memory-viz gpu.pickle --perfetto gpu.pftrace --csv gpu.csv >/dev/null || fail "exports of the GPU's run"
+else
+  echo "the recorded run of a GPU is left out: tests/report/data/gpu_offload.jsonl.gz is not there"
+fi
+
 # A plan as a page.
 "$PLIMSOLL" plan --model lenet --batch 32 --html plan.html >/dev/null || fail "plan --html exits $?"
 grep -q '"state":"planned"' plan.html || fail "no plan in the page"

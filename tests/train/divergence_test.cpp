@@ -152,9 +152,10 @@ TEST(MetricNames, AreCheckedBeforeTheFirstStep) {
     }
     return "";
   };
-  EXPECT_THAT(refused({.best = "validation_acuracy"}, true),
-              HasSubstr("'validation_acuracy', which is no metric of this run; there will be loss, "
-                        "accuracy, validation_loss, validation_accuracy"));
+  EXPECT_THAT(
+      refused({.best = "validation_acuracy"}, true),
+      HasSubstr("'validation_acuracy', which is not a metric of this run; there will be loss, "
+                "accuracy, validation_loss, validation_accuracy"));
   EXPECT_THAT(refused({.early_stopping = {.patience = 2}}, false),
               HasSubstr("'validation_loss', but there is no validation data; there will be loss, "
                         "accuracy"));

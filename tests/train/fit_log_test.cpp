@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/report/run.h>
 #include <plimsoll/train/trainer.h>
@@ -129,6 +130,21 @@ TEST(FitLog, SaysWhatARunFailedWith) {
   EXPECT_EQ(run.state, report::RunState::failed);
   EXPECT_EQ(run.ending, "the callback gave up");
   EXPECT_EQ(run.steps.back().step, 3);
+}
+
+TEST(FitLog, HasWhoHeldWhatWhenMemoryWasRefused) {
+  const LogFile file;
+  const Device device = test::own_cpu({.limit = MiB(16)});
+  const Callback callback{.on_step = [&](train::Run& run) {
+    if (run.step() == 3) Tensor::zeros({MiB(16)}, DType::f32, device, {.label = "all of it"});
+  }};
+  EXPECT_THROW(fit(file, device, {.epochs = 2, .callbacks = {callback}}), OutOfMemory);
+  const report::Run run = report::read_run(file.path());
+  EXPECT_EQ(run.state, report::RunState::failed);
+  const json refusal = json::parse(run.out_of_memory);
+  EXPECT_EQ(refusal.at("label"), "all of it");
+  EXPECT_EQ(refusal.at("requested"), MiB(64));
+  EXPECT_FALSE(refusal.at("holders").empty());
 }
 
 TEST(FitLog, WritesNothingWhereTheLogGoesNowhere) {

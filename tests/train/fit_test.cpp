@@ -122,7 +122,7 @@ TEST_F(Fit, MistakesAreNamed) {
   EXPECT_THAT(message_of([&] { t.fit(plan, toy_data(32), {.epochs = 1}); }),
               HasSubstr("batches of (input, target)"));
   EXPECT_THAT(message_of([&] { t.fit(plan, data, {.epochs = 1, .best = "sharpness"}); }),
-              HasSubstr("no metric of this run; there will be loss, accuracy"));
+              HasSubstr("not a metric of this run; there will be loss, accuracy"));
   EXPECT_THAT(message_of([&] { t.plan({.batch = 0}, device_); }), HasSubstr("a batch of 0"));
   EXPECT_THAT(message_of([&] { t.plan(toy_data(30).batch(8).element_spec(), device_); }),
               HasSubstr("drop_remainder"));

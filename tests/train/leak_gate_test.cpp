@@ -38,8 +38,9 @@ TEST_F(LeakGate, NamesALeakOfACallbackWithinThreeEpochs) {
       leak("kept predictions");
     }});
     FAIL() << "nothing was noticed";
-  } catch (const Error& error) {
+  } catch (const train::MemoryLeak& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("user 'kept predictions'"), HasSubstr("epoch 3")));
+    EXPECT_THAT(error.report().history, testing::ElementsAre(0, 256, 512, 768));
   }
   EXPECT_EQ(epochs, 3);
 }

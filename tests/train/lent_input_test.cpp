@@ -31,7 +31,7 @@ class LentInput : public testing::Test {
     image::LoadOptions load;
     load.height = load.width = 28;
     load.channels = 3;
-    load.layout = image::Layout::chw;
+    load.layout = Layout::channels_first;
     const auto pictures =
         data::Dataset::image_folder(folder_.path().string()).map(data::load_images(load, true));
     const auto plan = trainer.plan({.batch = 8, .remainders = {1}}, device);

@@ -150,7 +150,7 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
   EXPECT_THAT(message_of(""), HasSubstr("[safetensors] file: has 0 bytes"));
   EXPECT_THAT(message_of(file_of("", "")), HasSubstr("does not begin with '{'"));
   EXPECT_THAT(message_of(file_of(" {}", "")), HasSubstr("does not begin with '{'"));
-  EXPECT_THAT(message_of(file_of("{", "")), HasSubstr("no JSON"));
+  EXPECT_THAT(message_of(file_of("{", "")), HasSubstr("not JSON"));
   EXPECT_THAT(message_of(file_of("{}", "x")), HasSubstr("0 bytes, the file 1; it was cut"));
   EXPECT_THAT(message_of(std::string(8, '\xff')), HasSubstr("is refused"));
   EXPECT_THAT(message_of(file_of("{}", "").substr(0, 9)), HasSubstr("the file ends before"));
@@ -160,8 +160,8 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
   EXPECT_THAT(one(quoted, "[2]", "[0]"), HasSubstr("two data_offsets"));
   EXPECT_THAT(one(quoted, "[2]", "[-8,0]"), HasSubstr("data_offsets that are none"));
   EXPECT_THAT(one(quoted, "[2]", "[0.0,8.0]"), HasSubstr("data_offsets that are none"));
-  EXPECT_THAT(one(quoted, "[-2]", "[0,8]"), HasSubstr("no size"));
-  EXPECT_THAT(one(quoted, "[4611686018427387904,4]", "[0,8]"), HasSubstr("no size"));
+  EXPECT_THAT(one(quoted, "[-2]", "[0,8]"), HasSubstr("not a size"));
+  EXPECT_THAT(one(quoted, "[4611686018427387904,4]", "[0,8]"), HasSubstr("not a size"));
   EXPECT_THAT(one(quoted, "[1000000000000,1000000000000]", "[0,8]"), HasSubstr("more elements"));
   EXPECT_THAT(one(quoted, "[1,1,1,1,1,1,1,1,2]", "[0,8]"), HasSubstr("at most 8 extents"));
   EXPECT_THAT(one(quoted, "2", "[0,8]"), HasSubstr("no list"));
@@ -169,7 +169,7 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
   EXPECT_THAT(one("7", "[8]", "[0,8]"), HasSubstr("dtype 7"));
   EXPECT_THAT(message_of(file_of(R"({"w":3})", "")), HasSubstr("'w' needs dtype"));
   EXPECT_THAT(message_of(file_of(R"({"__metadata__":{"a":1}})", "")),
-              HasSubstr("__metadata__.a is no text"));
+              HasSubstr("__metadata__.a is not text"));
   const std::string twice =
       "{" + entry(quoted, "[1]", "[0,4]") + "," + entry(quoted, "[1]", "[4,8]");
   EXPECT_THAT(message_of(file_of(twice + "}", std::string(8, 'x'))),

@@ -64,7 +64,8 @@ std::vector<Case> cases() {
        },
        5},
       {"lenet", [] { return nn::lenet({.classes = 5, .size = 12}); }, 5},
-      {"resnet18", [] { return nn::resnet18(5, {.size = 64, .layout = ops::Layout::nhwc}); }, 5},
+      {"resnet18", [] { return nn::resnet18(5, {.size = 64, .layout = Layout::channels_last}); },
+       5},
       {"unet", [] { return nn::unet({.classes = 3, .channels = 1, .size = 32, .width = 8}); }, 3},
       {"vit",
        [] {

@@ -47,9 +47,14 @@ report::Run as_run(const TrainOptions& o, const train::TrainingPlan& plan,
   report::Run run;
   run.name = fmt::format("{}, batch {}", o.model, plan.batch());
   run.state = report::RunState::planned;
-  run.about = Json{{"event", "run"},   {"plimsoll", version()}, {"command", command_line()},
-                   {"model", o.model}, {"data", o.data},        {"curve", points}}
-                  .dump(-1, ' ', false, Json::error_handler_t::replace);
+  run.about = Json{
+      {"event", "run"},
+      {"plimsoll", version()},
+      {"command", command_line()},
+      {"model", o.model},
+      {"data",
+       o.data}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  run.curve = points.dump();
   run.begin =
       Json{{"device", plan.device.name}, {"batch", plan.batch()}, {"parts", plan.parts()}}.dump(
           -1, ' ', false, Json::error_handler_t::replace);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,9 @@
 #include <plimsoll/memory/dry_pages.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/memory/trace.h>
+#include <plimsoll/report/as_run.h>
+#include <plimsoll/report/exports.h>
+#include <plimsoll/report/html.h>
 
 #include "commands.h"
 
@@ -48,6 +52,7 @@ constexpr const char* kReplayFooter =
 constexpr Bytes kMinPage = KiB(4);
 constexpr Bytes kMaxPage = GiB(1);
 constexpr int kMaxPasses = 1'000'000;
+constexpr int kDrawnPasses = 10;
 
 struct ReplayOptions {
   std::string trace;
@@ -55,6 +60,8 @@ struct ReplayOptions {
   std::string pages = "2MiB";
   std::string passes = "1";
   bool json = false;
+  std::string html;
+  std::string memory_viz;
 };
 
 Bytes read_pages(const std::string& text) {
@@ -186,6 +193,21 @@ void run_replay(const ReplayOptions& options) {
   const Bytes pages = read_pages(options.pages);
   const int passes = read_passes(options.passes);
   const Trace trace = read_trace(options.trace);
+  if (!options.html.empty() || !options.memory_viz.empty()) {
+    const report::Run drawn =
+        report::as_run(trace, {.name = std::filesystem::path(options.trace).filename().string(),
+                               .limit = limit,
+                               .page_size = pages,
+                               .passes = std::min(passes, kDrawnPasses)});
+    if (!options.html.empty()) {
+      report::write_html(drawn, options.html);
+      fmt::print(stderr, "report: {}\n", options.html);
+    }
+    if (!options.memory_viz.empty()) {
+      report::write_memory_viz(drawn, options.memory_viz);
+      fmt::print(stderr, "for pytorch.org/memory_viz: {}\n", options.memory_viz);
+    }
+  }
 
   // Addresses cost nothing here: enough to move in, whatever the trace.
   constexpr Bytes kMaxAddresses = Bytes{1} << 60;
@@ -221,6 +243,12 @@ void add_replay(CLI::App& app) {
   command->add_option("--passes", options->passes, "Replay the trace N times; default: 1")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
+  command
+      ->add_option("--html", options->html,
+                   "Draw it as a page: memory after each operation, and where blocks lie")
+      ->type_name("FILE");
+  command->add_option("--memory-viz", options->memory_viz, "Write it for PyTorch's memory viewer")
+      ->type_name("FILE");
   command->callback([options] { run_replay(*options); });
 }
 

@@ -257,7 +257,7 @@ image::LoadOptions load_for(const std::string& path, const nn::Model& model) {
   load.channels = static_cast<int>(shape.dim(0));
   load.height = static_cast<int>(shape.dim(1));
   load.width = static_cast<int>(shape.dim(2));
-  load.layout = image::Layout::chw;
+  load.layout = Layout::channels_first;
   return load;
 }
 

@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,6 +38,8 @@ constexpr const char* kWatchFooter =
     "The page of --http is for this user and this machine alone: it is on the\n"
     "loopback address, behind a token, and can only be looked at. Ctrl-C ends\n"
     "watching; the run goes on.";
+
+constexpr int kLowestPriority = 19;
 
 struct WatchArguments {
   std::string run;
@@ -87,6 +91,8 @@ std::string log_of_folder(const std::string& folder) {
 }
 
 void watch_now(const CLI::App& command, const WatchArguments& o) {
+  // Whatever is watched comes first.
+  (void)::setpriority(PRIO_PROCESS, 0, kLowestPriority);
   report::WatchOptions options;
   if (command.get_option("--http")->count() > 0) {
     options.http_port = o.http.empty() || o.http.front().empty() ? 0 : std::stoi(o.http.front());

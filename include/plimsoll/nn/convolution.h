@@ -15,7 +15,7 @@ struct Conv2DOptions {
   Pair dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
-  ops::Layout layout = ops::Layout::nchw;
+  Layout layout = Layout::channels_first;
   /// Default: Init::fan_in_uniform for both. With a weight's given, the bias starts at 0.
   std::optional<Init> init = {};
   WeightForm form = WeightForm::plain;
@@ -46,7 +46,7 @@ struct DepthwiseConv2DOptions {
   WindowPadding padding = 0;  ///< or kSame
   Pair dilation = 1;
   bool bias = true;
-  ops::Layout layout = ops::Layout::nchw;
+  Layout layout = Layout::channels_first;
   std::optional<Init> init = {};
 };
 

@@ -34,8 +34,8 @@ struct ResnetOptions {
   std::int64_t channels = 3;
   std::int64_t size = 224;
   /// In which order it computes; pictures are fed as [n, channels, h, w] in any case, and weights
-  /// are the same. GPUs want nhwc.
-  ops::Layout layout = ops::Layout::nchw;
+  /// are the same. GPUs are faster with channels_last.
+  Layout layout = Layout::channels_first;
 };
 /// He et al. 2015.
 Model resnet18(std::int64_t classes = 1000, const ResnetOptions& options = {});

@@ -10,13 +10,13 @@ struct BatchNormOptions {
   double epsilon = 1e-5;
   /// The share of a new batch in the running statistics.
   double momentum = 0.1;
-  ops::Layout layout = ops::Layout::nchw;
+  Layout layout = Layout::channels_first;
 };
 
 /// Over all but the channels of an input with 2 to 5 dimensions: with the batch's statistics in
 /// training, which also move `running_mean` and `running_var`; with those in evaluation. As in
 /// PyTorch, the running variance is of the unbiased estimate. Channels are dimension 1, or the last
-/// with Layout::nhwc.
+/// with Layout::channels_last.
 class BatchNorm final : public Module {
  public:
   explicit BatchNorm(const BatchNormOptions& options = {});

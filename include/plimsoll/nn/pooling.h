@@ -8,7 +8,7 @@ namespace plimsoll::nn {
 struct Pool2DOptions {
   Pair stride = {0, 0};       ///< 0: the window's size
   WindowPadding padding = 0;  ///< or kSame
-  ops::Layout layout = ops::Layout::nchw;
+  Layout layout = Layout::channels_first;
 };
 
 /// The largest in each window; padding never wins.
@@ -36,21 +36,21 @@ class AvgPool2D final : public Module {
 /// The mean over height and width: [n, channels].
 class GlobalAvgPool2D final : public Module {
  public:
-  explicit GlobalAvgPool2D(ops::Layout layout = ops::Layout::nchw) : layout_(layout) {}
+  explicit GlobalAvgPool2D(Layout layout = Layout::channels_first) : layout_(layout) {}
   Tensor forward(const Tensor& x) const override { return ops::global_avg_pool2d(x, layout_); }
 
  private:
-  ops::Layout layout_;
+  Layout layout_;
 };
 
 /// The largest over height and width: [n, channels].
 class GlobalMaxPool2D final : public Module {
  public:
-  explicit GlobalMaxPool2D(ops::Layout layout = ops::Layout::nchw) : layout_(layout) {}
+  explicit GlobalMaxPool2D(Layout layout = Layout::channels_first) : layout_(layout) {}
   Tensor forward(const Tensor& x) const override;
 
  private:
-  ops::Layout layout_;
+  Layout layout_;
 };
 
 struct Pool1DOptions {

@@ -2,12 +2,10 @@
 
 #include <array>
 
+#include <plimsoll/base/layout.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::ops {
-
-/// How pictures lie in memory.
-enum class Layout : std::uint8_t { nchw, nhwc };
 
 /// Pixels of zeros around a picture.
 struct Padding {
@@ -23,7 +21,7 @@ struct ConvOptions {
   Padding padding = {};
   std::array<std::int64_t, 2> dilation = {1, 1};
   std::int64_t groups = 1;
-  Layout layout = Layout::nchw;
+  Layout layout = Layout::channels_first;
 };
 
 /// Cross-correlation of x with weight [out, in/groups, height, width], plus bias [out] if it is
@@ -40,7 +38,7 @@ struct PoolOptions {
   std::array<std::int64_t, 2> size = {2, 2};
   std::array<std::int64_t, 2> stride = {2, 2};
   Padding padding = {};
-  Layout layout = Layout::nchw;
+  Layout layout = Layout::channels_first;
 };
 
 /// The largest in each window; padding never wins. The gradient goes to the first of equal ones.
@@ -48,8 +46,9 @@ Tensor max_pool2d(const Tensor& x, const PoolOptions& options = {});
 /// The mean of each window, padding not counted.
 Tensor avg_pool2d(const Tensor& x, const PoolOptions& options = {});
 /// The mean over height and width: [n, channels].
-Tensor global_avg_pool2d(const Tensor& x, Layout layout = Layout::nchw);
+Tensor global_avg_pool2d(const Tensor& x, Layout layout = Layout::channels_first);
 /// Every pixel repeated `factor` times down and across.
-Tensor upsample_nearest2d(const Tensor& x, std::int64_t factor, Layout layout = Layout::nchw);
+Tensor upsample_nearest2d(const Tensor& x, std::int64_t factor,
+                          Layout layout = Layout::channels_first);
 
 }  // namespace plimsoll::ops

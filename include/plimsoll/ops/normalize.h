@@ -17,11 +17,11 @@ struct BatchNormResult {
 /// Over all but the channels, with the batch's own statistics. x has 2 (layout does not matter) or
 /// 4 dimensions.
 BatchNormResult batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias,
-                           double epsilon = 1e-5, Layout layout = Layout::nchw);
+                           double epsilon = 1e-5, Layout layout = Layout::channels_first);
 /// With given statistics: in validation.
 Tensor batch_norm_inference(const Tensor& x, const Tensor& scale, const Tensor& bias,
                             const Tensor& mean, const Tensor& variance, double epsilon = 1e-5,
-                            Layout layout = Layout::nchw);
+                            Layout layout = Layout::channels_first);
 /// Over the last dimension. bias may be undefined.
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias = {},
                   double epsilon = 1e-5);

@@ -20,6 +20,8 @@ enum class RunState : std::uint8_t {
   failed,    ///< by an error, which is Run::ending
   killed,    ///< the log ends in mid-run
   planned,   ///< it has a plan and has not begun; Run::ending explains it
+  replayed,  ///< no run, but a trace that was replayed; times are operations
+  reported,  ///< no run, but an out-of-memory or leak report
 };
 /// "finished", "killed", ...
 std::string_view state_name(RunState state);
@@ -113,6 +115,12 @@ struct Run {
   std::string about;   ///< JSON: the line "run"; "null" if there is none
   std::string begin;   ///< JSON: the line "begin" of the first part
   std::string end;     ///< JSON: the line "end"
+  /// JSON: as OutOfMemoryReport::to_json() and train::LeakReport::to_json() give them, where that
+  /// ended the run; "null" else.
+  std::string out_of_memory = "null";
+  std::string leak = "null";
+  /// JSON: predicted step time against the budget, [{"budget", "seconds"}, ...]; "null": not known.
+  std::string curve = "null";
   std::map<std::string, std::string> options;  ///< settings and options, for comparing runs
   double began = 0;                            ///< seconds since 1970; 0: unknown
   double seconds = 0;                          ///< until the last line

@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
+#include <plimsoll/base/error.h>
 #include <plimsoll/memory/ledger.h>
 
 namespace plimsoll::train {
@@ -17,6 +19,32 @@ struct LeakGateOptions {
   int steps = 24;
 };
 
+/// A holder that grew at mark after mark.
+struct LeakReport {
+  std::string budget;  ///< path
+  Tag tag = Tag::user;
+  std::string label;
+  std::string what;            ///< "step" or "epoch": at whose ends it was looked at
+  std::int64_t index = 0;      ///< the last of them
+  Bytes first = 0;             ///< before it began to grow
+  Bytes bytes = 0;             ///< now
+  std::vector<Bytes> history;  ///< `first`, and what it held at the end of each since
+
+  /// What people see: "memory leaks: 4 KiB of user 'kept predictions' in cpu:0 ...".
+  std::string to_string() const;
+  std::string to_json() const;
+};
+
+/// Memory grows and is never given back.
+class MemoryLeak : public Error {
+ public:
+  explicit MemoryLeak(LeakReport report) : Error(report.to_string()), report_(std::move(report)) {}
+  const LeakReport& report() const { return report_; }
+
+ private:
+  LeakReport report_;
+};
+
 /// Looks at who holds what at the end of steps and epochs, and finds holders that only ever grow.
 ///
 /// What an input pipeline holds is bounded by its own budget and fills up by design; those tags
@@ -27,15 +55,14 @@ class LeakGate {
 
   /// Where the first marks are compared with.
   void begin();
-  /// Throws Error naming tag, label and bytes of a holder that leaks, or warns, once for each.
+  /// Throws MemoryLeak naming tag, label and bytes of a holder that leaks, or warns, once for each.
   void step(std::int64_t index);
   void epoch(std::int64_t index);
 
  private:
   struct Line {
     Bytes bytes = 0;
-    Bytes first = 0;  ///< before it began to grow
-    int grown = 0;
+    std::vector<Bytes> history = {};  ///< while it grows: before, and at each mark since
     bool named = false;
   };
   using Key = std::tuple<std::string, Tag, std::string>;

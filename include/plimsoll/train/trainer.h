@@ -212,7 +212,7 @@ class Trainer {
   /// own.
   TrainingPlan plan(const PlanRequest& request, const Device& device) const;
   /// For batches as `spec` has them, with validation of the same. InvalidArgument where check()
-  /// refuses it, or it does not tell the size of a batch.
+  /// refuses it, or it does not say how large a batch is.
   TrainingPlan plan(const data::ElementSpec& spec, const Device& device) const;
   /// The same for a device that is not there; request.budget 0 is all of its memory.
   TrainingPlan plan(const PlanRequest& request, const plan::DeviceDescription& device) const;

@@ -176,7 +176,7 @@ void check_labels(const TensorView& labels, std::int64_t classes) {
   for (std::int64_t i = 0; i < labels.elements(); ++i) {
     if ((at[i] < 0 || at[i] >= classes) && at[i] != ops::kIgnoreLabel) {
       throw InvalidArgument(fmt::format(
-          "[cross_entropy] label {} of row {} is none of {} classes; label rows that do "
+          "[cross_entropy] label {} of row {} is not one of {} classes; label rows that do "
           "not count {}",
           at[i], i, classes, ops::kIgnoreLabel));
     }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/backend/common/around.h>
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/dtype_switch.h"
@@ -23,19 +24,8 @@ void with_index(DType dtype, Body&& body) {
   body.template operator()<std::int64_t>();
 }
 
-struct Around {
-  std::int64_t outer = 1;
-  std::int64_t extent = 1;
-  std::int64_t inner = 1;
-};
-
-Around around(const Shape& shape, std::int64_t axis) {
-  Around result;
-  for (int i = 0; i < shape.rank(); ++i) {
-    (i < axis ? result.outer : i == axis ? result.extent : result.inner) *= shape[i];
-  }
-  return result;
-}
+using backend::Around;
+using backend::around;
 
 template <typename Index>
 void check_indices(const TensorView& indices, std::int64_t axis, std::int64_t extent,

@@ -1,6 +1,7 @@
 // global_avg_pool2d, upsample_nearest2d and their gradients.
 #include <algorithm>
 
+#include <plimsoll/backend/common/picture.h>
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/dtype_switch.h"
@@ -11,16 +12,10 @@ namespace {
 
 constexpr std::int64_t kStrip = 256;
 
-/// A picture as [planes, height, width, channels]: in NCHW there is one channel.
-struct Picture {
-  std::int64_t planes;
-  std::int64_t height;
-  std::int64_t width;
-  std::int64_t channels;
-};
+using backend::Picture;
+
 Picture picture_of(const KernelContext& k, const Shape& shape) {
-  return k.attributes.flag("nhwc") ? Picture{shape[0], shape[1], shape[2], shape[3]}
-                                   : Picture{shape[0] * shape[1], shape[2], shape[3], 1};
+  return backend::picture_of(k.attributes.flag("nhwc"), shape);
 }
 
 std::int64_t grain_for(std::int64_t each) {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include <plimsoll/backend/common/around.h>
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/kernels.h"
@@ -11,12 +12,7 @@
 namespace plimsoll::cpu {
 namespace {
 
-/// Lines of `extent` elements, `inner` apart; as many `outer` blocks of them.
-struct Lines {
-  std::int64_t outer = 1;
-  std::int64_t extent = 1;
-  std::int64_t inner = 1;
-};
+using Lines = backend::Around;
 
 /// Neighbouring lines that are treated together where they are not rows.
 constexpr std::int64_t kColumns = 64;
@@ -147,13 +143,7 @@ PLIMSOLL_CLONES void softmax_grad_columns(T* dx, const T* dy, const T* y, std::i
 }
 
 Lines lines_of(const KernelContext& k) {
-  const std::int64_t axis = k.attributes.integer("axis");
-  const Shape& shape = k.out(0).shape();
-  Lines lines;
-  for (int i = 0; i < shape.rank(); ++i) {
-    (i < axis ? lines.outer : i == axis ? lines.extent : lines.inner) *= shape[i];
-  }
-  return lines;
+  return backend::around(k.out(0).shape(), k.attributes.integer("axis"));
 }
 
 /// rows(offset, count) for lines that are rows, else columns(offset, count) for at most kColumns

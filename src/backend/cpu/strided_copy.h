@@ -4,15 +4,11 @@
 #include <cstdint>
 #include <span>
 
+#include <plimsoll/backend/common/strided_move.h>
+
 namespace plimsoll::cpu {
 
-/// One dimension of a copy, outermost first: how many elements, and how far apart they are, in
-/// elements. `from` may be 0: the same element again.
-struct CopyDim {
-  std::int64_t extent = 1;
-  std::int64_t to = 0;
-  std::int64_t from = 0;
-};
+using backend::CopyDim;
 
 /// Moves the elements that `dims` (at most kMaxRank) run through, of `size` bytes each (1, 2, 4 or
 /// 8), in several threads where that pays. No element is written twice.

@@ -81,7 +81,7 @@ int choose_eighths(const ImageInfo& info, const LoadOptions& options) {
 
 Placement placement_for(const ImageInfo& info, const LoadOptions& options, float* out) {
   const Turn turn = turn_for(info, options);
-  const bool chw = options.layout == Layout::chw;
+  const bool chw = options.layout == Layout::channels_first;
   const std::ptrdiff_t line = std::ptrdiff_t{options.width} * (chw ? 1 : options.channels);
   const std::ptrdiff_t step = chw ? 1 : options.channels;
   Placement p;

@@ -72,7 +72,7 @@ ChainOptions load_options(const LoadChain& chain, const Program::Parts& parts) {
     } else if (each.op == "flip_left_right") {
       options.load.flip = true;
     } else if (each.op == "transpose") {
-      options.load.layout = image::Layout::chw;
+      options.load.layout = Layout::channels_first;
     }
   }
   return options;

@@ -206,8 +206,8 @@ class LoadStep final : public Step {
     const std::int64_t width = load.width;
     const std::int64_t channels = load.channels;
     Tensor pixels = output(frame,
-                           load.layout == image::Layout::chw ? Shape{channels, height, width}
-                                                             : Shape{height, width, channels},
+                           load.layout == Layout::channels_first ? Shape{channels, height, width}
+                                                                 : Shape{height, width, channels},
                            DType::f32);
     image::load(bytes, info, load, frame.context.scratch(), pixels.mutable_data<float>());
   }

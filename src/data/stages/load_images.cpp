@@ -20,7 +20,7 @@ ElementSpec image_spec(const image::LoadOptions& options, bool with_label) {
   const std::int64_t height = options.height;
   const std::int64_t width = options.width;
   const std::int64_t channels = options.channels;
-  const bool planes = options.layout == image::Layout::chw;
+  const bool planes = options.layout == Layout::channels_first;
   ElementSpec spec;
   spec.components.push_back(TensorSpec::of(
       DType::f32, planes ? Shape{channels, height, width} : Shape{height, width, channels}));

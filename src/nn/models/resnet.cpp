@@ -14,8 +14,6 @@
 namespace plimsoll::nn {
 namespace {
 
-using ops::Layout;
-
 BatchNorm2D resnet_norm(std::int64_t channels, Layout layout) {
   return BatchNorm2D({.channels = channels, .layout = layout});
 }
@@ -134,7 +132,7 @@ class Resnet final : public Classifier {
 
   Tensor forward(const Tensor& pictures) const override {
     const Layout layout = options_.layout;
-    const Tensor x = layout == Layout::nhwc
+    const Tensor x = layout == Layout::channels_last
                          ? ops::transpose(in_compute_dtype(pictures), {0, 2, 3, 1})
                          : pictures;
     Tensor y = ops::relu(bn1_(conv1_(x)));

@@ -125,3 +125,27 @@ function smallest(list) {
 }
 
 const say = (text) => { document.getElementById("status").textContent = text; };
+
+// What is not on the screen yet is drawn in turns, so that the page answers meanwhile. `complete` says
+// that nothing is left.
+const later = [];
+let takesTurns = false;
+
+function turn() {
+  const until = performance.now() + 10;
+  while (later.length > 0 && performance.now() < until) later.shift()();
+  if (later.length > 0) { setTimeout(turn); return; }
+  takesTurns = false;
+  document.documentElement.dataset.complete = "true";
+}
+
+function inTurn(work) {
+  later.push(work);
+  if (takesTurns) return;
+  takesTurns = true;
+  delete document.documentElement.dataset.complete;
+  setTimeout(turn);
+}
+
+// Paper shows everything.
+window.addEventListener("beforeprint", () => { while (later.length > 0) later.shift()(); });

@@ -37,10 +37,10 @@ class Chart {
   constructor(options) {
     this.o = { height: 240, left: 68, right: 14, top: 22, bottom: 26, ...options };
     this.at = null;
-    this.root = el("div", { class: "chart", tabindex: "0", role: "group", "aria-roledescription": "chart", "aria-label": this.o.label });
+    this.root = el("div", { class: "chart", tabindex: "0", role: "group", "aria-roledescription": "chart", "aria-label": this.o.label, style: { "min-height": this.o.height + "px" } });
     this.tipBox = el("div", { class: "tip", hidden: true });
     this.root.append(this.tipBox);
-    new ResizeObserver(() => this.draw()).observe(this.root);
+    new ResizeObserver(() => this.resized()).observe(this.root);
     this.listen();
   }
 
@@ -106,9 +106,18 @@ class Chart {
     keys[event.key]();
   }
 
+  resized() {
+    if (this.root.clientWidth === 0 || this.root.clientWidth === this.drawnWidth) return;
+    if (this.root.getBoundingClientRect().top < 1.2 * window.innerHeight) { this.draw(); return; }
+    if (this.waits) return;
+    this.waits = true;
+    inTurn(() => { this.waits = false; this.draw(); });
+  }
+
   draw() {
     const width = this.root.clientWidth;
     if (width === 0) return;
+    this.drawnWidth = width;
     const { left, right, top, bottom, height } = this.o;
     const [x0, x1] = this.o.x();
     const [y0, y1] = this.o.y();
@@ -198,15 +207,19 @@ class Chart {
 function pathOf(frame, xs, ys, step) {
   let path = "";
   let column = null;
-  const put = (x, y) => {
-    path += (path === "" || path.endsWith("Z") ? "M" : "L") + x.toFixed(1) + " " + y.toFixed(1);
-  };
   let open = false;
+  const put = (x, y) => {
+    path += (open ? "L" : "M") + x + " " + y.toFixed(1);
+    open = true;
+  };
+  const point = (y) => put(column.x, y);
   const flush = () => {
     if (!column) return;
-    for (const y of new Set([column.first, column.low, column.high, column.last])) {
-      if (!open) { path += `M${column.x.toFixed(1)} ${y.toFixed(1)}`; open = true; } else put(column.x, y);
-    }
+    const { first, low, high, last } = column;
+    point(first);
+    if (low !== first) point(low);
+    if (high !== first) point(high);
+    if (last !== (high !== first ? high : low)) point(last);
     column = null;
   };
   const from = Math.max(0, indexAt(xs, frame.x0) - 1);

@@ -10,38 +10,51 @@ function parsedData() {
 
 let chosenRun = 0;
 
-function sectionsOf(data) {
-  const runs = data.runs;
-  const main = [];
-  if (runs.length === 0) return [el("section", {}, el("h1", {}, "Nothing to show"), el("p", {}, "This page has no run in it."))];
-  if (runs.length > 1) main.push(comparison(runs), curvesSection(runs));
-  const run = runs[chosenRun] || runs[0];
-  if (runs.length > 1) {
-    const select = el("select", { "aria-label": "Run", onchange: () => { chosenRun = Number(select.value); render(data); document.getElementById("pick").querySelector("select").focus(); } }, runs.map((each, i) => el("option", { value: i }, each.name)));
-    select.value = String(chosenRun);
-    main.push(el("div", { class: "bar", id: "pick" }, el("label", {}, "Details of", select)));
-  }
-  main.push(overviewSection(run));
-  if (run.state === "planned") return [...main, planSection(run)];
-  if (run.state !== "empty") {
-    main.push(memorySection(run), planSection(run), pipelineSection(run));
-    if (runs.length === 1) main.push(curvesSection(runs));
-  }
-  main.push(eventsSection(run));
-  return main;
+const SECTION_NAMES = { compare: "Compare", curves: "Curves", overview: "Overview", refusal: "Out of memory", leak: "Leak", memory: "Memory", plan: "Plan", blocks: "Blocks", pipeline: "Pipeline", log: "Events" };
+
+function runPicker(data) {
+  const { runs } = data;
+  const select = el("select", { "aria-label": "Run", onchange: () => { chosenRun = Number(select.value); render(data); document.getElementById("pick").querySelector("select").focus(); } }, runs.map((each, i) => el("option", { value: i }, each.name)));
+  select.value = String(chosenRun);
+  return el("div", { class: "bar", id: "pick" }, el("label", {}, "Details of", select));
 }
 
+// What the page has, from top to bottom: [id, how it is made].
+function sectionsOf(data) {
+  const { runs } = data;
+  if (runs.length === 0) return [["", () => el("section", {}, el("h1", {}, "Nothing to show"), el("p", {}, "This page has no run in it."))]];
+  const run = runs[chosenRun] || runs[0];
+  const several = runs.length > 1;
+  const real = !["planned", "replayed", "reported", "empty"].includes(run.state);
+  return [
+    several && ["compare", () => comparison(runs)],
+    several && ["curves", () => curvesSection(runs)],
+    several && ["", () => runPicker(data)],
+    ["overview", () => overviewSection(run)],
+    run.out_of_memory && ["refusal", () => refusalSection(run.out_of_memory)],
+    run.leak && ["leak", () => leakSection(run.leak)],
+    (real || run.devices.length > 0) && ["memory", () => memorySection(run)],
+    run.state === "replayed" && ["blocks", () => blocksSection(run)],
+    (real || run.state === "planned") && ["plan", () => planSection(run)],
+    real && ["pipeline", () => pipelineSection(run)],
+    real && !several && ["curves", () => curvesSection(runs)],
+    (real || run.state === "empty") && ["log", () => eventsSection(run)],
+  ].filter(Boolean);
+}
+
+// The first screen at once, the rest in turns: of a page that updates itself, everything at once.
 function render(data) {
   const main = document.getElementById("main");
   const scroll = window.scrollY;
-  main.replaceChildren(...sectionsOf(data), el("footer", {}, "plimsoll ", data.plimsoll, data.live ? "; updates itself" : "; this file asks nothing of any network"));
+  const all = sectionsOf(data);
+  later.length = 0;
+  const made = all.map(([id, make], i) => (i < 3 || data.live ? make() : el("section", { id, class: "coming" }, el("h2", {}, SECTION_NAMES[id]))));
+  main.replaceChildren(...made, el("footer", {}, "plimsoll ", data.plimsoll, data.live ? "; updates itself" : "; this file asks nothing of any network"));
+  made.forEach((section, i) => { if (section.className === "coming") inTurn(() => section.replaceWith(all[i][1]())); });
   window.scrollTo({ top: scroll, behavior: "instant" });
-  const nav = document.getElementById("nav");
-  nav.replaceChildren(...[...main.querySelectorAll("section[id]")].map((section) => {
-    const names = { overview: "Overview", memory: "Memory", plan: "Plan", pipeline: "Pipeline", curves: "Curves", log: "Events", compare: "Compare" };
-    return el("a", { href: "#" + section.id }, names[section.id]);
-  }));
+  document.getElementById("nav").replaceChildren(...all.filter(([id]) => id).map(([id]) => el("a", { href: "#" + id }, SECTION_NAMES[id])));
   document.documentElement.dataset.ready = "true";
+  inTurn(() => {});
 }
 
 function themes() {

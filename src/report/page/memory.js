@@ -86,12 +86,16 @@ class MemoryPanel {
     this.limit = limit;
     this.showSystem = system > 0 && system <= 2.5 * Math.max(used, this.showLimit ? limit : 0);
     this.system = system;
-    this.pinned = "peak";
+    // A trace has operations, a run has seconds.
+    this.byTime = run.state !== "replayed";
+    this.whenText = this.byTime ? durationText : (x) => `operation ${countText(x)}`;
   }
 
   top() {
     return 1.06 * Math.max(this.used, 1, this.showLimit ? this.limit : 0, this.showSystem ? this.system : 0);
   }
+
+  when(x) { return this.byTime ? duration(x) : count(x); }
 
   stepAt(time) {
     const { steps } = this.run;
@@ -104,7 +108,7 @@ class MemoryPanel {
     const { run, device } = this;
     this.chart = new Chart({
       label: `Memory on ${device.name} over time, stacked by tag, against the budget. The arrow keys move along it, plus and minus zoom, P goes to the peak, 0 shows all. The tables below have the same figures.`,
-      height: 330, binary: true, x: () => this.range, y: () => [0, this.top()], xText: tickDuration, yText: bytesText,
+      height: 330, binary: true, x: () => this.range, y: () => [0, this.top()], xText: this.byTime ? tickDuration : this.whenText, yText: bytesText,
       draw: (frame) => this.draw(frame),
       stops: () => device.time,
       tip: (x, frame) => this.tip(x, frame),
@@ -128,7 +132,7 @@ class MemoryPanel {
       return el("label", {}, box, text);
     };
     const bar = el("div", { class: "bar" },
-      el("button", { type: "button", onclick: () => this.zoom(null) }, "whole run"),
+      el("button", { type: "button", onclick: () => this.zoom(null) }, this.byTime ? "whole run" : "all of it"),
       el("button", { type: "button", onclick: () => this.toPeak() }, "peak"),
       this.run.steps.time.length > 2 && el("button", { type: "button", onclick: () => this.oneStep() }, "one step"),
       el("button", { type: "button", "aria-label": "zoom in", onclick: () => this.scale(0.5) }, "+"),
@@ -165,7 +169,7 @@ class MemoryPanel {
     if (device.time.length === 0) return null;
     const i = indexAt(device.time, x);
     const step = this.stepAt(x);
-    const lines = [durationText(x) + (step === null ? "" : `, after step ${countText(step)}`), `${bytesText(device.used[i])} of ${bytesText(device.limit[i])}`];
+    const lines = [this.whenText(x) + (step === null ? "" : `, after step ${countText(step)}`), `${bytesText(device.used[i])} of ${bytesText(device.limit[i])}`];
     if (device.system[i] > 0) lines.push(`the system counts ${bytesText(device.system[i])}`);
     for (const event of eventsNear(this.run.events, frame, x)) lines.push("• " + eventText(event));
     return lines.join("\n");
@@ -184,7 +188,7 @@ class MemoryPanel {
     for (let k = 1; k < held.length; k += 2) sum += held[k];
     const used = atPeak ? device.peak.used : device.used[i];
     this.panel.replaceChildren(
-      el("h3", { style: { "margin-top": "0" } }, atPeak ? "Who held what at the peak" : ["Who held what at ", duration(device.time[i])]),
+      el("h3", { style: { "margin-top": "0" } }, atPeak ? "Who held what at the peak" : ["Who held what at ", this.when(device.time[i])]),
       held.length === 0 ? el("p", {}, "The log does not say.") : holdersTable(run, held),
       el("p", {}, "In pages, as the budget counts: ", bytes(used), ". By holders: ", bytes(sum), "."));
   }
@@ -202,7 +206,7 @@ class MemoryPanel {
     }
     this.chart.draw();
     this.strip.draw();
-    say(this.range === this.whole ? "the whole run" : `from ${durationText(this.range[0])} to ${durationText(this.range[1])}`);
+    say(this.range === this.whole ? "the whole run" : `from ${this.whenText(this.range[0])} to ${this.whenText(this.range[1])}`);
   }
 
   scale(factor) {
@@ -224,7 +228,7 @@ class MemoryPanel {
     const wide = (this.range[1] - this.range[0]) / 2;
     if (at < this.range[0] || at > this.range[1]) this.zoom([at - wide, at + wide]);
     this.chart.move(at);
-    say(`the peak, at ${durationText(at)}: ${bytesText(this.device.peak.used)}`);
+    say(`the peak, at ${this.whenText(at)}: ${bytesText(this.device.peak.used)}`);
   }
 
   oneStep() {
@@ -246,10 +250,10 @@ class MemoryPanel {
       for (let i = 0; i < time.length; ++i) {
         if (i % step !== 0 && i !== best && i !== time.length - 1) continue;
         const at = this.stepAt(time[i]);
-        rows.push([duration(time[i]), at === null ? "" : count(at), bytes(device.used[i]), bytes(device.limit[i]), device.system[i] > 0 ? bytes(device.system[i]) : "",
+        rows.push([this.when(time[i]), at === null ? "" : count(at), bytes(device.used[i]), bytes(device.limit[i]), device.system[i] > 0 ? bytes(device.system[i]) : "",
           this.layers.filter((layer) => layer.values[i] > 0 && layer.tag !== "pages").map((layer) => `${layer.tag} ${bytesText(layer.values[i])}`).join(", ")]);
       }
-      return scrolled(table(null, ["#time", "#step", "#used", "#budget", "#system", "by tag"], rows), "Memory over time");
+      return scrolled(table(null, [this.byTime ? "#time" : "#operation", "#step", "#used", "#budget", "#system", "by tag"], rows), "Memory over time");
     });
   }
 }
@@ -261,7 +265,8 @@ function memorySection(run) {
     section.append(el("p", { class: "lead" }, run.state === "refused" ? "Nothing was taken: the run was refused before its first step." : "The log has no figures of memory."));
     return section;
   }
-  section.append(el("p", { class: "lead" }, "Every byte by what it is for, as the ledger had it, against the budget. Drag to zoom, double-click for the whole run; the table follows the cursor."));
+  section.append(el("p", { class: "lead" }, run.state === "replayed" ? "What the trace held, by the size of its blocks, in the pages it took. Drag to zoom, double-click for all of it; the table follows the cursor."
+    : "Every byte by what it is for, as the ledger had it, against the budget. Drag to zoom, double-click for the whole run; the table follows the cursor."));
   for (const device of devices) {
     if (devices.length > 1) section.append(el("h3", {}, device.name));
     section.append(new MemoryPanel(run, device).build());

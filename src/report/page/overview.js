@@ -11,6 +11,7 @@ function howToGoOn(run) {
   const checkpoint = (run.end && run.end.checkpoint) || ([...run.events].reverse().find((event) => event.event === "checkpoint") || {}).path;
   const folder = checkpoint ? String(checkpoint).replace(/\/[^/]*\/?$/, "") : null;
   if (run.state === "planned") return el("pre", { class: "note" }, run.ending);
+  if (run.state === "replayed" || run.state === "reported") return run.ending ? el("pre", { class: "note bad" }, run.ending) : null;
   if (run.state === "refused") return el("pre", { class: "note bad" }, run.ending);
   if (["stopped", "killed", "failed"].includes(run.state)) {
     return [run.ending && el("pre", { class: "note" + (run.state === "failed" ? " bad" : "") }, run.ending),
@@ -27,10 +28,14 @@ function tiles(run) {
   const elements = steps.elements.reduce((a, b) => a + b, 0);
   const last = (name) => { const rows = run.metrics.filter((row) => row[2] === name); return rows.length > 0 ? rows[rows.length - 1][3] : null; };
   const list = [
-    device && device.peak.used > 0 && [bytes(device.peak.used), "most that the budget was charged"],
+    device && device.peak.used > 0 && [bytes(device.peak.used), run.state === "replayed" ? "mapped at the peak" : "most that the budget was charged"],
     isNumber(end.planned_peak) && [bytes(end.planned_peak), "planned peak of training"],
     n > 0 && [count(steps.step[n - 1]), "steps"],
-    run.state === "planned" ? run.plans[0] && [bytes(run.plans[0].plan.total), "in all, on the device"] : [duration(run.seconds), "from start to end"],
+    run.state === "planned" && run.plans[0] && [bytes(run.plans[0].plan.total), "in all, on the device"],
+    !["planned", "replayed", "reported"].includes(run.state) && [duration(run.seconds), "from start to end"],
+    run.state === "replayed" && run.begin && [bytes(run.begin.live_peak), "live at the peak"],
+    run.state === "replayed" && run.begin && [count(run.begin.operations), "operations"],
+    run.state === "replayed" && run.begin && [bytes(run.begin.bytes_remapped), "remapped to serve requests"],
     run.state === "planned" && run.plans[0] && [duration(run.plans[0].plan.seconds), "predicted for a step"],
     n > 0 && [number(steps.loss[n - 1]), "loss of the last step"],
     isNumber(last("validation_accuracy")) && [percent(last("validation_accuracy")), "validation accuracy"],

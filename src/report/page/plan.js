@@ -2,38 +2,43 @@
 
 const VALUE_KINDS = ["fed", "computed", "recomputed", "fetched from the host", "workspace"];
 
-function planText(plan, value) {
+// unit: what the steps of its time are, "task" or "operation".
+function planText(plan, value, unit = "task") {
   const { names, tasks } = plan.timeline;
   const [kind, tag, name, offset, size, from, to, offloaded] = value;
   const made = tasks[from];
   const who = names[name] || (made ? names[made[0]] : "");
+  if (unit !== "task") return `${bytesText(size)} at ${bytesText(offset)}\n${unit}s ${countText(from)} to ${to >= plan.plan.operations ? "end" : countText(to)}`;
   const scope = made && names[made[1]] ? ` in ${names[made[1]]}` : "";
   return `${who}${kind === 0 ? "" : scope}\n${TAGS[tag] || "unknown"}, ${bytesText(size)} at ${bytesText(offset)}\n${VALUE_KINDS[kind]}${offloaded ? ", offloaded to the host" : ""}; tasks ${from < 0 ? "start" : from} to ${to >= tasks.length ? "end" : to}`;
 }
 
 class PlanPanel {
-  constructor(plan) {
+  constructor(plan, unit = "task") {
     this.plan = plan;
+    this.unit = unit;
     const { tasks } = plan.timeline;
     this.starts = [0];
     for (const task of tasks) this.starts.push(this.starts[this.starts.length - 1] + Math.max(task[2], 0));
     this.byTime = this.starts[tasks.length] > 0;
+    this.length = unit === "task" ? tasks.length : plan.plan.operations;
     this.whole = null;
     this.range = null;
   }
 
-  end() { return this.byTime ? this.starts[this.plan.timeline.tasks.length] : this.plan.timeline.tasks.length; }
-  at(task) { return this.byTime ? this.starts[Math.min(Math.max(task, 0), this.plan.timeline.tasks.length)] : Math.max(task, 0); }
-  taskAt(x) { return this.byTime ? Math.min(indexAt(this.starts, x), this.plan.timeline.tasks.length - 1) : Math.floor(x); }
+  end() { return this.byTime ? this.starts[this.length] : this.length; }
+  at(task) { return this.byTime ? this.starts[Math.min(Math.max(task, 0), this.length)] : Math.max(task, 0); }
+  taskAt(x) { return this.byTime ? Math.min(indexAt(this.starts, x), this.length - 1) : Math.floor(x); }
 
   build() {
     const { timeline, plan } = this.plan;
     const top = Math.max(plan.range || 0, ...timeline.values.slice(0, 20000).map((value) => value[3] + value[4]), 1);
     this.chart = new Chart({
-      label: "What one step places where: offset in the plan's range against predicted time. The table below lists the largest values.",
-      height: 340, top: 10, binary: true, x: () => this.range || [0, this.end()], y: () => [0, top], xText: (x) => (this.byTime ? tickDuration(x) : "task " + countText(x)), yText: bytesText,
+      label: this.unit === "task" ? "What one step places where: offset in the plan's range against predicted time. The table below lists the largest values."
+        : "Where the arena placed each block: offset in its pages against operations. The table below lists the largest blocks.",
+      height: 340, top: 10, binary: true, x: () => this.range || [0, this.end()], y: () => [0, top], xText: (x) => (this.byTime ? tickDuration(x) : `${this.unit} ${countText(x)}`), yText: bytesText,
       draw: (frame) => this.draw(frame),
-      stops: () => (this.byTime ? this.starts.slice(0, -1) : timeline.tasks.map((_, i) => i)),
+      stops: () => (this.byTime ? this.starts.slice(0, -1) : this.unit === "task" ? timeline.tasks.map((_, i) => i) : []),
       tip: (x, frame, pixelY) => this.tip(x, frame, pixelY),
       chosen: (range) => { this.range = range; this.chart.draw(); },
     });
@@ -41,9 +46,9 @@ class PlanPanel {
       this.byTime = !this.byTime; this.range = null; axis.setAttribute("aria-pressed", String(!this.byTime)); this.chart.draw();
     } }, "by task instead of time");
     const tags = [...new Set(timeline.values.map((value) => TAGS[value[1]] || "unknown"))];
-    return el("div", {}, el("div", { class: "bar" }, el("button", { type: "button", onclick: () => { this.range = null; this.chart.draw(); } }, "whole step"), axis),
+    return el("div", {}, el("div", { class: "bar" }, el("button", { type: "button", onclick: () => { this.range = null; this.chart.draw(); } }, this.unit === "task" ? "whole step" : "all of it"), this.unit === "task" && axis),
       this.chart.root,
-      el("ul", { class: "legend" }, tags.map((tag) => el("li", {}, swatch(tagColour(tag)), tag)),
+      this.unit === "task" && el("ul", { class: "legend" }, tags.map((tag) => el("li", {}, swatch(tagColour(tag)), tag)),
         timeline.values.some((value) => value[0] === 2) && el("li", {}, "hatched: recomputed"),
         timeline.values.some((value) => value[0] === 3 || value[7]) && el("li", {}, "outlined: offloaded to the host")));
   }
@@ -76,14 +81,17 @@ class PlanPanel {
   tip(x, frame, pixelY) {
     const { tasks, names, values } = this.plan.timeline;
     const task = this.taskAt(x);
-    if (!tasks[task]) return null;
-    const [op, scope, seconds] = tasks[task];
-    const measured = this.plan.op_seconds[task];
-    let text = `task ${countText(task)}: ${names[op]}${names[scope] ? " in " + names[scope] : ""}, ${durationText(seconds)} predicted${isNumber(measured) ? ", " + durationText(measured) + " measured" : ""}`;
+    let text = `${this.unit} ${countText(task)}`;
+    if (this.unit === "task") {
+      if (!tasks[task]) return null;
+      const [op, scope, seconds] = tasks[task];
+      const measured = this.plan.op_seconds[task];
+      text += `: ${names[op]}${names[scope] ? " in " + names[scope] : ""}, ${durationText(seconds)} predicted${isNumber(measured) ? ", " + durationText(measured) + " measured" : ""}`;
+    }
     if (pixelY !== undefined) {
       const at = frame.fromY(pixelY);
       const value = values.find((each) => at >= each[3] && at < each[3] + each[4] && task >= each[5] && task <= each[6]);
-      if (value) text = planText(this.plan, value) + "\n" + text;
+      if (value) text = planText(this.plan, value, this.unit) + "\n" + text;
     } else {
       let held = 0;
       for (const value of values) if (task >= value[5] && task <= value[6]) held += value[4];
@@ -110,26 +118,31 @@ function opsTable(plan) {
     group.known > 0 && group.both > 0 ? numberText(Number((group.measured / group.both).toPrecision(3))) + "×" : ""]));
 }
 
-function curveChart(curve, run) {
+// points: [{budget, seconds, name}], what the run had or took, beside the curve.
+function curveChart(curve, points) {
   const xs = curve.map((point) => point.budget);
   const ys = curve.map((point) => point.seconds);
   const order = xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
   const sx = order.map((i) => xs[i]);
   const sy = order.map((i) => ys[i]);
   const chart = new Chart({
-    label: "Predicted step time against the memory budget", height: 230, xBinary: true, x: () => [0, sx[sx.length - 1] * 1.04], y: () => [0, largest(sy) * 1.08],
+    label: "Predicted step time against the memory budget", height: 230, xBinary: true, x: () => [0, sx[sx.length - 1] * 1.04], y: () => [0, largest([...sy, ...points.map((point) => point.seconds)]) * 1.12],
     xText: bytesText, yText: durationText, stops: () => sx,
     tip: (x) => { const i = indexAt(sx, x); return x < sx[0] ? `below ${bytesText(sx[0])} nothing fits` : `${bytesText(sx[i])}: ${durationText(sy[i])} for a step`; },
     draw: (frame) => {
       frame.plot.append(svg("path", { d: pathOf(frame, [...sx, frame.x1], [...sy, sy[sy.length - 1]], true), fill: "none", "stroke-width": 2, style: { stroke: "var(--parameters)" } }));
       sx.forEach((x, i) => frame.plot.append(svg("circle", { cx: frame.x(x), cy: frame.y(sy[i]), r: 3, style: { fill: "var(--parameters)" } })));
-      if (run && isNumber(run.budget) && run.budget <= frame.x1) {
-        frame.over.append(svg("circle", { cx: frame.x(run.budget), cy: frame.y(run.seconds), r: 6, fill: "none", "stroke-width": 2.5, style: { stroke: "var(--accent)" } }),
-          svg("text", { class: "limit-text", x: frame.x(run.budget) + 10, y: frame.y(run.seconds) - 8 }, run.name || "this plan"));
-      }
+      points.forEach((point, i) => {
+        const x = Math.min(frame.x(point.budget), frame.left + frame.inner);
+        const beyond = point.budget > frame.x1;
+        frame.over.append(svg("circle", { cx: x, cy: frame.y(point.seconds), r: 6, fill: "none", "stroke-width": 2.5, style: { stroke: "var(--accent)" } }));
+        const left = x > frame.left + frame.inner * 0.75;
+        frame.over.append(svg("text", { class: "limit-text", x: x + (left ? -10 : 10), y: frame.y(point.seconds) - 8 - (i % 2) * 14, "text-anchor": left ? "end" : "start" }, point.name + (beyond ? ` (${bytesText(point.budget)})` : "")));
+      });
     },
   });
-  return el("div", {}, el("h3", {}, "Time against budget"), chart.root, behind("Table: time against budget", () => table(null, ["#budget", "#step time"], sx.map((x, i) => [bytes(x), duration(sy[i])]))));
+  return el("div", {}, el("h3", {}, "Time against budget"), chart.root, behind("Table: time against budget", () => table(null, ["#budget", "#step time", ""], [
+    ...sx.map((x, i) => [bytes(x), duration(sy[i]), "predicted"]), ...points.map((point) => [bytes(point.budget), duration(point.seconds), point.name])])));
 }
 
 function onePlan(plan) {
@@ -183,10 +196,33 @@ function planSection(run) {
   }
   section.append(holder);
   show(last);
-  const { curve } = run.about || {};
-  if (Array.isArray(curve) && curve.length > 1) {
-    const { plan } = run.plans[last];
-    section.append(curveChart(curve, { budget: plan.budget === null ? plan.total : plan.budget, seconds: plan.seconds }));
+  const curve = Array.isArray(run.curve) ? run.curve.filter((point) => point && isNumber(point.budget) && isNumber(point.seconds)) : [];
+  if (curve.length > 1) section.append(curveChart(curve, pointsOf(run)));
+  return section;
+}
+
+// The run's own points beside the curve: each plan it had, and the fastest step under the last of them.
+function pointsOf(run) {
+  const within = ({ plan }) => (plan.budget === null || plan.budget === undefined ? plan.total : plan.budget);
+  const points = run.plans.map((each, i) => ({ budget: within(each), seconds: each.plan.seconds, name: run.plans.length === 1 ? "this plan" : i === 0 ? "first plan" : `plan of step ${countText(each.step)}` }));
+  const measured = run.end && run.end.measured_seconds_per_step;
+  if (isNumber(measured) && measured > 0) points.push({ budget: points[points.length - 1].budget, seconds: measured, name: "this run, fastest step" });
+  return points.filter((point) => isNumber(point.budget) && isNumber(point.seconds)).slice(-6);
+}
+
+// Blocks of a replayed trace: where the arena had each of them.
+function blocksSection(run) {
+  const section = el("section", { id: "blocks", "aria-labelledby": "blocks-h" }, el("h2", { id: "blocks-h" }, "Blocks"));
+  const [plan] = run.plans;
+  if (!plan || !plan.timeline || plan.timeline.values.length === 0) {
+    section.append(el("p", { class: "lead" }, "The trace allocates nothing."));
+    return section;
   }
+  const { blocks } = run.begin || {};
+  const shown = plan.timeline.values.length;
+  section.append(el("p", { class: "lead" }, "Where the arena placed what: offset in its pages from bottom to top, operations from left to right.", isNumber(blocks) && blocks > shown && [" The ", count(shown), " largest of ", count(blocks), " blocks are drawn."]),
+    new PlanPanel(plan, "operation").build(),
+    behind("Table: the largest blocks", () => scrolled(table(null, ["#bytes", "#offset", "#from operation", "#to operation"],
+      [...plan.timeline.values].sort((a, b) => b[4] - a[4]).slice(0, 200).map((value) => [bytes(value[4]), bytes(value[3]), count(value[5]), count(value[6])])), "Largest blocks")));
   return section;
 }

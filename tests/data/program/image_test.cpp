@@ -121,7 +121,7 @@ TEST(ProgramImages, EqualsLoadImages) {
   const auto files = Dataset::image_paths(folder.path().string());
   const auto by_function = files.map(load_images({.height = 32,
                                                   .width = 24,
-                                                  .layout = image::Layout::chw,
+                                                  .layout = Layout::channels_first,
                                                   .flip = true,
                                                   .mean = {0.485F, 0.456F, 0.406F, 0},
                                                   .deviation = {0.229F, 0.224F, 0.225F, 1}}));

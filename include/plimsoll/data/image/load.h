@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <span>
 
+#include <plimsoll/base/layout.h>
 #include <plimsoll/data/image/decode.h>
 #include <plimsoll/data/image/resize.h>
 
 namespace plimsoll::image {
-
-/// How the channels of a float picture lie in memory.
-enum class Layout : std::uint8_t { hwc, chw };
 
 /// What load() makes of a file: decode, turn, crop, resize, flip, scale to 0..1, normalise, in one
 /// pass over rows.
@@ -21,7 +19,7 @@ struct LoadOptions {
   int width = 224;
   /// 1 gray, 3 RGB, 4 RGBA.
   int channels = 3;
-  Layout layout = Layout::hwc;
+  Layout layout = Layout::channels_last;
   Dct dct = Dct::fast;
   ResizeOptions resize{};
   /// The part of the (turned) picture to use.

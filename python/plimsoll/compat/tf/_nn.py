@@ -220,7 +220,7 @@ def conv(x: Any, filters: Any, strides: Any, padding: Any, dilations: Any, group
     weight = pm.transpose(filters, [3, 2, 0, 1])
     return pm.conv2d(
         x, weight, stride=stride, padding=[around[0][0], around[0][1], around[1][0], around[1][1]],
-        dilation=dilation, groups=parts, layout="nhwc",
+        dilation=dilation, groups=parts, layout="channels_last",
     )
 
 
@@ -286,7 +286,7 @@ def conv2d_transpose(input: Any, filters: Any, output_shape: Any, strides: Any, 
         stride, dilation = spatial(strides, 2, _last(data_format)), spatial(dilations or 1, 2)
         around = sides(padding, whole[1:3], list(w.shape[:2]), stride, dilation)
         return pm.conv2d_transpose(
-            y, pm.transpose(w, [3, 2, 0, 1]), whole, stride=stride, dilation=dilation, layout="nhwc",
+            y, pm.transpose(w, [3, 2, 0, 1]), whole, stride=stride, dilation=dilation, layout="channels_last",
             padding=[around[0][0], around[0][1], around[1][0], around[1][1]],
         )
 
@@ -299,14 +299,14 @@ def pool(x: Any, size: list[int], stride: list[int], padding: Any, largest: bool
     (top, bottom), (left, right) = around
     op_ = pm.max_pool2d if largest else pm.avg_pool2d
     if not (top or bottom or left or right):
-        return op_(x, size, stride=stride, layout="nhwc")
+        return op_(x, size, stride=stride, layout="channels_last")
     if largest:
         low = pm.pad(x, [0, top, left, 0], [0, bottom, right, 0], float("-inf"))
-        return pm.max_pool2d(low, size, stride=stride, layout="nhwc")
+        return pm.max_pool2d(low, size, stride=stride, layout="channels_last")
     padded = pm.pad(x, [0, top, left, 0], [0, bottom, right, 0])
     ones = pm.pad(pm.ones((1, *x.shape[1:3], 1), dtype=x.dtype), [0, top, left, 0], [0, bottom, right, 0])
-    total = pm.avg_pool2d(padded, size, stride=stride, layout="nhwc")
-    return total / pm.avg_pool2d(ones, size, stride=stride, layout="nhwc")
+    total = pm.avg_pool2d(padded, size, stride=stride, layout="channels_last")
+    return total / pm.avg_pool2d(ones, size, stride=stride, layout="channels_last")
 
 
 def _pooling(name: str, largest: bool) -> Callable[..., Any]:

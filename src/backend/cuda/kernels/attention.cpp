@@ -48,7 +48,7 @@ std::string remedy(const AttentionShape& s, DType dtype, bool grad, bool more) {
     return ops::attention_remedy(s, dtype, more);
   }
 #if PLIMSOLL_HAS_CUDNN
-  return "cuDNN has no plan for this; PLIMSOLL_LOG=debug tells why";
+  return "cuDNN has no plan for this; PLIMSOLL_LOG=debug says why";
 #else
   return "build with cuDNN";
 #endif

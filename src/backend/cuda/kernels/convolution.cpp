@@ -59,7 +59,7 @@ void tell_of_plain(const ConvSpec& spec) {
   if (!Libraries::current()->is_first(name)) return;
 #if PLIMSOLL_HAS_CUDNN
   log_warning(name + ": plain kernels, many times slower than others; cuDNN has no plan within " +
-              format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug tells why");
+              format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug says why");
 #else
   log_warning(name + ": plain kernels, many times slower than others; build with cuDNN");
 #endif

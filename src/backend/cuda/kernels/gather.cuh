@@ -2,25 +2,16 @@
 
 #include <cstdint>
 
+#include <plimsoll/backend/common/around.h>
+
 #include "backend/cuda/kernels/dtype.cuh"
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/split.cuh"
 
 namespace plimsoll::cuda {
 
-/// A dimension and what lies around it.
-struct Around {
-  std::int64_t outer = 1;
-  std::int64_t extent = 1;
-  std::int64_t inner = 1;
-};
-inline Around around(const Shape& shape, std::int64_t axis) {
-  Around result;
-  for (int i = 0; i < shape.rank(); ++i) {
-    (i < axis ? result.outer : i == axis ? result.extent : result.inner) *= shape[i];
-  }
-  return result;
-}
+using backend::Around;
+using backend::around;
 
 /// i64 or i32.
 struct Indices {

@@ -1,19 +1,15 @@
 // global_avg_pool2d, upsample_nearest2d and their gradients.
+#include <plimsoll/backend/common/picture.h>
+
 #include "backend/cuda/kernels/pooling.cuh"
 
 namespace plimsoll::cuda {
 namespace {
 
-/// A picture as [planes, height, width, channels].
-struct Picture {
-  std::int64_t planes;
-  std::int64_t height;
-  std::int64_t width;
-  std::int64_t channels;
-};
+using backend::Picture;
+
 Picture picture_of(const KernelContext& k, const Shape& shape) {
-  return k.attributes.flag("nhwc") ? Picture{shape[0], shape[1], shape[2], shape[3]}
-                                   : Picture{shape[0] * shape[1], shape[2], shape[3], 1};
+  return backend::picture_of(k.attributes.flag("nhwc"), shape);
 }
 
 /// A block has `across` vectors of a plane and 256 / across pixels at a time.

@@ -3,17 +3,14 @@
 // who writes an element has read it.
 #include "backend/cuda/kernels/softmax.cuh"
 
+#include <plimsoll/backend/common/around.h>
+
 #include "backend/cuda/kernels/kernels.h"
 
 namespace plimsoll::cuda {
 namespace {
 
-/// Lines of `extent` elements, `inner` apart; as many `outer` blocks of them.
-struct Lines {
-  std::int64_t outer = 1;
-  std::int64_t extent = 1;
-  std::int64_t inner = 1;
-};
+using Lines = backend::Around;
 
 template <typename T, int V, int Items, int Group>
 __global__ void __launch_bounds__(kBlockOf<Group>)
@@ -150,13 +147,7 @@ __global__ void __launch_bounds__(kColumns* kLanes)
 }
 
 Lines lines_of(const KernelContext& k) {
-  const std::int64_t axis = k.attributes.integer("axis");
-  const Shape& shape = k.out(0).shape();
-  Lines lines;
-  for (int i = 0; i < shape.rank(); ++i) {
-    (i < axis ? lines.outer : i == axis ? lines.extent : lines.inner) *= shape[i];
-  }
-  return lines;
+  return backend::around(k.out(0).shape(), k.attributes.integer("axis"));
 }
 
 unsigned blocks_for_lines(const Lines& lines) {

@@ -6,18 +6,13 @@
 #include <cstdint>
 #include <span>
 
+#include <plimsoll/backend/common/strided_move.h>
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/ops/kernel.h>
 
 namespace plimsoll::cuda {
 
-/// One dimension of a copy, outermost first: how many elements, and how far apart they are, in
-/// elements. `from` may be 0: the same element again.
-struct CopyDim {
-  std::int64_t extent = 1;
-  std::int64_t to = 0;
-  std::int64_t from = 0;
-};
+using backend::CopyDim;
 
 /// Moves the elements that `dims` (at most kMaxRank) run through, of `size` bytes each (1, 2, 4 or
 /// 8), within the device, on `queue`. No element is written twice and the sides do not overlap.

@@ -144,7 +144,7 @@ class BaseConv(Layer):
         y = pm.conv2d(
             x, self._kernel(x), None if self.bias is None else weight(self.bias, x),
             stride=self._two(self.strides), padding=self._pads(x), dilation=self._two(self.dilation_rate),
-            groups=self.groups, layout="nhwc")
+            groups=self.groups, layout="channels_last")
         return self._back(y, first)
 
 
@@ -183,7 +183,7 @@ class Conv3D(BaseConv):
             flat = part.reshape((n * depth, h, w, c))
             found = pm.conv2d(
                 flat, pm.transpose(kernel[i], [3, 2, 0, 1]), None, stride=self.strides[1:],
-                padding=(*pads[1], *pads[2]), dilation=self.dilation_rate[1:], layout="nhwc")
+                padding=(*pads[1], *pads[2]), dilation=self.dilation_rate[1:], layout="channels_last")
             total = found if total is None else total + found
         assert total is not None
         if self.bias is not None:
@@ -238,7 +238,7 @@ class Conv2DTranspose(BaseConv):
         shape = (x.shape[0], found[0][0], found[1][0], self.filters)
         y = pm.conv2d_transpose(
             x, self._kernel(x), shape, stride=self._two(self.strides), padding=(*found[0][1], *found[1][1]),
-            dilation=self._two(self.dilation_rate), layout="nhwc")
+            dilation=self._two(self.dilation_rate), layout="channels_last")
         return self._back(y if self.bias is None else y + weight(self.bias, x), first)
 
 
@@ -287,7 +287,7 @@ class DepthwiseConv2D(BaseConv):
         k = pm.transpose(k, [2, 3, 0, 1]).reshape((channels * times, 1, height, width))
         strides = self._two(self.strides, self.strides[0])
         return pm.conv2d(x, k, bias, stride=strides, padding=self._pads(x),
-                         dilation=self._two(self.dilation_rate), groups=channels, layout="nhwc")
+                         dilation=self._two(self.dilation_rate), groups=channels, layout="channels_last")
 
     def call(self, inputs: Any) -> Any:
         x, first = self._picture(inputs)
@@ -338,7 +338,7 @@ class SeparableConv2D(DepthwiseConv2D):
         k = weight(self.pointwise_kernel, x)
         k = k.reshape((1, 1, k.shape[-2], k.shape[-1]))
         y = pm.conv2d(y, pm.transpose(k, [3, 2, 0, 1]), None if self.bias is None else weight(self.bias, x),
-                      layout="nhwc")
+                      layout="channels_last")
         return self._back(y, first)
 
 

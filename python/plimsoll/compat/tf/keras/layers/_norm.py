@@ -62,7 +62,7 @@ class BatchNormalization(Layer):
         gamma = weight(self.gamma, x) if self.gamma is not None else pm.ones((channels,))
         beta = weight(self.beta, x) if self.beta is not None else pm.zeros((channels,))
         if training and self.trainable:
-            y, mean, variance = pm.batch_norm(flat, gamma, beta, epsilon=self.epsilon, layout="nhwc")
+            y, mean, variance = pm.batch_norm(flat, gamma, beta, epsilon=self.epsilon, layout="channels_last")
             for kept, new in ((self.moving_mean, mean), (self.moving_variance, variance)):
                 write(kept, read(kept) * self.momentum + pm.stop_gradient(new) * (1.0 - self.momentum))
         else:

@@ -59,7 +59,7 @@ class _Pool(Layer):
 
     def _plane(self, x: pm.Tensor, size: Any, stride: Any, pads: Any) -> pm.Tensor:
         f = pm.max_pool2d if self.largest else pm.avg_pool2d
-        return f(x, size, stride=stride, padding=(*pads[0], *pads[1]), layout="nhwc")
+        return f(x, size, stride=stride, padding=(*pads[0], *pads[1]), layout="channels_last")
 
 
 class MaxPooling2D(_Pool):
