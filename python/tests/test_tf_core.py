@@ -323,13 +323,13 @@ def test_decompositions_have_gradients_and_are_traced() -> None:
     draw = np.random.RandomState(0).normal(size=(2, 3, 3))
     matrix = tf.constant(draw @ draw.transpose(0, 2, 1) + 3 * np.eye(3))
 
-    @tf.function
-    def value(a: Any) -> Any:
+    def computed(a: Any) -> Any:
         factor = tf.linalg.cholesky(a)
         solved = tf.linalg.solve(a, tf.ones([2, 3, 1], tf.float64))
         return (tf.reduce_sum(tf.linalg.logdet(a)) + tf.reduce_sum(solved) + tf.reduce_sum(tf.linalg.inv(a))
                 + tf.reduce_sum(tf.linalg.svd(a, compute_uv=False)) + tf.reduce_sum(tf.linalg.triangular_solve(factor, a)))
 
+    value: Any = tf.function(computed)
     with tf.GradientTape() as tape:
         tape.watch(matrix)
         found = value(matrix)

@@ -53,7 +53,7 @@ void log_softmax_grad_gradient(GradientContext& g) {
   if (g.needs(1)) g.set(1, neg(mul(weighed, row_sums(g, g.input(0)))));
 }
 
-Kept keeps_inputs(std::uint32_t needed) { return {.inputs = (needed & 2U) != 0 ? 3U : 2U}; }
+Kept softmax_grad_keeps(std::uint32_t needed) { return {.inputs = (needed & 2U) != 0 ? 3U : 2U}; }
 
 const OpDef kSoftmaxGrad = {
     .name = "softmax_grad",
@@ -62,7 +62,7 @@ const OpDef kSoftmaxGrad = {
     .inputs = 2,
     .types = softmax_grad_types,
     .gradient = softmax_grad_gradient,
-    .kept = keeps_inputs,
+    .kept = softmax_grad_keeps,
     .cost = softmax_cost,
     .in_place = kOverEither,
 };
@@ -89,7 +89,7 @@ const OpDef kLogSoftmaxGrad = {
     .inputs = 2,
     .types = softmax_grad_types,
     .gradient = log_softmax_grad_gradient,
-    .kept = keeps_inputs,
+    .kept = softmax_grad_keeps,
     .cost = softmax_cost,
     .in_place = kOverEither,
 };
