@@ -1,7 +1,6 @@
 // Pipelines that functions of the library run are ended by the scope around the call.
 #include <plimsoll/data/cancel_scope.h>
 
-
 #include <gtest/gtest.h>
 
 #include <plimsoll/base/error.h>
