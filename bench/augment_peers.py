@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""The pipeline of bench_augment with tf.data or torchvision: augment_peers.py tf|torch FOLDER
+"""The pipeline of bench_augment with tf.data or torchvision:
 
-Prints images per second of the best of three epochs, with two threads or workers.
+    augment_peers.py tensorflow|torchvision FOLDER THREADS
+
+Prints images per second of the best of three epochs as JSON.
 """
 
+import json
 import os
 import pathlib
 import sys
 import time
 
-BATCH, SIZE, EPOCHS, THREADS = 64, 224, 3, 2
+BATCH, SIZE, EPOCHS = 64, 224, 3
+THREADS = int(sys.argv[3])
 
 
 def best_rate(batches):
@@ -86,5 +90,5 @@ def torch_rate(folder):
 
 
 if __name__ == "__main__":
-    rates = {"tf": tf_rate, "torch": torch_rate}
-    print(f"{sys.argv[1]} {rates[sys.argv[1]](sys.argv[2]):.1f}")
+    rates = {"tensorflow": tf_rate, "torchvision": torch_rate}
+    print(json.dumps({"rate": rates[sys.argv[1]](sys.argv[2])}))

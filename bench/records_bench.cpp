@@ -98,12 +98,14 @@ int main(int argc, char** argv) {
   std::string pictures;
   std::int64_t count = 100'000;
   int rounds = 3;
+  int budget = 256;
   app.add_option("--folder", folder, "Where files are made and left")->required();
   app.add_option("--pictures", pictures, "A folder per class, for the cache's part");
   app.add_option("--count", count);
   app.add_option("--rounds", rounds);
+  app.add_option("--budget", budget, "MiB");
   CLI11_PARSE(app, argc, argv);
-  const auto device = pm::Device::open("cpu:0", {.limit = pm::MiB(512)});
+  const auto device = pm::Device::open("cpu:0", {.limit = pm::MiB(static_cast<pm::Bytes>(budget))});
 
   const std::string small = folder + "/small";
   const std::string large = folder + "/large";

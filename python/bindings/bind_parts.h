@@ -11,6 +11,7 @@ namespace plimsoll::python {
 
 void bind_activations(nb::module_& m, nb::module_& nn);
 void bind_layers1d(nb::module_& m, nb::module_& nn);
+void bind_volumes(nb::module_& m);
 void bind_norms(nb::module_& m, nb::module_& nn);
 void bind_recurrent(nb::module_& m);
 void bind_attention(nb::module_& m, nb::module_& nn);
@@ -21,6 +22,7 @@ void bind_optimizers(nb::module_& m);
 void bind_math(nb::module_& m);
 void bind_index_ops(nb::module_& m);
 void bind_augment(nb::module_& image);
+void bind_augment_more(nb::module_& image);
 void bind_records(nb::module_& records);
 void bind_mixing(nb::module_& stages);
 void bind_callbacks(nb::module_& m);

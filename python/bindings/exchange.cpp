@@ -119,7 +119,7 @@ nb::object as_array(nb::handle self, nb::handle dtype, nb::handle copy) {
   return numpy_module().attr("asarray")(array, nb::arg("dtype") = dtype);
 }
 
-nb::object to_capsule(nb::handle self, nb::handle /*stream*/, nb::handle max_version,
+nb::object to_capsule(nb::handle self, nb::handle stream, nb::handle max_version,
                       nb::handle dl_device, nb::handle copy) {
   Tensor x = as_tensor(self, {"__dlpack__", "self"});
   if (x.is_symbolic()) item(x);
@@ -133,10 +133,12 @@ nb::object to_capsule(nb::handle self, nb::handle /*stream*/, nb::handle max_ver
     x = x.clone();
   }
   {
-    // Whoever takes it may read it on any stream.
+    // Whoever takes it may read it on any stream, and says with -1 that it has nothing to wait for
+    // but the tensor itself.
+    const bool waits = stream.is_none() || nb::cast<std::int64_t>(stream) != -1;
     const Unlocked unlocked;
     x.raw_data();
-    if (!x.device().capabilities().host_memory) x.device().synchronize();
+    if (waits && !x.device().capabilities().host_memory) x.device().synchronize();
   }
   if (!max_version.is_none() && nb::cast<int>(nb::borrow(max_version)[0]) >= 1) {
     return capsule(to_dlpack(x).release(), x, kVersioned);
@@ -161,8 +163,15 @@ Tensor from_dlpack_object(nb::handle object) {
     given = object.attr("__dlpack__")();
   }
   const auto take = [&](auto* managed, const char* used) {
-    const Tensor made = adopt(managed, device_of(managed->dl_tensor));
+    const Device device = device_of(managed->dl_tensor);
+    const Tensor made = adopt(managed, device);
     PyCapsule_SetName(given.ptr(), used);
+    if (!device.capabilities().host_memory) {
+      // Its library has ordered what still computes it before the default stream, which ours do not
+      // wait for.
+      const Unlocked unlocked;
+      device.synchronize();
+    }
     return made;
   };
   if (PyCapsule_IsValid(given.ptr(), kVersioned) != 0) {

@@ -1,5 +1,6 @@
 // pm.function: what is traced once and planned. The decorator itself is in plimsoll/function.py.
 #include <plimsoll/function/function.h>
+#include <plimsoll/function/scan.h>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -21,9 +22,38 @@ PlannedFunction::Body body_of(const nb::object& body) {
   };
 }
 
+nb::object scanned(nb::object step, nb::handle states, nb::handle xs, nb::handle shared,
+                   bool reverse, nb::handle steps) {
+  const std::vector<Tensor> first = as_tensors(states, {"scan", "states"});
+  const std::vector<Tensor> each = as_tensors(xs, {"scan", "xs"});
+  const std::vector<Tensor> all = as_tensors(shared, {"scan", "shared"});
+  const ScanOptions options{reverse, as_int(steps, {"scan", "steps"})};
+  const auto run = [held = hold(step)](const std::vector<Tensor>& before,
+                                       const std::vector<Tensor>& slices,
+                                       const std::vector<Tensor>& same) -> ScanStep {
+    const Locked locked;
+    const nb::object made =
+        nb::handle(held.get())(nb::cast(before), nb::cast(slices), nb::cast(same));
+    return {as_tensors(made[0], {"scan", "the states that f returns"}),
+            as_tensors(made[1], {"scan", "the ys that f returns"})};
+  };
+  ScanResult result;
+  {
+    const Unlocked unlocked;
+    result = scan(run, first, each, all, options);
+  }
+  return nb::make_tuple(result.last, result.states, result.ys);
+}
+
 }  // namespace
 
 void bind_function(nb::module_& m) {
+  m.def("_scan", &scanned, nb::arg("step"), nb::arg("states"), nb::arg("xs"), nb::arg("shared"),
+        nb::arg("reverse"), nb::arg("steps"),
+        nb::sig("def _scan(step: typing.Callable[[list[Tensor], list[Tensor], list[Tensor]], "
+                "tuple[list[Tensor], list[Tensor]]], states: list[typing.Any], xs: "
+                "list[typing.Any], shared: list[typing.Any], reverse: bool, steps: int) -> "
+                "tuple[list[Tensor], list[Tensor], list[Tensor]]"));
   nb::class_<PlannedFunction>(m, "PlannedFunction")
       .def(
           "__init__",

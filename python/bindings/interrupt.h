@@ -3,6 +3,10 @@
 #include <functional>
 #include <list>
 
+#include <plimsoll/data/cancel_scope.h>
+
+#include "process.h"
+
 namespace plimsoll::python {
 
 /// A wait that Ctrl-C ends. While the object lives, in the main thread, an interrupt calls `cancel`
@@ -29,5 +33,24 @@ class Interruptible {
   bool active_ = false;
   std::list<std::function<void()>>::iterator place_;
 };
+
+/// What `run` gives, computed without the GIL. Ctrl-C ends the pipelines that it makes, and raises
+/// KeyboardInterrupt.
+template <typename Run>
+auto run_interruptibly(Run&& run) {
+  data::CancelScope scope;
+  const Interruptible wait([&] { scope.cancel(); });
+  auto result = [&] {
+    try {
+      const Unlocked unlocked;
+      return run();
+    } catch (...) {
+      wait.check();
+      throw;
+    }
+  }();
+  wait.check();
+  return result;
+}
 
 }  // namespace plimsoll::python

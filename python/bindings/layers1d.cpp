@@ -37,6 +37,12 @@ nn::DepthwiseConv2DOptions depthwise(const Given& given) {
   return options;
 }
 
+nn::DepthwiseConv1DOptions depthwise1d(const Given& given) {
+  return {given.integer("in_channels"), given.integer("multiplier"),
+          given.integer("stride"),      as_sequence_padding(given, "padding"),
+          given.integer("dilation"),    given.flag("bias")};
+}
+
 nn::PadMode as_mode(const Given& given) {
   return static_cast<nn::PadMode>(
       given.choice("mode", {"zeros", "reflect", "replicate", "circular"}));
@@ -46,6 +52,27 @@ nn::PadMode as_mode(const Given& given) {
   "in_channels: int = 0, multiplier: int = 1, stride: int | typing.Sequence[int] = 1, "       \
   "padding: int | typing.Sequence[int] | str = 0, dilation: int | typing.Sequence[int] = 1, " \
   "bias: bool = True, layout: str = 'channels_first', init: Init | float | str | None = None"
+
+#define PLIMSOLL_DEPTHWISE1D                                                    \
+  "in_channels: int = 0, multiplier: int = 1, stride: int = 1, padding: int | " \
+  "typing.Sequence[int] | str = 0, dilation: int = 1, bias: bool = True"
+
+void bind_depthwise(nb::module_& m) {
+  define_class<nn::DepthwiseConv1D, nn::Module>(
+      m, "DepthwiseConv1D", "size: int, *, " PLIMSOLL_DEPTHWISE1D,
+      "Every channel of sequences [n, channels, length] by itself.\n\n"
+      ">>> pm.nn.DepthwiseConv1D(3, padding=\"causal\")",
+      [](nn::DepthwiseConv1D* self, const Given& given) {
+        new (self) nn::DepthwiseConv1D(given.integer("size"), depthwise1d(given));
+      });
+  define_class<nn::SeparableConv1D, nn::Module>(
+      m, "SeparableConv1D", "out: int, size: int, *, " PLIMSOLL_DEPTHWISE1D,
+      "A depthwise convolution over sequences without bias, then one of single elements.",
+      [](nn::SeparableConv1D* self, const Given& given) {
+        new (self)
+            nn::SeparableConv1D(given.integer("out"), given.integer("size"), depthwise1d(given));
+      });
+}
 
 void bind_convolutions(nb::module_& m) {
   define_class<nn::Conv1D, nn::Module>(
@@ -156,6 +183,7 @@ void bind_padding(nb::module_& m, nb::module_& nn) {
 
 void bind_layers1d(nb::module_& m, nb::module_& nn) {
   bind_convolutions(m);
+  bind_depthwise(m);
   bind_padding(m, nn);
   pool1d<nn::MaxPool1D>(m, "MaxPool1D", "The largest of each window of a sequence.");
   pool1d<nn::AvgPool1D>(m, "AvgPool1D", "The mean of each window of a sequence.");

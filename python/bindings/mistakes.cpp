@@ -1,5 +1,6 @@
 // Calls whose arguments fit no signature: answered in words, by one last overload of every
 // function.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,11 @@ namespace {
 /// overloads are.
 void answer(nb::handle scope, nb::handle function, const std::string& name) {
   std::vector<std::string> signatures;
+  std::set<std::string> docs;
   for (nb::handle each : nb::object(function.attr("__nb_signature__"))) {
     signatures.push_back(nb::cast<std::string>(each[0]));
+    const nb::object doc = each[1];
+    docs.insert(doc.is_none() ? "" : nb::cast<std::string>(doc));
   }
   const bool is_method =
       nb::cast<std::string>(function.type().attr("__name__")) == std::string("nb_method");
@@ -50,11 +54,13 @@ void answer(nb::handle scope, nb::handle function, const std::string& name) {
     nb::module_::import_("plimsoll._mistakes")
         .attr("explain")(name, signatures, self, given, named);
   };
-  const std::string signature = "def " + name + "(*args, **kwargs) -> typing.NoReturn";
+  // As help() shows it, in a line below the others.
+  const std::string signature = "def " + name + "(...) -> TypeError";
+  const std::string doc = docs.size() == 1 ? *docs.begin() : "";
   const auto define = [&](auto body, auto... extra) {
     nb::cpp_function_def(body, nb::scope(scope), nb::name(name.c_str()), nb::arg("args"),
                          nb::arg("_").none() = nb::none(), nb::arg("kwargs"),
-                         nb::sig(signature.c_str()), extra...);
+                         nb::sig(signature.c_str()), doc.c_str(), extra...);
   };
   if (is_method) {
     define([explain](nb::handle self, const nb::args& given, LastResort /*last*/,

@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   python::bind_image(m);
   nb::module_ image = m.def_submodule("_image");
   python::bind_augment(image);
+  python::bind_augment_more(image);
   python::bind_exchange(m);
   python::bind_elementwise(m);
   python::bind_reduce(m);
@@ -33,6 +34,7 @@ NB_MODULE(_core, m) {
   python::bind_layers(m);
   python::bind_activations(m, nn);
   python::bind_layers1d(m, nn);
+  python::bind_volumes(m);
   python::bind_norms(m, nn);
   python::bind_recurrent(m);
   python::bind_attention(m, nn);

@@ -85,9 +85,10 @@ optim::Optimizer as_optimizer(nb::handle value, Where where) {
     if (name == "lion") return optim::lion();
     if (name == "lamb") return optim::lamb();
     if (name == "adafactor") return optim::adafactor();
+    if (name == "adamw_8bit") return optim::adamw_8bit();
     wrong_value(where, value,
                 "there are \"adamw\", \"adam\", \"sgd\", \"rmsprop\", \"adagrad\", \"adadelta\", "
-                "\"nadam\", \"lion\", \"lamb\" and \"adafactor\"");
+                "\"nadam\", \"lion\", \"lamb\", \"adafactor\" and \"adamw_8bit\"");
   }
   wrong_type(where, value, "it must be an optimizer: pm.optim.adamw(1e-3)");
 }

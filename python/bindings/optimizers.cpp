@@ -100,6 +100,20 @@ void bind_rules(nb::module_& m) {
                                  given.number("least_scale"), given.number("clip"),
                                  given.number("weight_decay"), groups(given)}));
          });
+  define(
+      m, "adamw_8bit",
+      "lr: float | Schedule = 0.001, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: float "
+      "= 1e-08, weight_decay: float = 0.01, groups: typing.Sequence[Group] = (), decay_vectors: "
+      "bool = True",
+      "Optimizer",
+      "AdamW whose moments are kept in 8 bits each (Dettmers et al. 2021): about a quarter of "
+      "adamw()'s state. Parameters of fewer than 4096 elements keep f32 moments.\n\n"
+      ">>> pm.optim.adamw_8bit(1e-3)",
+      [](const Given& given) {
+        return nb::cast(optim::adamw_8bit({rate(given), given.number("beta1"),
+                                           given.number("beta2"), given.number("epsilon"),
+                                           given.number("weight_decay"), groups(given)}));
+      });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/default_device.h>
 
 #include "bind.h"
 #include "elements.h"
@@ -117,7 +118,11 @@ void bind_pipeline(nb::module_& m) {
           [](Running* self, nb::handle set, nb::handle device, nb::handle limit, int threads,
              nb::handle seed, std::int64_t skip_errors, const std::string& name) {
             const data::Dataset given = as_dataset(set, {"iterate", "dataset"});
-            const Device where = as_device(device, {"iterate", "device"});
+            const Device named = as_device(device, {"iterate", "device"});
+            // Pipelines run on the host, also where tensors go to a GPU unless something else is
+            // said.
+            const bool elsewhere = device.is_none() && !named.capabilities().host_memory;
+            const Device where = elsewhere ? DefaultDevice::host() : named;
             data::PipelineOptions options;
             if (!limit.is_none()) options.limit = as_bytes(limit, {"iterate", "limit"});
             options.threads = threads;

@@ -11,6 +11,7 @@
 #include "bind_parts.h"
 #include "elements.h"
 #include "given.h"
+#include "interrupt.h"
 #include "train.h"
 
 namespace plimsoll::python {
@@ -185,11 +186,8 @@ void bind_writers(nb::module_& m) {
         options.shard_bytes = as_bytes(given.value("shard_bytes"), given.where("shard_bytes"));
         options.compression =
             static_cast<data::Compression>(given.choice("compression", {"none", "gzip", "zlib"}));
-        data::WrittenRecords written;
-        {
-          const Unlocked unlocked;
-          written = data::write_records(set, folder, device, options);
-        }
+        const data::WrittenRecords written =
+            run_interruptibly([&] { return data::write_records(set, folder, device, options); });
         return nb::object(nb::make_tuple(written.records, written.bytes, written.files));
       });
   define(m, "save",
@@ -200,7 +198,7 @@ void bind_writers(nb::module_& m) {
            const Dataset set = as_dataset(given.value("dataset"), given.where("dataset"));
            const std::string folder = given.path("folder");
            const Device device = as_device(given.value("device"), given.where("device"));
-           return computed([&] { return data::save(set, folder, device); });
+           return nb::cast(run_interruptibly([&] { return data::save(set, folder, device); }));
          });
   define(m, "list_cache", "folder: str | os.PathLike[str], *, verify: bool = False",
          "list[dict[str, typing.Any]]",

@@ -264,8 +264,7 @@ void bind_trainer(nb::module_& m) {
             const Keywords given("evaluate", std::move(values));
             const data::PipelineOptions options = pipeline_options(given);
             const auto host = as_optional_device(given.get("host"), given.where("host"));
-            const Unlocked unlocked;
-            return self.evaluate(set, options, host);
+            return run_interruptibly([&] { return self.evaluate(set, options, host); });
           },
           nb::arg("dataset"), nb::arg("options"),
           nb::sig("def evaluate(self, dataset: typing.Any, options: dict[str, typing.Any]) -> "
@@ -276,8 +275,7 @@ void bind_trainer(nb::module_& m) {
           "predict_dataset",
           [](Trainer& self, nb::handle dataset) {
             const data::Dataset set = as_dataset(dataset, {"predict", "dataset"});
-            const Unlocked unlocked;
-            return self.predict(set);
+            return run_interruptibly([&] { return self.predict(set); });
           },
           nb::arg("dataset"), nb::sig("def predict_dataset(self, dataset: typing.Any) -> Tensor"))
       .def("release",

@@ -37,7 +37,12 @@ from ._core import (
     version as _version,
 )
 from .errors import *
-from .function import Function as Function, function as function
+from .function import (
+    Function as Function,
+    ScanResult as ScanResult,
+    function as function,
+    scan as scan,
+)
 from .ops import *
 from .train import (
     Callback as Callback,

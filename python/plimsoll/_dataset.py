@@ -373,17 +373,11 @@ class Dataset:
         return Converted(self, lambda x: x.numpy() if isinstance(x, Tensor) else x)
 
     def to_torch(self, device: Any = None) -> Converted:
-        """An iterable of the same elements with PyTorch tensors: they share the memory, unless
-        `device` is another one."""
-        import torch  # type: ignore[import-not-found, unused-ignore]
+        """An iterable of the same elements with PyTorch tensors. They share the memory; with
+        `device="cuda:0"` the pipeline copies them there while the loop computes."""
+        from ._torch import to_torch
 
-        def convert(x: Any) -> Any:
-            if isinstance(x, Tensor) and x.dtype != _core.DType.bytes:
-                made = torch.from_dlpack(x)
-                return made if device is None else made.to(device, non_blocking=True)
-            return x
-
-        return Converted(self, convert)
+        return to_torch(self, device)
 
     def __repr__(self) -> str:
         count = self._dataset.cardinality

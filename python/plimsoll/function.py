@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any, Callable, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -132,3 +133,63 @@ def function(f: Callable[..., Any] | None = None, **options: Any) -> Any:
     if f is not None:
         return Function(f, **options)
     return lambda g: Function(g, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class ScanResult:
+    """What pm.scan gives. Each is a tensor or a list, as the states and what f gave were."""
+
+    last: Any
+    """The states after the last step that ran."""
+    states: Any
+    """[steps, ...]: those after every step, at the step's place."""
+    ys: Any
+    """[steps, ...]: what f gave besides; None where that was None."""
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_given(tensors: list[Tensor], form: Any) -> Any:
+    if form is None:
+        return None
+    return tensors if isinstance(form, (list, tuple)) else tensors[0]
+
+
+def scan(
+    f: Callable[..., Any],
+    states: Any,
+    xs: Any = None,
+    shared: Any = None,
+    *,
+    reverse: bool = False,
+    steps: int = 0,
+) -> ScanResult:
+    """A loop over the first dimension of `xs` as one op: f is traced once, and runs for each step.
+
+    f(states, xs) gives (states, ys): the states after the step, of the same types, and what else is
+    wanted of every step, or None. states, xs and ys are tensors or lists of them. What is traced
+    around the scan must be handed in with `shared`: f(states, xs, shared). Memory: the states of all
+    steps; what a step computes on the way is computed again for gradients.
+
+    >>> def step(total, row):
+    ...     return total + row, None
+    >>> pm.scan(step, pm.zeros((3,)), rows).last
+    """
+    if not callable(f):
+        raise TypeError(f"[scan] f is {f!r}; it must be a function of (states, xs)")
+    form: list[Any] = [None]
+
+    def step(before: list[Tensor], slices: list[Tensor], same: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        given = [_as_given(before, states), _as_given(slices, xs)]
+        if shared is not None:
+            given.append(_as_given(same, shared))
+        made = f(*given)
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise TypeError("[scan] f must return (states, ys); ys may be None")
+        form[0] = made[1]
+        return _listed(made[0]), _listed(made[1])
+
+    last, every, ys = _core._scan(step, _listed(states), _listed(xs), _listed(shared), reverse, steps)
+    return ScanResult(_as_given(last, states), _as_given(every, states), _as_given(ys, form[0]))

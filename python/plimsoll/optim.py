@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ._core import (
-    Group, Optimizer, Schedule, WeightAverage, adadelta, adafactor, adagrad, adam, adamw, lamb, lion,
-    nadam, rmsprop, sgd,
+    Group, Optimizer, Schedule, WeightAverage, adadelta, adafactor, adagrad, adam, adamw, adamw_8bit,
+    lamb, lion, nadam, rmsprop, sgd,
 )
 
 __all__ = [
     "Group", "Optimizer", "Schedule", "WeightAverage", "adadelta", "adafactor", "adagrad", "adam",
-    "adamw", "lamb", "lion", "nadam", "rmsprop", "sgd",
+    "adamw", "adamw_8bit", "lamb", "lion", "nadam", "rmsprop", "sgd",
 ]

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.usefixtures("device")
 
 nn = pm.nn
 PICTURES, SEQUENCES, TOKENS = (2, 4, 8, 8), (2, 4, 8), (2, 5, 16)
+VOLUMES = (2, 4, 6, 8, 8)
 
 LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], tuple[int, ...]]] = {
     "Conv1D": (lambda: nn.Conv1D(6, 3, padding="same"), SEQUENCES, (2, 6, 8)),
@@ -25,6 +26,14 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], tuple[int, ...
     "ConvTranspose2D": (lambda: nn.ConvTranspose2D(6, 3, stride=2, padding=1, output_padding=1), PICTURES, (2, 6, 16, 16)),
     "DepthwiseConv2D": (lambda: nn.DepthwiseConv2D(3, multiplier=2), PICTURES, (2, 8, 6, 6)),
     "SeparableConv2D": (lambda: nn.SeparableConv2D(6, 3, padding=1), PICTURES, (2, 6, 8, 8)),
+    "DepthwiseConv1D": (lambda: nn.DepthwiseConv1D(3, multiplier=2, padding="causal"), SEQUENCES, (2, 8, 8)),
+    "SeparableConv1D": (lambda: nn.SeparableConv1D(6, 3, stride=2, padding=1), SEQUENCES, (2, 6, 4)),
+    "Conv3D": (lambda: nn.Conv3D(6, (3, 1, 3), padding="same", stride=(2, 1, 1)), VOLUMES, (2, 6, 3, 8, 8)),
+    "ConvTranspose3D": (lambda: nn.ConvTranspose3D(3, 2), VOLUMES, (2, 3, 12, 16, 16)),
+    "MaxPool3D": (lambda: nn.MaxPool3D(2), VOLUMES, (2, 4, 3, 4, 4)),
+    "AvgPool3D": (lambda: nn.AvgPool3D((2, 1, 1), stride=1), VOLUMES, (2, 4, 5, 8, 8)),
+    "GlobalAvgPool3D": (lambda: nn.GlobalAvgPool3D(), VOLUMES, (2, 4)),
+    "GlobalMaxPool3D": (lambda: nn.GlobalMaxPool3D(), VOLUMES, (2, 4)),
     "MaxPool1D": (lambda: nn.MaxPool1D(2), SEQUENCES, (2, 4, 4)),
     "AvgPool1D": (lambda: nn.AvgPool1D(2, stride=1), SEQUENCES, (2, 4, 7)),
     "MaxPool2D": (lambda: nn.MaxPool2D((2, 1)), PICTURES, (2, 4, 4, 8)),
@@ -127,7 +136,7 @@ def test_metrics_count_over_batches() -> None:
     assert mean.result() == 2
 
 
-@pytest.mark.parametrize("name", ["adagrad", "adadelta", "nadam", "lion", "lamb", "adafactor", "sgd", "adamw"])
+@pytest.mark.parametrize("name", ["adagrad", "adadelta", "nadam", "lion", "lamb", "adafactor", "sgd", "adamw", "adamw_8bit"])
 def test_an_optimizer_lowers_the_loss(name: str) -> None:
     net, x = nn.Dense(1), pm.random_normal((16, 4))
     optimizer = getattr(pm.optim, name)(0.05)
@@ -140,6 +149,17 @@ def test_an_optimizer_lowers_the_loss(name: str) -> None:
 
     losses = [step() for _ in range(60)]
     assert min(losses[1:]) < losses[0]
+
+
+def test_adamw_8bit_keeps_a_quarter_of_the_state() -> None:
+    def state_bytes(name: str) -> int:
+        net, optimizer = nn.Dense(128, bias=False), getattr(pm.optim, name)(1e-3)
+        with pm.GradientTape() as tape:
+            loss = pm.sum(net(pm.ones((2, 128))))
+        optimizer.apply(tape.gradient(loss, net))
+        return int(optimizer.state_bytes)
+
+    assert state_bytes("adamw_8bit") < 0.3 * state_bytes("adamw")
 
 
 def test_groups_change_some_parameters_only() -> None:

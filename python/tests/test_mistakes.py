@@ -259,3 +259,10 @@ def test_a_child_that_was_forked_before_anything_was_used_works() -> None:
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60
     )
     assert done.stdout == "2.0", done.stderr
+
+
+def test_help_shows_the_signature_that_people_write() -> None:
+    shown = pm.relu.__doc__ or ""
+    assert shown.startswith("relu(x: Tensor | Variable) -> Tensor\n") and "max(x, 0)" in shown
+    for function in (pm.relu, pm.matmul, pm.nn.Dense.__init__, pm.image.resize, pm.Tensor.reshape):
+        assert "*args" not in (function.__doc__ or ""), function.__doc__

@@ -163,3 +163,38 @@ def test_safetensors_go_to_and_from_dicts(tmp_path: Path) -> None:
     assert sorted(read) == ["b", "w"]
     assert read["b"].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(read["w"].numpy(), np.ones((2, 3)))
+
+
+def test_scan_runs_a_function_step_by_step() -> None:
+    rows = pm.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    def step(total: pm.Tensor, row: pm.Tensor) -> tuple[pm.Tensor, pm.Tensor]:
+        return total + row, total * row
+
+    found = pm.scan(step, pm.zeros((2,)), rows)
+    assert found.last.tolist() == [9, 12]
+    assert found.states.tolist() == [[1, 2], [4, 6], [9, 12]]
+    assert found.ys.tolist() == [[0, 0], [3, 8], [20, 36]]
+    back = pm.scan(lambda s, x: ([s[0] + x], None), [pm.zeros((2,))], rows, reverse=True)
+    assert back.states[0].tolist() == [[9, 12], [8, 10], [5, 6]] and back.ys is None
+    doubled = pm.scan(lambda s, x, by: (s * by, None), pm.ones((2,)), None, pm.full((2,), 2.0), steps=5)
+    assert doubled.last.tolist() == [32, 32]
+
+
+def test_scan_has_gradients_by_everything_it_reads() -> None:
+    scale = pm.nn.Parameter((3,), init="ones")
+    net = pm.nn.Module()
+    net.scale = scale
+    x = pm.random_normal((4, 3))
+    with pm.GradientTape() as tape:
+        tape.watch(x)
+        loss = pm.sum(pm.scan(lambda s, row: (s + row * scale, None), pm.zeros((3,)), x).last)
+    by_scale = tape.gradient(loss, scale)
+    np.testing.assert_allclose(by_scale.numpy(), x.numpy().sum(0), rtol=1e-5)
+
+
+def test_scan_says_what_is_wrong_with_a_step() -> None:
+    with pytest.raises(TypeError, match=r"\[scan\] f must return \(states, ys\)"):
+        pm.scan(lambda s, x: s, pm.zeros((2,)), pm.ones((3, 2)))
+    with pytest.raises(ValueError, match="state 0"):
+        pm.scan(lambda s, x: (pm.sum(s), None), pm.zeros((2,)), pm.ones((3, 2)))

@@ -99,3 +99,51 @@ def test_a_program_is_part_of_the_signature_and_of_saved_positions() -> None:
     assert one.signature == same.signature != other.signature
     with pytest.raises(pm.InvalidArgument):
         other.load_state_dict(one.state_dict())
+
+
+AUGMENTATIONS: dict[str, Callable[[Any], Any]] = {
+    "adjust_sharpness": lambda x: pm.image.adjust_sharpness(x, 2.0),
+    "autocontrast": lambda x: pm.image.autocontrast(x),
+    "equalize": lambda x: pm.image.equalize(x),
+    "random_posterize": lambda x: pm.image.random_posterize(x, 4, 0.5),
+    "augment": lambda x: pm.image.augment(x, "ShearX", 0.1),
+    "random_affine": lambda x: pm.image.random_affine(x, 10, translate=(0.1, 0.1), scale=(0.9, 1.1), shear=5),
+    "color_jitter": lambda x: pm.image.color_jitter(x, brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1),
+    "rand_augment": lambda x: pm.image.rand_augment(x, count=3, level=5),
+    "tf_adjust_brightness": lambda x: pm.image.tf_adjust_brightness(x, 0.1),
+    "tf_adjust_contrast": lambda x: pm.image.tf_adjust_contrast(x, 1.5),
+    "tf_adjust_saturation": lambda x: pm.image.tf_adjust_saturation(x, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_pictures_are_augmented_the_same_in_every_run(name: str) -> None:
+    pixels = np.random.default_rng(3).integers(0, 256, (2, 12, 10, 3)).astype(np.uint8)
+    mapped = pm.data.from_tensor_slices(pixels).map(AUGMENTATIONS[name])
+    made = [np.array(each) for each in mapped]
+    assert all(each.shape == (12, 10, 3) and each.dtype == np.uint8 for each in made)
+    again = pm.data.from_tensor_slices(pixels).map(AUGMENTATIONS[name])
+    assert all((a == np.array(b)).all() for a, b in zip(made, again))
+
+
+def test_a_part_of_a_picture_is_resized(tmp_path: Path) -> None:
+    write_png(tmp_path / "a.png", 30, 20, level=51)
+    paths = pm.data.from_tensor_slices([str(tmp_path / "a.png").encode()])
+    crop = paths.map(lambda path: pm.image.random_resized_crop(path, (8, 6), scale=(0.2, 0.5), filter="bicubic"))
+    (picture,) = list(crop)
+    assert picture.shape == (8, 6, 3)
+    np.testing.assert_allclose(picture.numpy(), 51, atol=1e-3)
+
+
+def test_batches_are_mixed_with_their_labels() -> None:
+    pictures = np.stack([np.full((4, 4, 3), i, np.float32) for i in range(4)])
+    batches = pm.data.from_tensor_slices((pictures, np.arange(4))).batch(4)
+    x, y = next(iter(batches.map(lambda a, b: pm.image.mixup(a, b, 4, 0.75))))
+    np.testing.assert_allclose(x.numpy()[1], 0.75, rtol=1e-6)
+    np.testing.assert_allclose(y.numpy()[1], [0.25, 0.75, 0, 0], rtol=1e-6)
+    x, y = next(iter(batches.map(lambda a, b: pm.image.cutmix(a, b, 4, 0, 0, (2, 4)))))
+    assert x.numpy()[1, 0, 0, 0] == 0 and x.numpy()[1, 3, 0, 0] == 1
+    np.testing.assert_allclose(y.numpy()[1], [0.5, 0.5, 0, 0], rtol=1e-6)
+    for mix in (pm.image.random_mixup, pm.image.random_cutmix):
+        _, y = next(iter(batches.map(lambda a, b: mix(a, b, 4, 0.4))))
+        np.testing.assert_allclose(y.numpy().sum(1), 1, rtol=1e-5)

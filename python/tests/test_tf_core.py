@@ -317,3 +317,45 @@ def test_check_lists_what_is_not_supported_without_running(tmp_path: Path) -> No
     done = run("--check", str(script))
     assert done.returncode == 1, done.stderr
     assert [line.split(":")[1] for line in done.stdout.splitlines()] == ["2", "4"]
+
+
+def test_decompositions_have_gradients_and_are_traced() -> None:
+    draw = np.random.RandomState(0).normal(size=(2, 3, 3))
+    matrix = tf.constant(draw @ draw.transpose(0, 2, 1) + 3 * np.eye(3))
+
+    def computed(a: Any) -> Any:
+        factor = tf.linalg.cholesky(a)
+        solved = tf.linalg.solve(a, tf.ones([2, 3, 1], tf.float64))
+        return (tf.reduce_sum(tf.linalg.logdet(a)) + tf.reduce_sum(solved) + tf.reduce_sum(tf.linalg.inv(a))
+                + tf.reduce_sum(tf.linalg.svd(a, compute_uv=False)) + tf.reduce_sum(tf.linalg.triangular_solve(factor, a)))
+
+    value: Any = tf.function(computed)
+    with tf.GradientTape() as tape:
+        tape.watch(matrix)
+        found = value(matrix)
+    slope = tape.gradient(found, matrix).numpy()
+    along = np.random.RandomState(1).normal(size=(2, 3, 3))
+    along += along.transpose(0, 2, 1)
+    step = 1e-6
+    above, below = (float(value(matrix + sign * step * along)) for sign in (1, -1))
+    np.testing.assert_allclose((slope * along).sum(), (above - below) / (2 * step), rtol=1e-5)
+
+
+def test_a_penalty_of_gradients_is_differentiated_through_tanh_and_square() -> None:
+    x, w = tf.constant([[0.3, -0.7]]), tf.Variable([[0.5], [0.2]])
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = tf.square(tf.tanh(tf.matmul(x, w)))
+        penalty = tf.reduce_sum(tf.square(inner.gradient(y, x)))
+    found = outer.gradient(penalty, w).numpy().ravel()
+
+    def value(v: Any) -> float:
+        z = (x.numpy() @ v).item()
+        return float((((2 * np.tanh(z) * (1 - np.tanh(z) ** 2)) * v) ** 2).sum())
+
+    for i in range(2):
+        step = np.zeros((2, 1))
+        step[i] = 1e-5
+        expected = (value(w.numpy() + step) - value(w.numpy() - step)) / 2e-5
+        np.testing.assert_allclose(found[i], expected, rtol=1e-3)

@@ -250,3 +250,12 @@ def test_new_dimensions_and_paddings_are_instructions() -> None:
     assert "call_function" not in mapped._pm.signature
     expected = np.pad(np.ones((2,), np.float32)[np.newaxis, :, np.newaxis], [[0, 0], [1, 0], [0, 2]])
     assert next(mapped.as_numpy_iterator()).tolist() == expected.tolist()
+
+
+def test_a_cache_that_may_not_fit_in_memory_goes_to_files() -> None:
+    with pm.default_device().session("data", limit="24MiB") as session:
+        elements = tf.data.Dataset.range(64).map(lambda i: tf.fill([256, 512], tf.cast(i, tf.float32))).cache()
+        sums = [sum(float(tf.reduce_mean(each)) for each in elements) for _ in range(2)]
+        assert sums == [sum(range(64))] * 2
+        assert session.budget.peak <= 24 << 20
+        del elements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import io
 import pathlib
 from typing import Any, Iterator
@@ -68,6 +69,74 @@ def test_batch_that_does_not_fit_is_worked_on_in_parts_with_the_same_results() -
         assert device.budget.peak <= 5 << 20
         del model
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_an_odd_batch_is_taken_apart_too() -> None:
+    x, y = pictures(61)
+    whole = pictures_model()
+    weights = whole.get_weights()
+    expected = whole.fit(x, y, batch_size=61, epochs=2, shuffle=False, verbose=0).history["loss"]
+    with limit("5MiB"):
+        model = pictures_model()
+        model.set_weights(weights)
+        found = model.fit(x, y, batch_size=61, epochs=2, shuffle=False, verbose=0).history["loss"]
+        assert 1 < model._split[61] < 61
+        del model
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_evaluate_and_predict_work_on_parts_of_a_batch() -> None:
+    x, y = pictures(256)
+    whole = pictures_model(normalized=True)
+    weights = whole.get_weights()
+    expected, predicted = whole.evaluate(x, y, batch_size=256, verbose=0), whole.predict(x, batch_size=256, verbose=0)
+    with limit("5MiB") as device:
+        model = pictures_model(normalized=True)
+        model.set_weights(weights)
+        np.testing.assert_allclose(model.evaluate(x, y, batch_size=256, verbose=0), expected, rtol=1e-5)
+        np.testing.assert_allclose(model.predict(x, batch_size=256, verbose=0), predicted, rtol=1e-4, atol=1e-6)
+        assert device.budget.peak <= 5 << 20
+        del model
+
+
+class MixesRows(K.Model):  # type: ignore[misc, name-defined]
+    """Rows of a batch matter to each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.head = L.Conv2D(8, 3, activation="relu"), L.Dense(3)
+
+    def call(self, x: Any) -> Any:
+        x = self.conv(x)
+        return self.head(tf.reduce_mean(x - tf.reduce_mean(x, axis=0, keepdims=True), axis=[1, 2]))
+
+
+@pytest.mark.parametrize("kind", ["rows", "sum"])
+def test_a_batch_whose_rows_matter_to_each_other_is_not_taken_apart(kind: str) -> None:
+    rows_stand_alone = importlib.import_module("plimsoll.compat.tf.keras.models._rows").rows_stand_alone
+    x, y = (tf.constant(each) for each in pictures(8))
+    model = MixesRows() if kind == "rows" else pictures_model()
+    loss = K.losses.SparseCategoricalCrossentropy(
+        from_logits=True, reduction="sum" if kind == "sum" else "sum_over_batch_size")
+    model.compile("sgd", loss)
+    model(x)
+    assert not rows_stand_alone(model, (x, y), True)
+    plain = pictures_model()
+    plain(x)
+    assert rows_stand_alone(plain, (x, y), True)
+
+
+def test_gradients_of_the_binary_loss_are_right_where_weights_begin_at_zero() -> None:
+    x = np.array([[1.0], [2.0], [3.0], [4.0]], "float32")
+    y = np.array([[0.0], [1.0], [1.0], [1.0]], "float32")
+    model = K.Sequential([K.Input((1,)), L.Dense(1, activation="sigmoid", kernel_initializer="zeros")])
+    model.compile(K.optimizers.SGD(1.0), "binary_crossentropy")
+    model.fit(x, y, batch_size=4, shuffle=False, verbose=0)
+    np.testing.assert_allclose(model.get_weights()[0].ravel(), [-np.mean((0.5 - y) * x)], rtol=1e-5)
+    logits = tf.Variable([0.0, 0.0])
+    with tf.GradientTape() as tape:
+        value = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=[0.0, 1.0], logits=logits))
+    np.testing.assert_allclose(tape.gradient(value, logits).numpy(), [0.5, -0.5])
 
 
 def test_refusal_names_a_batch_that_fits() -> None:

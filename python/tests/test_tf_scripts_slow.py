@@ -11,7 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent / "tf"))
 
 from script_runs import SCRIPTS, differences, here, tensorflow_python, there  # noqa: E402
 
-PIPELINES = sorted(path.name for path in SCRIPTS.glob("a*.py"))
+# What TensorFlow 2.21 has no more runs here only.
+PIPELINES = sorted(path.name for path in SCRIPTS.glob("a*.py") if path.name != "a002_3_mixed_precision.py")
 
 
 @pytest.fixture(scope="session")

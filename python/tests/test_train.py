@@ -159,3 +159,33 @@ def test_ctrl_c_stops_a_fit_with_a_checkpoint(tmp_path: Path) -> None:
     assert "interrupted" in done.stdout, done.stderr
     assert int(done.stdout.split()[1]) < 100
     assert any((tmp_path / "run").iterdir())
+
+
+@pytest.mark.parametrize("call", [
+    "trainer.evaluate(stream)", "trainer.predict(stream)",
+    "pm.data.write_records(stream.map(lambda x, y: {'x': x, 'y': y}), folder)", "stream.save(folder)",
+])
+def test_ctrl_c_ends_what_runs_over_a_dataset(call: str, tmp_path: Path) -> None:
+    code = """
+        import os, signal, sys
+        import numpy as np
+        import plimsoll as pm
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+        folder = sys.argv[1]
+        def rows():
+            for i in range(1 << 40):
+                yield np.zeros((4, 64), np.float32), np.zeros((4,), np.int64)
+                if i == 5:
+                    os.kill(os.getpid(), signal.SIGINT)
+        stream = pm.data.from_generator(rows, spec=[(pm.f32, (4, 64)), (pm.i64, (4,))])
+        trainer = pm.Trainer(pm.nn.mlp(in_features=64))
+        try:
+            CALL
+        except KeyboardInterrupt:
+            print("interrupted", sorted(os.listdir(folder)) if os.path.isdir(folder) else [])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code).replace("CALL", call), str(tmp_path / "made")],
+        capture_output=True, text=True, timeout=50,
+    )
+    assert done.stdout.strip() == "interrupted []", done.stdout + done.stderr

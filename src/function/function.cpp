@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/default_device.h>
+#include <plimsoll/graph/fused_norms.h>
 #include <plimsoll/graph/layout.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/ops/dispatcher.h>
@@ -163,7 +164,9 @@ class PlannedFunction::Impl {
     }
     ++traces_;
     auto graph = std::make_shared<graph::Graph>(tracer.finish());
-    if (device.capabilities().channels_last) *graph = graph::with_fast_layouts(*graph);
+    if (device.capabilities().channels_last) {
+      *graph = graph::with_fused_norms(graph::with_fast_layouts(*graph));
+    }
     graph->verify();
     Signature made{.key = next_key(),
                    .types = types,

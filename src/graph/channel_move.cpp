@@ -4,6 +4,9 @@
 #include <array>
 #include <string_view>
 
+#include <plimsoll/ops/convolution_route.h>
+#include <plimsoll/ops/tf32.h>
+
 namespace plimsoll::graph {
 namespace {
 
@@ -186,9 +189,9 @@ std::optional<MovedCall> moved_call(const Graph& graph, const Node& node, Channe
 bool wants_move(const Graph& graph, const Node& node, ChannelMove move) {
   if (!node.op->channels.asks) return false;
   const DType dtype = graph.value(node.inputs[0]).type.dtype;
-  const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
-  const bool fits = move == ChannelMove::to_last ? narrow : dtype == DType::f32;
-  return fits && starts_from(move, node.attributes.flag("nhwc"));
+  if (dtype == DType::f64) return false;
+  const bool last = ops::fast_with_channels_last(dtype, ops::uses_tf32(node.attributes));
+  return last == (move == ChannelMove::to_last) && starts_from(move, node.attributes.flag("nhwc"));
 }
 
 }  // namespace plimsoll::graph

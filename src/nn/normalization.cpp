@@ -13,11 +13,6 @@
 namespace plimsoll::nn {
 namespace {
 
-/// target = (1 - share) * target + value
-void move_towards(const Tensor& target, const Tensor& value, double share) {
-  ops::assign(target, ops::add(ops::scale(target, 1 - share), value));
-}
-
 /// Sequences and volumes with everything between batch and channels in one row.
 Tensor as_pictures(const Tensor& x, std::int64_t channels, Layout layout) {
   const std::int64_t n = x.dim(0);
@@ -64,8 +59,8 @@ Tensor BatchNorm::forward(const Tensor& x) const {
   const std::int64_t count = x.elements() / std::max<std::int64_t>(weight.type().elements(), 1);
   const double unbiased =
       count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1) : 1;
-  move_towards(mean, ops::scale(ops::stop_gradient(result.mean), share), share);
-  move_towards(variance, ops::scale(ops::stop_gradient(result.variance), share * unbiased), share);
+  ops::move_towards(mean, ops::stop_gradient(result.mean), 1 - share, share);
+  ops::move_towards(variance, ops::stop_gradient(result.variance), 1 - share, share * unbiased);
   return result.y;
 }
 

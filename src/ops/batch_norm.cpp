@@ -1,4 +1,6 @@
 // Batch normalisation, with the batch's statistics or with given ones.
+#include "ops/batch_norm.h"
+
 #include <array>
 
 #include <fmt/format.h>
@@ -16,25 +18,6 @@ namespace {
 
 int channel_axis(const Shape& shape, const Attributes& attributes) {
   return attributes.flag("channels_last") ? shape.rank() - 1 : 1;
-}
-
-std::int64_t channels_of(const OpInputs& inputs) {
-  const Shape& shape = inputs.shape(0);
-  if (shape.rank() != 2 && shape.rank() != 4) inputs.fail("x must have 2 or 4 dimensions");
-  return shape[channel_axis(shape, inputs.attributes())];
-}
-
-TensorType statistics_type(const OpInputs& inputs) {
-  return {statistics_dtype(inputs.dtype(0)), Shape{channels_of(inputs)}};
-}
-
-void require_statistics(const OpInputs& inputs, int i) {
-  const TensorType expected = statistics_type(inputs);
-  for (const int at : {i, i + 1}) {
-    if (inputs[at] != expected) {
-      inputs.fail(fmt::format("input {} must be {}", at, expected.to_string()));
-    }
-  }
 }
 
 /// From dy, x, scale, mean, variance: the gradients of x, scale and bias.
@@ -160,6 +143,25 @@ Attributes norm_attributes(const Tensor& x, double epsilon, Layout layout) {
 const RegisterOps kBatchNormRegistered(kBatchNormOps);
 
 }  // namespace
+
+std::int64_t channels_of(const OpInputs& inputs) {
+  const Shape& shape = inputs.shape(0);
+  if (shape.rank() != 2 && shape.rank() != 4) inputs.fail("x must have 2 or 4 dimensions");
+  return shape[channel_axis(shape, inputs.attributes())];
+}
+
+TensorType statistics_type(const OpInputs& inputs) {
+  return {statistics_dtype(inputs.dtype(0)), Shape{channels_of(inputs)}};
+}
+
+void require_statistics(const OpInputs& inputs, int i) {
+  const TensorType expected = statistics_type(inputs);
+  for (const int at : {i, i + 1}) {
+    if (inputs[at] != expected) {
+      inputs.fail(fmt::format("input {} must be {}", at, expected.to_string()));
+    }
+  }
+}
 
 BatchNormResult batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon,
                            Layout layout) {

@@ -9,6 +9,7 @@
 #include <plimsoll/ops/convolution_route.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/tf32.h>
 
 namespace plimsoll::ops {
 namespace {
@@ -17,6 +18,10 @@ Cost cost_of(const OpInputs& inputs, std::span<const TensorType> outputs, double
   Cost cost{.flops = flops, .bytes = static_cast<double>(outputs[0].bytes())};
   for (const TensorType& type : inputs.types()) cost.bytes += static_cast<double>(type.bytes());
   return cost;
+}
+
+Bytes workspace_of(const OpInputs& in, const ConvShape& shape, ConvPass pass) {
+  return conv_route(shape, pass, in.dtype(0), uses_tf32(in.attributes())).workspace;
 }
 
 /// Both factors of a product: the gradient of one reads the other.
@@ -84,9 +89,7 @@ const OpDef kConv2d = {
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType>) {
-          return conv_route(conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward,
-                            in.dtype(0))
-              .workspace;
+          return workspace_of(in, conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward);
         },
     .precision = Precision::compute,
     .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .asks = true},
@@ -106,9 +109,7 @@ const OpDef kConvTranspose = {
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType> out) {
-          return conv_route(conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input,
-                            in.dtype(0))
-              .workspace;
+          return workspace_of(in, conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input);
         },
     .precision = Precision::compute,
     .channels =
@@ -129,9 +130,7 @@ const OpDef kWeightGrad = {
         },
     .workspace =
         [](const OpInputs& in, std::span<const TensorType> out) {
-          return conv_route(conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight,
-                            in.dtype(0))
-              .workspace;
+          return workspace_of(in, conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight);
         },
     .precision = Precision::compute,
     .channels = {.rule = ChannelRule::picture, .inputs = 3, .outputs = 0, .asks = true},

@@ -10,14 +10,37 @@
 namespace plimsoll::ops {
 namespace {
 
-constexpr OpDef kReluGrad = unary_grad_op("relu_grad", "dy where y > 0, else 0");
-constexpr OpDef kLeakyReluGrad =
-    unary_grad_op("leaky_relu_grad", "dy where y > 0, else dy * slope");
-constexpr OpDef kEluGrad = unary_grad_op("elu_grad", "the gradient of elu from y");
-constexpr OpDef kSigmoidGrad = unary_grad_op("sigmoid_grad", "the gradient of sigmoid from y");
-constexpr OpDef kTanhGrad = unary_grad_op("tanh_grad", "the gradient of tanh from y");
-constexpr OpDef kSiluGrad = unary_grad_op("silu_grad", "the gradient of silu from x");
-constexpr OpDef kSoftplusGrad = unary_grad_op("softplus_grad", "the gradient of softplus from x");
+Tensor elu_slope(const Tensor& product, const Tensor& y) {
+  return call_one(*find_op("relu_grad"), {product, neg(y)});
+}
+Tensor sigmoid_slope(const Tensor& product, const Tensor& y) {
+  return sub(product, scale(mul(product, y), 2));
+}
+Tensor tanh_slope(const Tensor& product, const Tensor& y) { return scale(mul(product, y), -2); }
+Tensor silu_slope(const Tensor& product, const Tensor& x) {
+  const Tensor s = sigmoid(x);
+  const Tensor bend = shift(mul(x, shift(scale(s, -2), 1)), 2);
+  return mul(mul(product, sub(s, square(s))), bend);
+}
+Tensor softplus_slope(const Tensor& product, const Tensor& x) {
+  const Tensor s = sigmoid(x);
+  return mul(product, sub(s, square(s)));
+}
+
+constexpr OpDef kReluGrad =
+    unary_grad_op("relu_grad", "dy where y > 0, else 0", second<"relu_grad", nullptr>);
+constexpr OpDef kLeakyReluGrad = unary_grad_op("leaky_relu_grad", "dy where y > 0, else dy * slope",
+                                               second<"leaky_relu_grad", nullptr>);
+constexpr OpDef kEluGrad =
+    unary_grad_op("elu_grad", "the gradient of elu from y", second<"elu_grad", elu_slope>);
+constexpr OpDef kSigmoidGrad = unary_grad_op("sigmoid_grad", "the gradient of sigmoid from y",
+                                             second<"sigmoid_grad", sigmoid_slope>);
+constexpr OpDef kTanhGrad =
+    unary_grad_op("tanh_grad", "the gradient of tanh from y", second<"tanh_grad", tanh_slope>);
+constexpr OpDef kSiluGrad =
+    unary_grad_op("silu_grad", "the gradient of silu from x", second<"silu_grad", silu_slope>);
+constexpr OpDef kSoftplusGrad = unary_grad_op("softplus_grad", "the gradient of softplus from x",
+                                              second<"softplus_grad", softplus_slope>);
 constexpr OpDef kGeluGrad = unary_grad_op("gelu_grad", "the gradient of gelu from x");
 
 /// The output tells the sides of zero apart only if the number is not negative.

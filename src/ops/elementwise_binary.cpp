@@ -58,7 +58,20 @@ constexpr OpDef kMul = binary_op(
     },
     keeps_other);
 
-constexpr OpDef kDivGrad = binary_grad_op("div_grad", "the gradient of a / b by b, from y and b");
+/// Of -dy y / b, where b broadcasts.
+void div_grad_gradient(GradientContext& g) {
+  static const OpDef& self = *find_op("div_grad");
+  const Tensor product = mul(g.grad(), g.input(0));
+  if (g.needs(0)) g.set(0, call_one(self, {g.grad(), g.input(1), g.input(2)}));
+  if (g.needs(1)) g.set(1, neg(div(product, g.input(2))));
+  if (g.needs(2)) give_broadcast(g, 2, div(mul(product, g.input(1)), square(g.input(2))));
+}
+constexpr OpDef kDivGrad = [] {
+  OpDef def = binary_grad_op("div_grad", "the gradient of a / b by b, from y and b");
+  def.gradient = div_grad_gradient;
+  def.kept = [](std::uint32_t) { return Kept{.inputs = 7}; };
+  return def;
+}();
 constexpr OpDef kDiv = binary_op(
     "div", "a / b",
     [](GradientContext& g) {

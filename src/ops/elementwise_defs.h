@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/elementwise.h>
 
 #include "ops/broadcast.h"
 #include "ops/in_place.h"
@@ -42,13 +45,38 @@ constexpr OpDef unary_op(std::string_view name, std::string_view summary, Gradie
           .channels = {.rule = ChannelRule::pointwise}};
 }
 
+/// The name of an op, known when it is compiled.
+template <std::size_t N>
+struct OpName {
+  constexpr OpName(const char (&name)[N]) { std::copy_n(name, N, text); }  // NOLINT: as a literal
+  char text[N] = {};
+};
+
+/// Second derivatives: those of dy * f'(v), an op of dy and v. By dy they are the op again; by v,
+/// slope(dy * gradient, v), which is that times f''(v). No slope: f'' is 0 where it is defined.
+using Slope = Tensor (*)(const Tensor& product, const Tensor& v);
+template <OpName Name, Slope slope>
+void second(GradientContext& g) {
+  static const OpDef& self = *find_op(Name.text);
+  if (g.needs(0)) g.set(0, call_one(self, {g.grad(), g.input(1)}, g.attributes()));
+  if constexpr (slope != nullptr) {
+    if (g.needs(1)) g.set(1, slope(mul(g.grad(), g.input(0)), g.input(1)));
+  }
+}
+inline Kept keeps_for_second(std::uint32_t needed) {
+  return {.inputs = (needed & 2U) != 0 ? 3U : 2U};
+}
+
 /// The gradient of a unary op from dy and what was kept, all of one type; over either of them.
-constexpr OpDef unary_grad_op(std::string_view name, std::string_view summary) {
+constexpr OpDef unary_grad_op(std::string_view name, std::string_view summary,
+                              GradientRule gradient = nullptr) {
   return {.name = name,
           .family = "elementwise",
           .summary = summary,
           .inputs = 2,
           .types = all_same_type,
+          .gradient = gradient,
+          .kept = gradient == nullptr ? nullptr : keeps_for_second,
           .in_place = kOverEither,
           .cheap = true,
           .precision = Precision::keep,

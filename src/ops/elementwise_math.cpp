@@ -8,13 +8,38 @@
 namespace plimsoll::ops {
 namespace {
 
-constexpr OpDef kSqrtGrad = unary_grad_op("sqrt_grad", "the gradient of sqrt from y");
-constexpr OpDef kRsqrtGrad = unary_grad_op("rsqrt_grad", "the gradient of rsqrt from y");
-constexpr OpDef kReciprocalGrad = unary_grad_op("reciprocal_grad", "that of reciprocal from y");
-constexpr OpDef kLog1pGrad = unary_grad_op("log1p_grad", "the gradient of log1p from x");
-constexpr OpDef kSinGrad = unary_grad_op("sin_grad", "the gradient of sin from x");
-constexpr OpDef kCosGrad = unary_grad_op("cos_grad", "the gradient of cos from x");
-constexpr OpDef kErfGrad = unary_grad_op("erf_grad", "the gradient of erf from x");
+Tensor sqrt_slope(const Tensor& product, const Tensor& y) {
+  return scale(div(product, square(y)), -0.5);
+}
+Tensor rsqrt_slope(const Tensor& product, const Tensor& y) {
+  return scale(mul(product, square(y)), -1.5);
+}
+Tensor reciprocal_slope(const Tensor& product, const Tensor& y) {
+  return scale(mul(product, y), -2);
+}
+Tensor log1p_slope(const Tensor& product, const Tensor& x) {
+  return neg(div(product, square(shift(x, 1))));
+}
+Tensor sin_slope(const Tensor& product, const Tensor& x) { return neg(mul(product, sin(x))); }
+Tensor cos_slope(const Tensor& product, const Tensor& x) { return neg(mul(product, cos(x))); }
+Tensor erf_slope(const Tensor& product, const Tensor& x) {
+  return scale(mul(call_one(*find_op("erf_grad"), {product, x}), x), -2);
+}
+
+constexpr OpDef kSqrtGrad =
+    unary_grad_op("sqrt_grad", "the gradient of sqrt from y", second<"sqrt_grad", sqrt_slope>);
+constexpr OpDef kRsqrtGrad =
+    unary_grad_op("rsqrt_grad", "the gradient of rsqrt from y", second<"rsqrt_grad", rsqrt_slope>);
+constexpr OpDef kReciprocalGrad = unary_grad_op("reciprocal_grad", "that of reciprocal from y",
+                                                second<"reciprocal_grad", reciprocal_slope>);
+constexpr OpDef kLog1pGrad =
+    unary_grad_op("log1p_grad", "the gradient of log1p from x", second<"log1p_grad", log1p_slope>);
+constexpr OpDef kSinGrad =
+    unary_grad_op("sin_grad", "the gradient of sin from x", second<"sin_grad", sin_slope>);
+constexpr OpDef kCosGrad =
+    unary_grad_op("cos_grad", "the gradient of cos from x", second<"cos_grad", cos_slope>);
+constexpr OpDef kErfGrad =
+    unary_grad_op("erf_grad", "the gradient of erf from x", second<"erf_grad", erf_slope>);
 
 constexpr OpDef kSqrt = unary_op("sqrt", "the square root", from_output<kSqrtGrad>, keeps_output);
 constexpr OpDef kRsqrt = unary_op("rsqrt", "1 / sqrt(x)", from_output<kRsqrtGrad>, keeps_output,

@@ -4,6 +4,8 @@
 #include <array>
 
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/reduce.h>
 
 #include "ops/axis.h"
 #include "ops/in_place.h"
@@ -29,12 +31,38 @@ Cost softmax_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
 
 Kept keeps_output(std::uint32_t) { return {.outputs = 1}; }
 
+Tensor row_sums(const GradientContext& g, const Tensor& x) {
+  return sum(x, {.axes = {g.attributes().integer("axis")}, .keep_dims = true});
+}
+
+/// Of y (dy - sum(dy y)), whose matrix by dy is symmetric.
+void softmax_grad_gradient(GradientContext& g) {
+  static const OpDef& self = *find_op("softmax_grad");
+  const Tensor by = g.grad();
+  const Tensor& y = g.input(1);
+  if (g.needs(0)) g.set(0, call_one(self, {by, y}, g.attributes()));
+  if (!g.needs(1)) return;
+  const Tensor& dy = g.input(0);
+  g.set(1, sub(mul(by, sub(dy, row_sums(g, mul(dy, y)))), mul(dy, row_sums(g, mul(by, y)))));
+}
+
+/// Of dy - exp(y) sum(dy).
+void log_softmax_grad_gradient(GradientContext& g) {
+  const Tensor weighed = mul(g.grad(), exp(g.input(1)));
+  if (g.needs(0)) g.set(0, sub(g.grad(), row_sums(g, weighed)));
+  if (g.needs(1)) g.set(1, neg(mul(weighed, row_sums(g, g.input(0)))));
+}
+
+Kept softmax_grad_keeps(std::uint32_t needed) { return {.inputs = (needed & 2U) != 0 ? 3U : 2U}; }
+
 const OpDef kSoftmaxGrad = {
     .name = "softmax_grad",
     .family = "softmax",
     .summary = "y * (dy - sum(dy * y))",
     .inputs = 2,
     .types = softmax_grad_types,
+    .gradient = softmax_grad_gradient,
+    .kept = softmax_grad_keeps,
     .cost = softmax_cost,
     .in_place = kOverEither,
 };
@@ -60,6 +88,8 @@ const OpDef kLogSoftmaxGrad = {
     .summary = "dy - exp(y) * sum(dy)",
     .inputs = 2,
     .types = softmax_grad_types,
+    .gradient = log_softmax_grad_gradient,
+    .kept = softmax_grad_keeps,
     .cost = softmax_cost,
     .in_place = kOverEither,
 };

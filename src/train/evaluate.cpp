@@ -14,17 +14,6 @@
 namespace plimsoll::train {
 namespace {
 
-/// Where pipelines run.
-Device host_of(const Device& device, const std::optional<Device>& host) {
-  const Device at = host ? *host : device;
-  if (!at.capabilities().host_memory) {
-    throw InvalidArgument(fmt::format(
-        "[evaluate] input pipelines do not run on {}; give a host device: Device::open(\"cpu:0\")",
-        at.name()));
-  }
-  return at;
-}
-
 /// What the model gives for `inputs`, in the memory of a training. Throws BudgetTooSmall where they
 /// need a larger range than that has.
 nn::Tensors predicted(Trainer::Impl& impl, const TrainingPlan& plan, const nn::Tensors& inputs) {
@@ -79,7 +68,7 @@ Metrics Trainer::evaluate(const data::Dataset& dataset, const data::PipelineOpti
   Impl& impl = *impl_;
   if (impl.memory != nullptr) return evaluate(impl.memory->plan(), dataset, options, host);
   const Device device = impl.device();
-  const Device at = host_of(device, host);
+  const Device at = host_of("evaluate", device, host);
   impl.learn(dataset, at);
   impl.model.materialize(device, impl.options.seed);
   const PlannedFunction evaluation({.name = "evaluate", .device = device});
@@ -148,7 +137,7 @@ Tensor Trainer::predict(const Tensor& input) {
 
 Tensor Trainer::predict(const data::Dataset& dataset, const data::PipelineOptions& options,
                         const std::optional<Device>& host) {
-  const Device at = host_of(impl_->device(), host);
+  const Device at = host_of("predict", impl_->device(), host);
   data::PipelineOptions with = options;
   with.name = "predict";
   data::Pipeline pipeline(dataset, at, with);

@@ -6,6 +6,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/device/backend.h>
+#include <plimsoll/device/default_device.h>
 
 #include "train/plan_heap.h"
 
@@ -321,16 +322,17 @@ void StepRunner::use(const TrainingPlan& plan) {
   memory_.replan(plan);
 }
 
+Device host_of(const char* who, const Device& device, const std::optional<Device>& host) {
+  if (!host) return device.capabilities().host_memory ? device : DefaultDevice::host();
+  if (host->capabilities().host_memory) return *host;
+  throw InvalidArgument(fmt::format(
+      "[{}] input pipelines do not run on {}; leave `host` out, or give Device::open(\"cpu:0\")",
+      who, host->name()));
+}
+
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {
-  const Device device = host ? *host : *plan.target;
-  if (!device.capabilities().host_memory) {
-    throw InvalidArgument(fmt::format(
-        "[fit] input pipelines do not run on {}; give a host device, as FitOptions::host or to "
-        "evaluate(): "
-        "Device::open(\"cpu:0\")",
-        device.name()));
-  }
-  const bool shared = !host || *host == *plan.target;
+  const Device device = host_of("fit", *plan.target, host);
+  const bool shared = device == *plan.target;
   if (!shared || plan.input == 0) return device.session("input");
   // A limit that was lowered since leaves less to lend.
   const Bytes most = std::max(plan.input, device.budget().limit());

@@ -149,6 +149,10 @@ class StepRunner {
   std::optional<Evaluated> evaluated_;
 };
 
+/// Where input pipelines run: `host`, else `device` where that is the host, else cpu:0 as
+/// DefaultDevice::host() opens it. InvalidArgument that names the function `who` for a `host` that
+/// is none.
+Device host_of(const char* who, const Device& device, const std::optional<Device>& host);
 /// The session in which input pipelines of a training run.
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host);
 

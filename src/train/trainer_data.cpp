@@ -11,6 +11,7 @@
 #include <plimsoll/data/needs.h>
 #include <plimsoll/device/default_device.h>
 
+#include "train/step_runner.h"
 #include "train/trainer_impl.h"
 
 namespace plimsoll::train {
@@ -194,7 +195,7 @@ TrainingPlan Trainer::plan(const data::Dataset& train,
                            const std::optional<data::Dataset>& validation,
                            const PlanRequest& given) const {
   const Device device = impl_->device();
-  const Device host = given.host ? *given.host : device;
+  const Device host = host_of("plan", device, given.host);
   impl_->prediction.reset();  // its memory is for training now
   impl_->learn(train, host);
   check(train.element_spec());

@@ -12,30 +12,13 @@
 
 #include <plimsoll/data/disk_cache.h>
 
-#include "data/record_support.h"
+#include "data/cache_support.h"
 
 namespace plimsoll::data::testing {
 namespace {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-/// Counts its calls; its results are 400 bytes each.
-MapFunction counted(std::atomic<int>& calls, const std::string& name = "counted 1") {
-  MapFunction function;
-  function.output = ElementSpec{true, {TensorSpec::of(DType::i64, {50})}, {"row"}};
-  function.random = false;
-  function.name = name;
-  function.run = [&calls](const Element& element, MapContext& context) {
-    ++calls;
-    Tensor row = context.output(0);
-    for (int i = 0; i < 50; ++i) row.mutable_data<std::int64_t>()[i] = number(element) * 100 + i;
-    return Element{Value(row)};
-  };
-  return function;
-}
-
-constexpr CacheOptions kSmall{.segment = KiB(4)};
 
 struct Fixture {
   TemporaryFolder folder;
@@ -300,6 +283,8 @@ void kill_runs(int rounds) {
 }
 
 TEST(DiskCache, KilledRunsLeaveACacheThatTheNextOneUses) { kill_runs(200); }
+
+TEST(DiskCache, RunsKilledAtAnyMomentLoseAtMostASegmentPerThread) { kill_at_any_moment(20); }
 
 }  // namespace
 }  // namespace plimsoll::data::testing

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <set>
 
@@ -132,6 +133,83 @@ TEST(Stages, CacheReadsItsInputOnce) {
   });
   EXPECT_THAT(numbers(counted.cache().repeat(3)), SizeIs(15));
   EXPECT_EQ(*calls, 5);
+}
+
+/// Rows of 8 KiB whose extents are not declared, and how many were made.
+Dataset counted_rows(const std::shared_ptr<std::atomic<int>>& calls, std::int64_t count) {
+  MapFunction function;
+  function.name = "rows";
+  function.random = false;
+  function.run = [calls](const Element& element, MapContext& context) {
+    ++*calls;
+    if (number(element) % 50 == 33) throw std::runtime_error("a bad one");
+    Tensor row = context.empty({2048}, DType::i32);
+    for (int i = 0; i < 2048; ++i) {
+      row.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(number(element)) * 7 + i;
+    }
+    return Element{Value(row)};
+  };
+  return Dataset::range(count).map(function, {.parallel = 3});
+}
+
+/// The rows by their sums, errors as their messages.
+std::vector<std::string> sums(Pipeline& pipeline, std::size_t most = 100'000) {
+  std::vector<std::string> result;
+  while (result.size() < most) {
+    try {
+      const auto element = pipeline.next();
+      if (!element) break;
+      std::int64_t sum = 0;
+      for (const std::int32_t value : element->at(0).tensor().to_vector<std::int32_t>()) {
+        sum = (sum * 31 + value) % 1'000'000'007;
+      }
+      result.push_back(std::to_string(sum));
+    } catch (const DataError& error) {
+      result.push_back(error.what());
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> sums(const Dataset& dataset, const PipelineOptions& options = {}) {
+  const Device device = host();
+  Pipeline pipeline(dataset, device, options);
+  return sums(pipeline);
+}
+
+TEST(Stages, ACacheLargerThanTheBudgetKeepsWhatFits) {
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  const Dataset rows = counted_rows(calls, 300);
+  const auto expected = sums(rows.cache().repeat(4));  // has room: errors come once
+  EXPECT_EQ(*calls, 300);
+  EXPECT_EQ(expected.size(), 4 * 300U - 3 * 6);
+  for (const Bytes limit : {KiB(500), MiB(1), MiB(2)}) {
+    *calls = 0;
+    EXPECT_EQ(sums(rows.cache().repeat(4), {.limit = limit}), expected) << limit;
+    EXPECT_GT(*calls, 300);
+    *calls = 0;
+    EXPECT_EQ(sums(rows.cache().repeat(4).prefetch(3), {.limit = limit, .threads = 1}), expected);
+  }
+}
+
+TEST(Stages, ACacheGivesWayWhenTheLimitIsLowered) {
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  const Dataset rows = counted_rows(calls, 300).cache().repeat(4);
+  const auto expected = sums(rows);
+  const Device device = host();
+  for (const std::size_t lowered : {20U, 150U, 299U, 400U, 777U}) {
+    Pipeline pipeline(rows, device, {.limit = MiB(16)});
+    auto all = sums(pipeline, lowered);
+    const Bytes before = pipeline.budget().used();
+    pipeline.budget().set_limit(KiB(700));
+    EXPECT_LE(pipeline.budget().used(), std::max(before, KiB(700)));
+    Pipeline other(rows, device, {.limit = KiB(700)});
+    other.restore(pipeline.save());
+    const auto rest = sums(pipeline);
+    all.insert(all.end(), rest.begin(), rest.end());
+    EXPECT_EQ(all, expected) << "lowered after " << lowered;
+    EXPECT_EQ(sums(other), rest);
+  }
 }
 
 TEST(Stages, CachedTensorsCannotBeWritten) {

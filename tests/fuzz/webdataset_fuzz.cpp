@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static plimsoll::data::testing::RecordCheck check;
-  static const auto format = plimsoll::data::testing::damaged_formats().at(1);  // webdataset
+  static const auto format = plimsoll::data::testing::damaged_format("webdataset");
   // The first byte chooses what is done with the rest.
   const std::uint32_t choice = size == 0 ? 0 : *data;
   const std::string text =

@@ -15,6 +15,7 @@
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/tape.h>
+#include <plimsoll/ops/tf32.h>
 #include <plimsoll/ops/update.h>
 #include <plimsoll/plan/run_graph.h>
 
@@ -53,7 +54,7 @@ struct Net {
 
 class Layouts : public testing::Test {
  protected:
-  Graph trace(const Net& net, DType compute) {
+  Graph trace(const Net& net, DType compute, bool tf32 = false) {
     parameters_.clear();
     for (std::size_t i = 0; i < net.parameters.size(); ++i) {
       parameters_.push_back(
@@ -72,6 +73,7 @@ class Layouts : public testing::Test {
     Tensor y;
     {
       const ops::PrecisionScope precision(compute);
+      const ops::Tf32Scope scope32(tf32);
       y = net.forward(x, parameters_);
     }
     tracer.output(y);
@@ -101,8 +103,8 @@ class Layouts : public testing::Test {
   }
 
   /// The graph with fast layouts, which computes the same.
-  Graph checked(const Net& net, DType compute, bool nhwc) {
-    const Graph before = trace(net, compute);
+  Graph checked(const Net& net, DType compute, bool nhwc, bool tf32 = false) {
+    const Graph before = trace(net, compute, tf32);
     Graph after = graph::with_fast_layouts(before);
     after.verify();
     EXPECT_TRUE(all_are(after, nhwc)) << after.to_string();
@@ -138,6 +140,13 @@ TEST_F(Layouts, ANetIsTransposedOnlyWhereItBeginsAndEnds) {
 TEST_F(Layouts, FullPrecisionGoesChannelsFirst) {
   const Graph graph = checked(bottleneck(Layout::channels_last), DType::f32, false);
   EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+}
+
+TEST_F(Layouts, Tf32GoesChannelsLastAsMatrixUnitsWantIt) {
+  const Graph graph = checked(bottleneck(Layout::nchw), DType::f32, true, true);
+  EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+  const Graph last = trace(bottleneck(Layout::nhwc), DType::f32, true);
+  EXPECT_EQ(graph::with_fast_layouts(last).to_string(), last.to_string());
 }
 
 TEST_F(Layouts, WhatIsFastAlreadyStaysAsItIs) {

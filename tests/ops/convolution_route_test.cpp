@@ -40,6 +40,22 @@ TEST(ConvolutionRoute, AlignedChannelsLastTakeTheSlot) {
   }
 }
 
+TEST(ConvolutionRoute, Tf32TakesPicturesChannelsLastAndFullPrecisionChannelsFirst) {
+  for (const ConvPass pass : kPasses) {
+    for (const bool tf32 : {false, true}) {
+      const Bytes fast =
+          conv_route(shape(128, 64, 64, 56, 3, 1, 1, tf32), pass, DType::f32, tf32).workspace;
+      const Bytes other =
+          conv_route(shape(128, 64, 64, 56, 3, 1, 1, !tf32), pass, DType::f32, tf32).workspace;
+      EXPECT_LE(fast, MiB(32));
+      EXPECT_GT(other, MiB(128)) << "copies in the other layout have no room";
+    }
+    // Four channels are 16 bytes; three are not.
+    EXPECT_LE(conv_route(shape(8, 4, 64, 224, 7, 2), pass, DType::f32, true).workspace, MiB(10));
+    EXPECT_GE(conv_route(shape(8, 3, 64, 224, 7, 2), pass, DType::f32, true).workspace, MiB(20));
+  }
+}
+
 TEST(ConvolutionRoute, FewChannelsHaveRoomForAPaddedCopy) {
   const ConvRoute route =
       conv_route(shape(256, 3, 64, 224, 7, 2), ConvPass::by_weight, DType::bf16);

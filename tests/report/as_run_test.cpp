@@ -148,12 +148,12 @@ TEST(DrawnRefusal, OfRubbishHasFieldsOfTheirTypes) {
 
 TEST(DrawnLeak, HasHowItGrew) {
   const report::Run run = as_run(train::LeakReport{.budget = "cpu:0",
-                                           .label = "kept",
-                                           .what = "epoch",
-                                           .index = 3,
-                                           .first = 0,
-                                           .bytes = 768,
-                                           .history = {0, 256, 512, 768}});
+                                                   .label = "kept",
+                                                   .what = "epoch",
+                                                   .index = 3,
+                                                   .first = 0,
+                                                   .bytes = 768,
+                                                   .history = {0, 256, 512, 768}});
   EXPECT_EQ(json::parse(run.leak).at("history"), json({0, 256, 512, 768}));
   EXPECT_EQ(run.verdict(), "768 B of user 'kept' in cpu:0 only ever grows");
 }

@@ -56,7 +56,7 @@ tail -n +2 table.csv >bare.csv
 cut -d, -f1-3 table.csv >unlabelled.csv
 "$PLIMSOLL" predict table --data unlabelled.csv >out
 cmp out predicted || fail "other predictions without labels"
-refuses_command evaluate 2 '"c" is "0.25"' table --data unlabelled.csv
+refuses_command evaluate 2 'a row has 2 features' table --data unlabelled.csv
 sed '5s/^[^,]*/zero/' table.csv >words.csv
 refuses_command train 2 'words.csv: record 3 at offset' --model mlp --data words.csv
 grep -q '"a" is "zero"' err || fail "the cell is not named: $(cat err)"
@@ -64,6 +64,49 @@ sed '5s/,[^,]*$/,4000/' table.csv >far.csv
 refuses_command train 2 "one of its 200 labels is 4000" --model mlp --data far.csv
 refuses_command train 2 "larger --classes" --model mlp --data table.csv --classes 1 --quiet
 refuses_command train 2 "there is no such file" --model mlp --data missing.csv
+refuses_command train 2 "would learn to copy it" --model bert --data book.txt
+
+# Classes by name, without a header; the last column has them.
+names=(iris-setosa "a b" virginica)
+for i in $(seq 240); do echo "$((i % 3)).5,$((i % 7)),${names[i % 3]}"; done >named.csv
+"$PLIMSOLL" train --model mlp --data named.csv --epochs 12 --batch 16 --lr 0.01 --checkpoints named --quiet --json \
+  >out || fail "classes by name: $(cat out)"
+"$PLIMSOLL" predict named --json >out
+python3 - out <<'END' || fail "names of classes are predicted: $(head -n 3 out)"
+import json, sys
+names = ["iris-setosa", "a b", "virginica"]
+rows = [json.loads(line) for line in open(sys.argv[1])]
+right = sum(row["class"] == names[(i + 1) % 3] for i, row in enumerate(rows))
+assert len(rows) == 240 and right >= 230, right
+END
+# Another file has the classes that the run has, whichever of them are in it.
+grep virginica named.csv >one.csv
+"$PLIMSOLL" evaluate named --data one.csv --json >out
+python3 -c 'import json; r = json.load(open("out")); assert r["elements"] == 80 and r["accuracy"] > 0.9, r' ||
+  fail "evaluate by name: $(cat out)"
+sed 's/virginica/unheard-of/' one.csv >unknown.csv
+refuses_command evaluate 2 "unheard-of, and the model knows" named --data unknown.csv
+sed 's/virginica/2/' one.csv >numbered.csv
+refuses_command evaluate 2 "the labels are whole numbers" named --data numbered.csv
+cut -d, -f1-2 named.csv >unnamed.csv
+"$PLIMSOLL" predict named --data unnamed.csv >out
+grep -q "^0 a b " out || fail "predict without names: $(head -n 3 out)"
+
+# Values that are no classes: y = 2a - b.
+{
+  echo "a,b,y"
+  for i in $(seq 300); do awk -v i="$i" 'BEGIN { a = i % 10 / 10; b = i % 7 / 7; printf "%f,%f,%f\n", a, b, 2 * a - b }'; done
+} >values.csv
+"$PLIMSOLL" train --model mlp --data values.csv --epochs 30 --batch 16 --lr 0.005 --checkpoints values --quiet --json \
+  >out || fail "values: $(cat out)"
+"$PLIMSOLL" evaluate values --json >out
+python3 -c 'import json; r = json.load(open("out")); assert r["loss"] < 0.01 and "accuracy" not in r, r' ||
+  fail "evaluate of values: $(cat out)"
+"$PLIMSOLL" predict values --json >out
+head -n 1 out | grep -q '"value":' || fail "values are predicted: $(head -n 3 out)"
+refuses_command train 2 "targets have fractions" --model mlp --data values.csv --classes 3
+refuses_command evaluate 2 "the model tells classes" named --data values.csv
+refuses_command evaluate 2 "the model tells numbers" values --data named.csv
 refuses_command train 2 "No such file" --model gpt2_tiny --data missing.txt
 refuses_command train 2 "leave --classes out" --model gpt2_tiny --data book.txt --classes 9
 refuses_command evaluate 2 "there is no run in this folder" "$folder"

@@ -76,8 +76,12 @@ Dataset contents_of(const Dataset& files, const std::string& format) {
 void pack(const PackOptions& options) {
   std::vector<std::string> classes;
   const Dataset dataset = [&] {
-    if (const auto records = find_records(options.source)) {
+    if (auto records = find_records(options.source)) {
       classes = records->classes;
+      // Samples of tar files keep their names where they go into tar files.
+      if (records->kind == "webdataset" && options.format == "webdataset") {
+        records->features.emplace(records->features.begin(), "__key__", DType::bytes);
+      }
       return all_records(*records);
     }
     const Dataset files = Dataset::image_paths(options.source);

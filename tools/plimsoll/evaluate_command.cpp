@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/data/pipeline.h>
 
 #include "commands.h"
+#include "run_file.h"
 #include "trained_model.h"
 
 namespace plimsoll::tools {
@@ -45,13 +47,20 @@ struct UsedData {
   std::int64_t count() const { return all.validation ? all.validation_count : all.train_count; }
 };
 
+/// Of the classes, where the run has some.
+std::vector<std::string> names_of(const TrainedOptions& o) {
+  const auto shape = saved_shape(o.folder);
+  return shape ? shape->names : std::vector<std::string>();
+}
+
 UsedData data_of(const TrainedOptions& o, const nn::Model& model, bool divides, bool unlabelled) {
   UsedData used{training_data(o.data, model,
                               {.elements = o.elements,
                                .seed = o.seed,
                                .in_order = true,
                                .validates = divides,
-                               .unlabelled = unlabelled})};
+                               .unlabelled = unlabelled,
+                               .names = names_of(o)})};
   if (used.count() < 1) throw InvalidArgument(fmt::format("--data {}: it is empty", o.data));
   return used;
 }
@@ -74,7 +83,18 @@ void evaluate(CLI::App& command, TrainedOptions& o) {
   fmt::print("\n");
 }
 
-void print_rows(const Tensor& logits, std::int64_t& number, bool as_json) {
+void print_values(const Tensor& values, std::int64_t& number, bool as_json) {
+  for (const float value : values.to_vector<float>()) {
+    if (as_json) {
+      fmt::print("{}\n", Json{{"element", number++}, {"value", value}}.dump());
+    } else {
+      fmt::print("{} {}\n", number++, value);
+    }
+  }
+}
+
+void print_rows(const Tensor& logits, const std::vector<std::string>& names, std::int64_t& number,
+                bool as_json) {
   const std::int64_t rows = logits.dim(0);
   const std::int64_t classes = logits.dim(1);
   const std::vector<float> all = logits.to_vector<float>();
@@ -83,12 +103,15 @@ void print_rows(const Tensor& logits, std::int64_t& number, bool as_json) {
     const auto best = std::max_element(first, first + classes);
     double total = 0;
     for (auto at = first; at != first + classes; ++at) total += std::exp(*at - *best);
+    const auto index = static_cast<std::size_t>(best - first);
+    const bool named = index < names.size();
     if (as_json) {
-      fmt::print(
-          "{}\n",
-          Json{{"element", number++}, {"class", best - first}, {"probability", 1 / total}}.dump());
+      const Json label = named ? Json(names[index]) : Json(index);
+      fmt::print("{}\n",
+                 Json{{"element", number++}, {"class", label}, {"probability", 1 / total}}.dump());
     } else {
-      fmt::print("{} {} {:.4f}\n", number++, best - first, 1 / total);
+      fmt::print("{} {} {:.4f}\n", number++,
+                 named ? printable(names[index]) : fmt::format("{}", index), 1 / total);
     }
   }
 }
@@ -106,10 +129,17 @@ void predict(CLI::App& command, TrainedOptions& o) {
   const UsedData used = data_of(o, model, false, true);
   const std::optional<Device> host = host_of(o);
   data::Pipeline pipeline(used.set().batch(o.batch).prefetch(), host ? *host : trained.device, {});
+  const bool values = model.target_type(1).dtype == DType::f32;
+  const std::vector<std::string> names = names_of(o);
   std::int64_t number = 0;
   while (const auto batch = pipeline.next()) {
     const Tensor input = batch->at(0).tensor().to(trained.device);
-    print_rows(trained.trainer->predict(input), number, o.json);
+    const Tensor found = trained.trainer->predict(input);
+    if (values) {
+      print_values(found, number, o.json);
+    } else {
+      print_rows(found, names, number, o.json);
+    }
   }
 }
 

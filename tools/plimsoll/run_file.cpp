@@ -87,6 +87,8 @@ void save_run(const CLI::App& command, const std::string& folder, const ModelSha
   if (error) fail(folder, error);
   Json json = given_options(command);
   json[kShapeKey] = {{"classes", shape.classes}, {"input", shape.input}};
+  if (shape.values) json[kShapeKey]["values"] = true;
+  if (!shape.names.empty()) json[kShapeKey]["names"] = shape.names;
   const fs::path path = fs::path(folder) / kRunFile;
   const fs::path temporary = fs::path(folder) / fmt::format(".{}-{}", kRunFile, ::getpid());
   std::ofstream file(temporary);
@@ -137,8 +139,9 @@ std::optional<ModelShape> saved_shape(const std::string& folder) {
     const Json json = Json::parse(file);
     if (!json.contains(kShapeKey)) return std::nullopt;
     const Json& shape = json[kShapeKey];
-    return ModelShape{shape.at("classes").get<std::int64_t>(),
-                      shape.at("input").get<std::vector<std::int64_t>>()};
+    return ModelShape{
+        shape.at("classes").get<std::int64_t>(), shape.at("input").get<std::vector<std::int64_t>>(),
+        shape.value("values", false), shape.value("names", std::vector<std::string>())};
   } catch (const nlohmann::json::exception& error) {
     fail_damaged(folder, error);
   }

@@ -2,18 +2,24 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/data/program_ops.h>
 #include <plimsoll/data/records.h>
+#include <plimsoll/nn/losses.h>
+#include <plimsoll/nn/models.h>
+#include <plimsoll/ops/shape_ops.h>
 
 namespace plimsoll::tools {
 namespace {
@@ -43,16 +49,24 @@ bool is_number(std::string_view text) {
   return error == std::errc() && stop == text.end();
 }
 
-/// Whether the first row has names; one of numbers alone is taken for data.
+/// Which cells of a row are numbers.
+std::vector<bool> numbers_in(const std::string& row) {
+  std::vector<bool> result;
+  std::istringstream fields(row);
+  for (std::string field; std::getline(fields, field, ',');) result.push_back(is_number(field));
+  return result;
+}
+
+/// Whether the first row has names. One of numbers alone is taken for data, and so is one that has
+/// its numbers where the second has them.
 bool has_header(const std::string& path) {
   std::ifstream file(data::Shards(path).files().front());
   std::string row;
   std::getline(file, row);
-  std::istringstream fields(row);
-  for (std::string field; std::getline(fields, field, ',');) {
-    if (!is_number(field)) return true;
-  }
-  return row.empty();
+  const std::vector<bool> first = numbers_in(row);
+  if (std::find(first.begin(), first.end(), false) == first.end()) return row.empty();
+  const bool some = std::find(first.begin(), first.end(), true) != first.end();
+  return !some || !std::getline(file, row) || numbers_in(row) != first;
 }
 
 /// Reads all of a table and gives each batch of labels to `look`. DataError naming the cell that is
@@ -63,9 +77,11 @@ void look_at_labels(const Dataset& rows, const Look& look) {
     data::Pipeline pipeline(rows.batch(kLookedAt), Device::open("cpu:0"), {});
     while (const auto batch = pipeline.next()) look(batch->at(1).tensor());
   } catch (const DataError& error) {
-    throw DataError(fmt::format(
-        "--data: {}; a table has numbers only, and a whole number from 0 on as the label",
-        error.what()));
+    throw DataError(
+        fmt::format("--data: {}; the features of a table are numbers, and the label is a whole "
+                    "number from 0 on, "
+                    "a number with a fraction, or a name",
+                    error.what()));
   }
 }
 
@@ -76,10 +92,18 @@ Table csv_table(const std::string& path, Features columns, const data::CsvOption
   const bool labelled =
       label != columns.end() || static_cast<std::int64_t>(columns.size()) != unlabelled;
   if (labelled && label == columns.end()) label = std::prev(columns.end());
+  Table::Labels labels = labelled ? Table::Labels::numbers : Table::Labels::none;
   bool fits = true;
   for (auto at = columns.begin(); at != columns.end(); ++at) {
-    fits = fits && at->spec.dtype != DType::bytes && (at != label || at->spec.dtype == DType::i64);
-    at->spec.dtype = at == label ? DType::i64 : DType::f32;
+    if (at != label) {
+      fits = fits && at->spec.dtype != DType::bytes;
+      at->spec.dtype = DType::f32;
+    } else if (at->spec.dtype == DType::bytes) {
+      labels = Table::Labels::names;
+    } else if (at->spec.dtype != DType::i64) {
+      labels = Table::Labels::values;
+      at->spec.dtype = DType::f32;
+    }
   }
   const auto place = static_cast<std::size_t>(label - columns.begin());
   const Dataset records = Dataset::csv(path, columns, csv);
@@ -94,11 +118,30 @@ Table csv_table(const std::string& path, Features columns, const data::CsvOption
   const auto features = static_cast<std::int64_t>(columns.size()) - (labelled ? 1 : 0);
   // The first rows say that a cell does not fit; reading says which.
   if (!fits) look_at_labels(records.map(program), [](const Tensor&) {});
-  return {
-      path, records, program, Shape{features},
-      fmt::format("{} rows of {} features{}\n", records.cardinality(), features,
-                  labelled ? fmt::format(", labelled by column {}", printable(columns[place].name))
-                           : ", without labels")};
+  return {path,
+          records,
+          program,
+          Shape{features},
+          fmt::format(
+              "{} rows of {} features{}\n", records.cardinality(), features,
+              labelled ? fmt::format(", {} by column {}",
+                                     labels == Table::Labels::values ? "with values" : "labelled",
+                                     printable(columns[place].name))
+                       : ", without labels"),
+          labels};
+}
+
+/// Whether one of these numbers is not whole.
+bool has_fractions(const Dataset& numbers) {
+  const Dataset batches = numbers.batch(kLookedAt).map(
+      [](const Symbolic& batch) { return data::Symbolics{data::cast(batch, DType::f32)}; });
+  data::Pipeline pipeline(batches, Device::open("cpu:0"), {});
+  while (const auto batch = pipeline.next()) {
+    for (const float value : batch->at(0).tensor().to_vector<float>()) {
+      if (value != std::floor(value)) return true;
+    }
+  }
+  return false;
 }
 
 Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
@@ -118,13 +161,67 @@ Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
         "--data {}: x.npy has {} and y.npy {} for each element; wanted are numbers and one label",
         printable(path), spec.components.at(0).to_string(), spec.components.at(1).to_string()));
   }
-  const auto program = data::trace_program(spec, [](const Symbolic& row, const Symbolic& label) {
-    return data::Symbolics{data::cast(row, DType::f32), data::cast(label, DType::i64)};
+  const bool values =
+      is_floating(spec.components.at(1).dtype) && has_fractions(Dataset::from_npy(y.string()));
+  const auto program = data::trace_program(spec, [&](const Symbolic& row, const Symbolic& label) {
+    return data::Symbolics{data::cast(row, DType::f32),
+                           data::cast(label, values ? DType::f32 : DType::i64)};
   });
   const Shape row{std::span<const std::int64_t>(*dims)};
-  return {path, arrays, program, row,
-          fmt::format("{} rows of {}\n", arrays.cardinality(), row.to_string())};
+  return {path,
+          arrays,
+          program,
+          row,
+          fmt::format("{} rows of {}\n", arrays.cardinality(), row.to_string()),
+          values ? Table::Labels::values : Table::Labels::numbers};
 }
+
+/// The names that labels have, each once, in order.
+std::vector<std::string> label_names(const Table& table) {
+  std::set<std::string> names;
+  look_at_labels(table.records.map(table.to_row), [&](const Tensor& labels) {
+    for (std::int64_t i = 0; i < labels.elements(); ++i) names.emplace(labels.string_at(i));
+  });
+  return {names.begin(), names.end()};
+}
+
+/// The number of a label among `names`.
+data::MapFunction number_names(const std::string& path, data::ElementSpec spec,
+                               const std::vector<std::string>& names) {
+  data::MapFunction lookup;
+  lookup.name = fmt::format("labels of {}", fmt::join(names, " "));
+  lookup.random = false;
+  spec.components.at(1) = data::TensorSpec::scalar(DType::i64);
+  lookup.output = spec;
+  lookup.run = [path, names](const data::Element& element, data::MapContext&) {
+    const std::string_view name = element.at(1).text();
+    const auto found = std::lower_bound(names.begin(), names.end(), name);
+    if (found == names.end() || *found != name) {
+      throw DataError(fmt::format("--data {}: a label is {}, and the model knows {}",
+                                  printable(path), printable(name), fmt::join(names, ", ")));
+    }
+    return data::Element{element.at(0), static_cast<std::int64_t>(found - names.begin())};
+  };
+  return lookup;
+}
+
+/// Tells one number of each row.
+class ValueModel final : public nn::Module {
+ public:
+  explicit ValueModel(std::int64_t features)
+      : features_(features), body_(add("mlp", nn::mlp({.in = features, .classes = 1}))) {}
+  std::vector<TensorType> batch_types(std::int64_t n) const override {
+    return {{DType::f32, {n, features_}}, {DType::f32, {n}}};
+  }
+  Tensor forward(const Tensor& x) const override { return ops::reshape(body_(x), Shape{x.dim(0)}); }
+  Tensor loss(const Tensor& input, const Tensor& target) const override {
+    return nn::mean_squared_error(forward(input), target);
+  }
+
+ private:
+  std::int64_t features_;
+  nn::Model body_;
+};
 
 /// A label that the model has no class for is the row's mistake.
 data::MapFunction row_label_check(const std::string& path, const data::ElementSpec& spec,
@@ -144,6 +241,22 @@ data::MapFunction row_label_check(const std::string& path, const data::ElementSp
     return element;
   };
   return check;
+}
+
+/// Labels that the model cannot learn or be judged by are refused.
+void require_labels(const Table& table, bool values, bool named) {
+  using Labels = Table::Labels;
+  if (table.labels == Labels::none) return;
+  const char* wanted = nullptr;
+  if (values && table.labels == Labels::names) wanted = "numbers";
+  if (!values && table.labels == Labels::values) wanted = "classes";
+  if (!values && named && table.labels == Labels::numbers) wanted = "classes by name";
+  if (wanted == nullptr) return;
+  throw InvalidArgument(fmt::format("--data {}: the model tells {}, and the labels are {}",
+                                    printable(table.path), wanted,
+                                    table.labels == Labels::names    ? "names"
+                                    : table.labels == Labels::values ? "numbers with fractions"
+                                                                     : "whole numbers"));
 }
 
 }  // namespace
@@ -181,7 +294,16 @@ std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled
   return csv_table(path, std::move(columns), csv, unlabelled);
 }
 
+nn::Model value_model(std::int64_t features) { return ValueModel(features); }
+
 std::int64_t count_classes(const Table& table) {
+  if (table.labels == Table::Labels::values) return 0;
+  if (table.labels == Table::Labels::names) {
+    const auto names = static_cast<std::int64_t>(label_names(table).size());
+    if (names >= 2) return names;
+    throw DataError(fmt::format("--data {}: all labels have one name; wanted are two or more",
+                                printable(table.path)));
+  }
   std::int64_t most = 0;
   std::int64_t least = 0;
   look_at_labels(table.records.map(table.to_row), [&](const Tensor& labels) {
@@ -193,7 +315,8 @@ std::int64_t count_classes(const Table& table) {
   const std::int64_t rows = table.records.cardinality();
   if (least < 0 || most >= std::max<std::int64_t>(rows, 2)) {
     throw DataError(fmt::format(
-        "--data {}: one of its {} labels is {}; number the classes from 0 on, or use --classes",
+        "--data {}: one of its {} labels is {}; number the classes from 0 on, or use --classes; "
+        "numbers that are no classes are written with a decimal point",
         printable(table.path), rows, least < 0 ? least : most));
   }
   return std::max<std::int64_t>(most + 1, 2);
@@ -210,16 +333,25 @@ TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t
                     printable(table.path), table.row.elements(), input.to_string()));
   }
   const std::vector<std::int64_t> shape(input.shape.begin() + 1, input.shape.end());
-  const auto shaped = [&](const Dataset& records) {
-    const Dataset rows = records.map(table.to_row);
-    return rows.map(row_label_check(table.path, rows.element_spec(), classes))
-        .map([&](const Symbolic& row, const Symbolic& label) {
-          return data::Symbolics{data::reshape(row, shape), label};
-        });
-  };
-  const Dataset& records = table.records;
   TrainingData all;
   all.summary = table.summary;
+  const bool values = classes == 0;
+  require_labels(table, values, !options.names.empty());
+  if (table.labels == Table::Labels::names) {
+    all.names = options.names.empty() ? label_names(table) : options.names;
+  }
+  const auto shaped = [&](const Dataset& records) {
+    Dataset rows = records.map(table.to_row);
+    if (!all.names.empty()) {
+      rows = rows.map(number_names(table.path, rows.element_spec(), all.names));
+    }
+    if (!values) rows = rows.map(row_label_check(table.path, rows.element_spec(), classes));
+    return rows.map([&](const Symbolic& row, const Symbolic& label) {
+      return data::Symbolics{data::reshape(row, shape),
+                             values ? data::cast(label, DType::f32) : label};
+    });
+  };
+  const Dataset& records = table.records;
   const std::int64_t count = records.cardinality();
   if (!options.validates || count < kLeastRows) {
     all.train_count = count;

@@ -185,7 +185,8 @@ double curve_seconds(const train::TrainingPlan& plan) {
 void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
-  const ModelShape shape = shape_of(prepared.trainer->model());
+  ModelShape shape = shape_of(prepared.trainer->model());
+  shape.names = prepared.data.names;
   log.write("data", {{"summary", prepared.data.summary},
                      {"training", prepared.data.train_count},
                      {"validation", prepared.data.validation_count}});

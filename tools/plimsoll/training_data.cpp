@@ -366,6 +366,15 @@ TrainingData folder(const std::string& path, const nn::Model& model,
   return all;
 }
 
+/// One that sees the token it is to tell learns nothing of a text.
+void refuse_masked(const std::string& data, const std::string& model) {
+  if (!model.starts_with("bert")) return;
+  throw InvalidArgument(
+      fmt::format("--data {}: {} sees the whole text, the byte it is to tell included, and would "
+                  "learn to copy it; use a language model that reads from left to right: gpt2_tiny",
+                  printable(data), model));
+}
+
 }  // namespace
 
 nn::ModelOptions model_options_for(const std::string& data, const std::string& model,
@@ -402,21 +411,32 @@ nn::Model training_model(const std::string& data, const std::string& model,
                          const nn::ModelOptions& given) {
   const nn::ModelOptions options = model_options_for(data, model, given);
   const bool own = data == "digits" || data == "synthetic";
-  if (model == "mlp" && !own && !is_text_file(data)) {
-    if (const auto table = find_table(data)) {
-      return nn::mlp({.in = table->row.elements(), .classes = options.classes});
+  if (is_text_file(data)) refuse_masked(data, model);
+  const auto table = own || is_text_file(data) ? std::nullopt : find_table(data);
+  if (table && table->labels == Table::Labels::values) {
+    if (model != "mlp" || given.classes != 0) {
+      throw InvalidArgument(
+          fmt::format("--data {}: its targets have fractions, and are no classes; use --model mlp "
+                      "without --classes, which tells numbers, or number the classes from 0 on",
+                      printable(data)));
     }
+    return value_model(table->row.elements());
+  }
+  if (model == "mlp" && table) {
+    return nn::mlp({.in = table->row.elements(), .classes = options.classes});
   }
   return nn::make_model(model, options);
 }
 
 ModelShape shape_of(const nn::Model& model) {
   const TensorType input = model.input_type(1);
-  return {classes_of(model), {input.shape.begin() + 1, input.shape.end()}};
+  const bool values = model.target_type(1).dtype == DType::f32;
+  return {values ? 0 : classes_of(model), {input.shape.begin() + 1, input.shape.end()}, values, {}};
 }
 
 nn::Model shaped_model(const std::string& name, const ModelShape& shape, bool channels_last) {
   const auto& input = shape.input;
+  if (shape.values && input.size() == 1) return value_model(input[0]);
   if (name == "mlp" && input.size() == 1) {
     return nn::mlp({.in = input[0], .classes = shape.classes});
   }
@@ -443,7 +463,10 @@ TrainingData training_data(const std::string& name, const nn::Model& model,
         fmt::format("--augment: {} has no pictures; leave --augment out", printable(name)));
   }
   if (text) return text_data(name, model, classes_of(model), options);
-  if (table) return table_data(*table, model, classes_of(model), options);
+  if (table) {
+    const bool values = model.target_type(1).dtype == DType::f32;
+    return table_data(*table, model, values ? 0 : classes_of(model), options);
+  }
   if (const auto records = training_records(name)) {
     return recorded(name, *records, model, options);
   }

@@ -24,6 +24,7 @@ struct TrainingData {
   std::string decode_file;  ///< the file that takes it, where the headers said so
   Bytes held = 0;           ///< bytes that the elements are made of, outside any arena
   std::string summary;      ///< classes and counts for a reader, with line ends; may be empty
+  std::vector<std::string> names;  ///< of the classes, where a table has names for labels
 };
 
 /// What the data says about the model before there is one.
@@ -31,7 +32,8 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
                                    nn::ModelOptions given);
 
 /// The model called `model` for the data: with its classes and channels, and, of an mlp for a
-/// table, with its features.
+/// table, with its features, one that tells numbers where the targets are. InvalidArgument for a
+/// model that cannot learn from the data.
 nn::Model training_model(const std::string& data, const std::string& model,
                          const nn::ModelOptions& given);
 
@@ -39,6 +41,8 @@ nn::Model training_model(const std::string& data, const std::string& model,
 struct ModelShape {
   std::int64_t classes = 0;         ///< or tokens
   std::vector<std::int64_t> input;  ///< of one element
+  bool values = false;              ///< tells a number, not a class
+  std::vector<std::string> names;   ///< of the classes, where they were named in a table
 };
 ModelShape shape_of(const nn::Model& model);
 /// The model called `name` with that shape.
@@ -55,6 +59,8 @@ struct TrainingDataOptions {
   bool validates = true;
   /// Whether rows of a table may come without labels; those are then 0.
   bool unlabelled = false;
+  /// Of the classes, for a trained model: labels of a table are looked up there.
+  std::vector<std::string> names;
   Augmentation augment;  ///< of pictures for training
 };
 

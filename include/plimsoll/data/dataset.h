@@ -32,7 +32,7 @@ inline constexpr int kAutotune = -1;
 
 struct MapOptions {
   /// 1: in the thread that drives the pipeline. More: up to so many at a time in the pipeline's
-  /// threads, results in order. kAutotune: as many as there are threads.
+  /// threads, results in order. kAutotune: as many as shorten the wait.
   int parallel = 1;
   /// False: results as they are done. The stream then depends on timing, and a pipeline with such a
   /// stage cannot be saved.

@@ -5,7 +5,7 @@
 namespace plimsoll::graph {
 
 /// The same step with each convolution in the layout for which GPU libraries have fast kernels:
-/// channels last in 16 bits, channels first in f32. f64 stays as it is.
+/// channels last in 16 bits and in TF32, channels first in full f32. f64 stays as it is.
 ///
 /// Whatever lies between convolutions (pools, normalisation, activations, sums, concatenation)
 /// follows them, so that a tensor is transposed only where the network begins, where it ends, and

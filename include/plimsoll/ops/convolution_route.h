@@ -44,14 +44,24 @@ inline Bytes padded_picture(std::int64_t n, std::int64_t channels, std::int64_t 
   return static_cast<Bytes>(n * wide * height * width) * dtype_size(dtype);
 }
 
-/// Whether the fast kernels take such pictures as they are: 16 bits with channels last, in
-/// multiples of 8; f32 with channels first.
-inline bool takes_picture(bool nhwc, std::int64_t channels, DType dtype) {
-  if (dtype == DType::f32) return !nhwc;
-  return nhwc && channels % 8 == 0;
+/// Full f32 has no use for matrix units, for whose sake channels come last.
+inline constexpr bool kFullF32ChannelsLast = false;
+
+/// Which layout of pictures the libraries have their fastest kernels for.
+inline bool fast_with_channels_last(DType dtype, bool tf32) {
+  if (dtype == DType::f32) return tf32 || kFullF32ChannelsLast;
+  return dtype == DType::bf16 || dtype == DType::f16;
 }
 
-inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype) {
+/// Whether the fast kernels take such pictures as they are: in their layout, and where channels
+/// come last, in multiples of 16 bytes.
+inline bool takes_picture(bool nhwc, std::int64_t channels, DType dtype, bool tf32) {
+  if (nhwc != fast_with_channels_last(dtype, tf32)) return false;
+  return !nhwc || channels % static_cast<std::int64_t>(16 / dtype_size(dtype)) == 0;
+}
+
+/// `tf32`: whether factors in f32 may be rounded to TF32.
+inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool tf32 = false) {
   ConvRoute route;
   const bool empty = s.in_shape().elements() == 0 || s.out_shape().elements() == 0 ||
                      s.weight_shape().elements() == 0;
@@ -70,10 +80,10 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype) {
   if (!one_order) route.weight = align_up(weights * dtype_size(dtype), 256);
 
   Bytes copies = 0;
-  if (!takes_picture(s.nhwc, s.in_channels, dtype)) {
+  if (!takes_picture(s.nhwc, s.in_channels, dtype, tf32)) {
     copies += padded_picture(s.n, s.in_channels, s.in_height, s.in_width, dtype);
   }
-  if (!takes_picture(s.nhwc, s.out_channels, dtype)) {
+  if (!takes_picture(s.nhwc, s.out_channels, dtype, tf32)) {
     copies += padded_picture(s.n, s.out_channels, s.out_height, s.out_width, dtype);
   }
   if (copies > kConvCopies) {

@@ -13,6 +13,10 @@ namespace plimsoll::ops {
 /// Writes `value` into `target`, which has the same type.
 Tensor assign(const Tensor& target, const Tensor& value);
 
+/// target = keep * target + share * value, each of the three rounded: a moving average in one pass.
+/// Both have the same type, f32 or f64.
+Tensor move_towards(const Tensor& target, const Tensor& value, double keep, double share);
+
 /// Hyperparameters that change from step to step come as f32 scalars, so that a trace serves all
 /// steps: `rate` is the learning rate. `gradient` may be 16-bit; parameters and state are f32 (or
 /// all f64). With `enable`, a bool scalar, nothing is written where it is false: a step with

@@ -130,7 +130,7 @@ struct FitOptions {
   LeakGateOptions leak_gate = {};
   /// Seed, threads and skipping for the pipelines; name and limit are the trainer's.
   data::PipelineOptions pipeline = {};
-  /// Where input pipelines run if the device is not the host.
+  /// Where input pipelines run if the device is not the host; cpu:0 if this is left out.
   std::optional<Device> host = std::nullopt;
   RunLog* log = nullptr;
   /// Limits that others ask for, answered between steps; see ControlServer.

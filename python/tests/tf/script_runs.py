@@ -22,8 +22,8 @@ def tensorflow_python() -> str | None:
     return None
 
 
-def run(command: list[str], script: str, pictures: Path, **environment: str) -> list[dict[str, list[float]]]:
-    """What a script reports: the lines that begin with RESULT."""
+def output(command: list[str], script: str, pictures: Path, **environment: str) -> str:
+    """What a script prints."""
     env = {**os.environ, "PICTURES": str(pictures), "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", **environment}
     env["PYTHONPATH"] = os.pathsep.join([str(SCRIPTS), env.get("PYTHONPATH", "")])
     done = subprocess.run(
@@ -31,7 +31,22 @@ def run(command: list[str], script: str, pictures: Path, **environment: str) -> 
     )
     if done.returncode != 0:
         raise AssertionError(f"{script} under {command[0]} ended with {done.returncode}:\n{done.stdout}\n{done.stderr[-4000:]}")
-    return [json.loads(line[7:]) for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    return done.stdout
+
+
+def run(command: list[str], script: str, pictures: Path, **environment: str) -> list[dict[str, list[float]]]:
+    """What a script reports: the lines that begin with RESULT."""
+    lines = output(command, script, pictures, **environment).splitlines()
+    return [json.loads(line[7:]) for line in lines if line.startswith("RESULT ")]
+
+
+def memory_here(script: str, pictures: Path, **environment: str) -> tuple[float, float]:
+    """The largest growth of the process above its imports, and the ledger's peak, in MiB."""
+    printed = output([sys.executable, "-m", "plimsoll.compat.tf"], script, pictures, **environment)
+    growth = [float(line.split()[1]) for line in printed.splitlines() if line.startswith("MEMORY ")]
+    ledger = [float(line.split()[1]) for line in printed.splitlines() if line.startswith("LEDGER ")]
+    assert growth and ledger, f"{script} reports no memory"
+    return max(growth), max(ledger)
 
 
 def here(script: str, pictures: Path, **environment: str) -> list[dict[str, list[float]]]:

@@ -7,6 +7,7 @@
 
 #include <plimsoll/base/parallel.h>
 
+#include "backend/cpu/batch_layout.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/row_chunks.h"
 #include "backend/cpu/row_math.h"
@@ -15,27 +16,6 @@ namespace plimsoll::cpu {
 namespace {
 
 constexpr std::int64_t kGrain = 16384;
-
-/// [batch, channels, size], or with `columns` [batch * size, channels].
-struct Layout {
-  std::int64_t batch = 1;
-  std::int64_t channels = 1;
-  std::int64_t size = 1;
-  bool columns = false;
-
-  std::int64_t rows() const { return batch * size; }
-};
-
-Layout layout_of(const Shape& shape, const ops::Attributes& attributes) {
-  if (!attributes.flag("channels_last")) {
-    const std::int64_t size = shape.rank() == 2 ? 1 : shape[2] * shape[3];
-    return {shape[0], shape[1], size, false};
-  }
-  const std::int64_t channels = shape.dim(-1);
-  std::int64_t rows = 1;
-  for (int i = 0; i < shape.rank() - 1; ++i) rows *= shape[i];
-  return {rows, channels, 1, true};
-}
 
 /// For each channel, one array after another in the workspace.
 template <typename A>
@@ -62,7 +42,7 @@ struct Channels {
 };
 
 template <typename T>
-PLIMSOLL_CLONES void plane_statistics(const T* x, const Layout& l, std::int64_t channel,
+PLIMSOLL_CLONES void plane_statistics(const T* x, const BatchLayout& l, std::int64_t channel,
                                       Acc<T>* mean, Acc<T>* variance) {
   using A = Acc<T>;
   A buffer[kRowBlock];
@@ -88,7 +68,7 @@ PLIMSOLL_CLONES void plane_statistics(const T* x, const Layout& l, std::int64_t 
 }
 
 template <typename T>
-PLIMSOLL_CLONES void plane_normalize(T* y, const T* x, const Layout& l, std::int64_t channel,
+PLIMSOLL_CLONES void plane_normalize(T* y, const T* x, const BatchLayout& l, std::int64_t channel,
                                      Acc<T> mean, Acc<T> factor, Acc<T> bias) {
   for (std::int64_t n = 0; n < l.batch; ++n) {
     const std::int64_t at = (n * l.channels + channel) * l.size;
@@ -100,7 +80,7 @@ PLIMSOLL_CLONES void plane_normalize(T* y, const T* x, const Layout& l, std::int
 }
 
 template <typename T>
-PLIMSOLL_CLONES void plane_sums(const T* dy, const T* x, const Layout& l, std::int64_t channel,
+PLIMSOLL_CLONES void plane_sums(const T* dy, const T* x, const BatchLayout& l, std::int64_t channel,
                                 Acc<T> mean, Acc<T>* sum, Acc<T>* along) {
   using A = Acc<T>;
   A dy_buffer[kRowBlock];
@@ -123,7 +103,7 @@ PLIMSOLL_CLONES void plane_sums(const T* dy, const T* x, const Layout& l, std::i
 }
 
 template <typename T>
-PLIMSOLL_CLONES void plane_gradient(T* dx, const T* dy, const T* x, const Layout& l,
+PLIMSOLL_CLONES void plane_gradient(T* dx, const T* dy, const T* x, const BatchLayout& l,
                                     std::int64_t channel, const Channels<Acc<T>>& c) {
   using A = Acc<T>;
   const A mean = c.mean[channel];
@@ -219,12 +199,12 @@ PLIMSOLL_CLONES void row_gradient(T* dx, const T* dy, const T* x, std::int64_t r
 
 /// body(first, last) over rows of `columns`, in threads.
 template <typename Body>
-void over_rows(const Layout& l, Body&& body) {
+void over_rows(const BatchLayout& l, Body&& body) {
   parallel_for(l.rows(), kGrain / l.channels + 1, body);
 }
 /// body(channel), in threads.
 template <typename Body>
-void over_planes(const Layout& l, Body&& body) {
+void over_planes(const BatchLayout& l, Body&& body) {
   parallel_for(l.channels, kGrain / std::max<std::int64_t>(l.rows(), 1) + 1,
                [&](std::int64_t first, std::int64_t last) {
                  for (std::int64_t channel = first; channel < last; ++channel) body(channel);
@@ -243,7 +223,8 @@ void over_chunks(const RowChunks& chunks, Body&& body) {
 /// Mean and variance of columns from those of the chunks (Chan et al., "Updating formulae and a
 /// pairwise algorithm for computing sample variances").
 template <typename T>
-void column_statistics(const T* x, const Layout& l, Acc<T>* sums, Acc<T>* mean, Acc<T>* variance) {
+void column_statistics(const T* x, const BatchLayout& l, Acc<T>* sums, Acc<T>* mean,
+                       Acc<T>* variance) {
   using A = Acc<T>;
   const std::int64_t channels = l.channels;
   const RowChunks chunks = RowChunks::of(l.rows(), channels);
@@ -270,7 +251,7 @@ void column_statistics(const T* x, const Layout& l, Acc<T>* sums, Acc<T>* mean, 
 /// Training and inference: x, scale, bias and, for the latter, mean and variance.
 void run_batch_norm(const KernelContext& k) {
   const bool given = k.inputs.size() > 3;
-  const Layout l = layout_of(k.in(0).shape(), k.attributes);
+  const BatchLayout l = layout_of(k.in(0).shape(), k.attributes);
   with_float(k.in(0).dtype(), [&]<typename T>() {
     using A = Acc<T>;
     const Channels<A> c(k.workspace, l.channels);
@@ -300,9 +281,25 @@ void run_batch_norm(const KernelContext& k) {
   });
 }
 
+void run_statistics(const KernelContext& k) {
+  const BatchLayout l = layout_of(k.in(0).shape(), k.attributes);
+  with_float(k.in(0).dtype(), [&]<typename T>() {
+    using A = Acc<T>;
+    const T* x = k.in(0).as<const T>();
+    A* mean = k.out(0).as<A>();
+    A* variance = k.out(1).as<A>();
+    if (l.columns) {
+      return column_statistics(x, l, Channels<A>(k.workspace, l.channels).chunks, mean, variance);
+    }
+    over_planes(l, [&](std::int64_t channel) {
+      plane_statistics(x, l, channel, mean + channel, variance + channel);
+    });
+  });
+}
+
 /// dy, x, scale, mean, variance. With `given` statistics those have gradients of their own.
 void run_batch_norm_grad(const KernelContext& k, bool given) {
-  const Layout l = layout_of(k.in(0).shape(), k.attributes);
+  const BatchLayout l = layout_of(k.in(0).shape(), k.attributes);
   with_float(k.in(0).dtype(), [&]<typename T>() {
     using A = Acc<T>;
     Channels<A> c(k.workspace, l.channels);
@@ -359,7 +356,7 @@ void run_batch_norm_grad(const KernelContext& k, bool given) {
 
 std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
                                                 std::span<const TensorType>) {
-  const Layout l = layout_of(inputs.shape(0), inputs.attributes());
+  const BatchLayout l = layout_of(inputs.shape(0), inputs.attributes());
   const std::int64_t chunks = l.columns ? RowChunks::of(l.rows(), l.channels).count : 0;
   auto state = std::make_shared<ops::KernelState>();
   state->workspace = static_cast<Bytes>((Channels<float>::kArrays + 2 * chunks) * l.channels) *
@@ -370,6 +367,7 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
 void add_kernels(KernelTable& table) {
   table.add("batch_norm", {run_batch_norm, prepare});
   table.add("batch_norm_inference", {run_batch_norm, prepare});
+  table.add("batch_norm_statistics", {run_statistics, prepare});
   table.add("batch_norm_grad",
             {[](const KernelContext& k) { run_batch_norm_grad(k, false); }, prepare});
   table.add("batch_norm_inference_grad",

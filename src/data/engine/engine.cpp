@@ -54,12 +54,26 @@ Engine::Engine(Runtime& runtime, Section* section) : runtime_(runtime), section_
 }
 
 void Engine::retire() {
+  std::vector<std::shared_ptr<Task>> dropped;  // goes without the mutex: it holds tensors
   std::unique_lock lock(runtime_.mutex);
   if (std::exchange(retired_, true)) return;
   ++wanted_;
   runtime_.changed.wait(lock, [&] { return !busy_; });
+  std::erase_if(runtime_.tasks, [&](std::shared_ptr<Task>& task) {
+    if (task->engine_ != this) return false;
+    dropped.push_back(std::move(task));
+    return true;
+  });
+  runtime_.changed.wait(lock, [&] { return running_ == 0; });
   std::erase(runtime_.engines, this);
   std::erase(runtime_.ready, this);
+  dropped.insert(dropped.end(), finished_.begin(), finished_.end());
+  finished_.clear();
+  for (const auto& task : dropped) {
+    --runtime_.in_flight;
+    runtime_.promised -= task->credit_;
+  }
+  if (!dropped.empty()) runtime_.kick_starved();
 }
 
 // ---- Memory
@@ -173,6 +187,11 @@ void Engine::apply_finished() {
   }
 }
 
+bool Engine::has_ahead() const {
+  return std::any_of(ahead_.begin(), ahead_.end(),
+                     [](const Stage* stage) { return stage->has_ahead(); });
+}
+
 void Engine::pump() {
   for (Stage* stage : ahead_) {
     if (should_yield()) return;
@@ -271,6 +290,7 @@ Engine::Result Engine::poll_alone() {
 
 std::optional<Element> Engine::next() {
   const Consuming consuming(consuming_);
+  const ConsumerWait wait(runtime_);
   std::unique_lock lock(runtime_.mutex);
   if (runtime_.cancelled) return std::nullopt;
   take_strand(lock);
@@ -323,8 +343,9 @@ std::optional<Element> Engine::next() {
   }
   const bool cancelled = runtime_.cancelled;
   if (!result.error) before_ = nullptr;
+  const bool ahead = has_ahead();
   let_go();
-  if (!ahead_.empty() && !cancelled) runtime_.kick(*this);
+  if (ahead && !cancelled) runtime_.kick(*this);
   lock.unlock();
   if (cancelled) return std::nullopt;
   if (result.error) std::rethrow_exception(std::exchange(result.error, nullptr));

@@ -38,7 +38,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine() { retire(); }
-  /// Waits for whoever has the strand; it is never run again. Before the section's stages go.
+  /// Waits for whoever has the strand, which is never run again, and for the tasks that are
+  /// running; those that have not begun are dropped. Before the section's stages go.
   void retire();
 
   Runtime& runtime() const { return runtime_; }
@@ -98,6 +99,8 @@ class Engine {
 
   /// Is pumped when the strand is run.
   void add_ahead(Stage& stage) { ahead_.push_back(&stage); }
+  /// Seconds until now that the consumer has spent in next(); from any thread.
+  double waited_s() const { return runtime_.waited_s(); }
   /// Is asked for memory when the consumer would have to go without.
   void add_relief(Stage& stage) { relief_.push_back(&stage); }
   /// Gives the elements; set once before the first next().
@@ -145,6 +148,7 @@ class Engine {
   void let_go();
   void apply_finished();
   void pump();
+  bool has_ahead() const;
   bool serve_consumer();
   Result poll();
   Result poll_alone();
@@ -169,6 +173,7 @@ class Engine {
   bool busy_ = false;     ///< someone has the strand
   bool waiting_ = false;  ///< the consumer waits for a result
   bool retired_ = false;
+  int running_ = 0;  ///< its tasks that are run
   std::optional<Result> result_;
 
   std::atomic<int> wanted_ = 0;  ///< threads that wait for the strand

@@ -104,14 +104,17 @@ void find_files(const Node& node, std::vector<const FileSource*>& found);
 class Builder {
  public:
   explicit Builder(Engine& engine) : engine_(&engine) {}
-  /// For datasets that a function gives while running: their stages come and go, so they are kept
-  /// out of the lists and run on the strand alone. `base` is the number of the stage that asks.
-  Builder(Engine& engine, std::uint64_t base) : engine_(&engine), base_(base), registers_(false) {}
+  /// For datasets that a function gives while running: their stages come and go, so they are not
+  /// among the pipeline's. `base` is the number of the stage that asks. Those that run ahead on
+  /// `engine`, which outlives them, are appended to `ahead` for that stage to pump; null: `engine`
+  /// goes with them.
+  Builder(Engine& engine, std::uint64_t base, std::vector<Stage*>* ahead)
+      : engine_(&engine), home_(&engine), base_(base), nested_(true), ahead_(ahead) {}
 
   /// The section that is being built.
   Engine& engine() { return *engine_; }
-  /// False where stages must not run ahead.
-  bool may_run_ahead() const { return registers_; }
+  /// True where stages come and go while the pipeline runs.
+  bool nested() const { return nested_; }
   /// All stages made, inputs before those that use them.
   const std::vector<Stage*>& stages() const { return stages_; }
   /// Tells stages apart in random draws: it comes from their place in the pipeline.
@@ -124,8 +127,10 @@ class Builder {
 
  private:
   Engine* engine_;
+  const Engine* const home_ = nullptr;
   const std::uint64_t base_ = 0;
-  const bool registers_ = true;
+  const bool nested_ = false;
+  std::vector<Stage*>* const ahead_ = nullptr;
   std::uint64_t count_ = 0;
   std::uint64_t number_ = 0;
   int depth_ = 0;

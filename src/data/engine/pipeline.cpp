@@ -14,6 +14,7 @@
 #include <plimsoll/base/log.h>
 
 #include "data/disjoint.h"
+#include "data/engine/cancellation.h"
 #include "data/engine/engine.h"
 #include "data/engine/identity.h"
 #include "data/engine/node.h"
@@ -66,9 +67,15 @@ StagePtr Builder::build(const NodePtr& node) {
   // The time of another strand is not part of this one's.
   if (!stage->begins_section()) stage->inputs_ = std::move(made_.back());
   made_.pop_back();
-  if (registers_) {
+  if (stage->runs_ahead()) {
+    if (ahead_ != nullptr && engine_ == home_) {
+      ahead_->push_back(stage.get());
+    } else {
+      engine_->add_ahead(*stage);
+    }
+  }
+  if (!nested_) {
     stages_.push_back(stage.get());
-    if (stage->runs_ahead()) engine_->add_ahead(*stage);
     if (stage->can_relieve()) engine_->add_relief(*stage);
   }
   if (node->may_fail()) {
@@ -142,6 +149,7 @@ struct Pipeline::State {
   std::atomic<bool> scan_ended = false;
   bool asked = false;  ///< for an element
   ReliefHandle relief;
+  Cancellation cancellation{engine};  ///< the first to go
 };
 
 /// For somebody else who is short of memory: windows go to their files, then what was made ahead is
@@ -154,6 +162,8 @@ Bytes Pipeline::State::give_back(Bytes wanted) {
       [&] {
         engine.relieve_stages();
         if (freed() < wanted) root->restore(*engine.position());
+        // A cache gives up half of its elements at first.
+        if (freed() < wanted) engine.relieve_stages();
       },
       true);
   return freed();
@@ -223,7 +233,9 @@ Pipeline::State& Pipeline::state(const char* function) const {
 std::optional<NamedElement> Pipeline::next() {
   State& state = this->state("next");
   state.read_on();
+  state.cancellation.check();
   std::optional<Element> element = state.engine.next();
+  state.cancellation.check();
   state.ended = !element.has_value();
   if (element) return NamedElement(std::move(*element), state.names);
   state.report_skipped();

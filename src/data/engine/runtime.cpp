@@ -1,6 +1,7 @@
 #include "data/engine/runtime.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,12 @@ int thread_count(int asked) {
     throw InvalidArgument(fmt::format("[Pipeline] {} threads; give 1 or more, or 0", asked));
   }
   return asked == 0 ? default_threads() : asked;
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
@@ -101,14 +108,18 @@ void Runtime::run_task(std::unique_lock<std::mutex>& lock) {
   tasks.pop_front();
   Engine& engine = *task->engine_;
   ++running;
+  ++engine.running_;
   lock.unlock();
   task->run();
   lock.lock();
   --running;
+  --engine.running_;
   engine.finished_.push_back(std::move(task));
   // Its credit is free again, which others may have been waiting for.
-  for (Engine* const other : engines) {
-    if (other != &engine && other->starved_.exchange(false)) kick(*other);
+  kick_starved(&engine);
+  if (engine.retired_) {
+    changed.notify_all();
+    return;
   }
   if (engine.busy_) return;  // whoever has the strand looks again before letting it go
   if (held || holds_wanted != 0 || engine.wanted_ != 0) {
@@ -116,6 +127,27 @@ void Runtime::run_task(std::unique_lock<std::mutex>& lock) {
     return;
   }
   engine.run_strand(lock);
+}
+
+void Runtime::kick_starved(const Engine* but) {
+  for (Engine* const engine : engines) {
+    if (engine != but && engine->starved_.exchange(false)) kick(*engine);
+  }
+}
+
+double Runtime::waited_s() const {
+  const std::int64_t since = waiting_since_;
+  const std::int64_t now = since == 0 ? 0 : std::max<std::int64_t>(0, now_ns() - since);
+  return static_cast<double>(waited_ns_ + now) * 1e-9;
+}
+
+ConsumerWait::ConsumerWait(Runtime& runtime) : runtime_(runtime) {
+  runtime_.waiting_since_ = now_ns();
+}
+
+ConsumerWait::~ConsumerWait() {
+  const std::int64_t since = runtime_.waiting_since_.exchange(0);
+  runtime_.waited_ns_ += now_ns() - since;
 }
 
 void Runtime::stop() {

@@ -92,6 +92,11 @@ class Runtime {
   std::int64_t skipped_count = 0;
   std::uint64_t epoch = 0;
 
+  /// Seconds until now that the consumer has spent waiting; from any thread, without the mutex.
+  double waited_s() const;
+  /// Has those run that were refused credit; with the mutex, when some came free.
+  void kick_starved(const Engine* but = nullptr);
+
   /// Nothing runs and nothing will.
   bool quiet() const {
     return tasks.empty() && ready.empty() && busy == 0 && running == 0 && outside == 0;
@@ -108,7 +113,22 @@ class Runtime {
   Engine* first_ready() const;
   void run_task(std::unique_lock<std::mutex>& lock);
 
+  friend class ConsumerWait;
   std::vector<std::thread> pool_;
+  std::atomic<std::int64_t> waited_ns_ = 0;      ///< by the waits that have ended
+  std::atomic<std::int64_t> waiting_since_ = 0;  ///< on the steady clock; 0: does not wait
+};
+
+/// The consumer waits for an element while this lives.
+class ConsumerWait {
+ public:
+  explicit ConsumerWait(Runtime& runtime);
+  ConsumerWait(const ConsumerWait&) = delete;
+  ConsumerWait& operator=(const ConsumerWait&) = delete;
+  ~ConsumerWait();
+
+ private:
+  Runtime& runtime_;
 };
 
 }  // namespace plimsoll::data

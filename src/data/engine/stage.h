@@ -80,6 +80,8 @@ class Stage {
   /// where runs_ahead() is true; throws nothing that the consumer must see.
   virtual void pump() {}
   virtual bool runs_ahead() const { return false; }
+  /// False where pump() has nothing to do for now.
+  virtual bool has_ahead() const { return true; }
 
   /// Gives up memory that it can do without, while nothing else runs: bytes that came free, more
   /// or less. Called where can_relieve() is true.

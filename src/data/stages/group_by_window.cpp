@@ -71,6 +71,11 @@ class GroupStage final : public Stage {
     for (const auto& [key, window] : waiting_) words += window.size();
     return words + (open_ ? open_->state_words() : 0);
   }
+  bool runs_ahead() const override { return true; }
+  bool has_ahead() const override { return !ahead_.empty(); }
+  void pump() override {
+    for (Stage* const stage : ahead_) stage->pump();
+  }
   Bytes held() const override {
     Bytes total = 0;
     for (const auto& [key, window] : waiting_) {
@@ -95,9 +100,7 @@ class GroupStage final : public Stage {
           }
           return pulled;
         }
-        open_ = nullptr;
-        open_window_.clear();
-        open_units_.clear();
+        close();
       }
       inbox_.forget(oldest());
       const Pull filled = inbox_.fill(max);
@@ -114,11 +117,15 @@ class GroupStage final : public Stage {
  private:
   void reset() {
     waiting_.clear();
+    close();
+    windows_made_ = 0;
+    unreplayed_ = nullptr;
+  }
+  void close() {
+    ahead_.clear();
     open_ = nullptr;
     open_window_.clear();
     open_units_.clear();
-    windows_made_ = 0;
-    unreplayed_ = nullptr;
   }
   /// Units before this need not be taken again.
   std::uint64_t oldest() const {
@@ -167,18 +174,18 @@ class GroupStage final : public Stage {
       open_ = make(key);
       open_->start(mix_ids(epoch_, windows_made_));
     } catch (...) {
-      open_ = nullptr;
-      open_window_.clear();
-      open_units_.clear();
+      close();
       throw;
     }
   }
   StagePtr make(std::int64_t key) {
     try {
-      return Builder(engine_, number_).build(reduce_(key, open_window_).node());
+      return Builder(engine_, number_, &ahead_).build(reduce_(key, open_window_).node());
     } catch (const OutOfMemory&) {
+      ahead_.clear();
       throw;
     } catch (const std::exception& error) {
+      ahead_.clear();
       throw DataError(fmt::format("[{}] a window of {} elements with key {}: {}", title_,
                                   open_window_.size(), key, error.what()));
     }
@@ -230,7 +237,8 @@ class GroupStage final : public Stage {
   const std::uint64_t number_;
   std::uint64_t epoch_ = 0;
   std::map<std::int64_t, Window> waiting_;
-  StagePtr open_;  ///< gives what the last full window was made into
+  StagePtr open_;              ///< gives what the last full window was made into
+  std::vector<Stage*> ahead_;  ///< of those in open_
   std::vector<Element> open_window_;
   std::vector<std::uint64_t> open_units_;
   std::uint64_t windows_made_ = 0;

@@ -66,6 +66,23 @@ class InterleaveStage final : public Stage {
     for (const Place& place : cycle_) words += 1 + (place.stage ? place.stage->state_words() : 0);
     return words;
   }
+  bool runs_ahead() const override { return true; }
+  bool has_ahead() const override {
+    return std::any_of(cycle_.begin(), cycle_.end(),
+                       [](const Place& place) { return !place.ahead.empty(); });
+  }
+  void pump() override {
+    // The place whose turn it is comes first.
+    for (std::size_t i = 0; i < cycle_.size(); ++i) {
+      for (Stage* const stage : cycle_[(at_ + i) % cycle_.size()].ahead) {
+        if (engine_.should_yield()) return;
+        stage->pump();
+      }
+    }
+  }
+  std::string setting() const override {
+    return ahead_ == 0 ? "" : fmt::format("{} inputs ahead", ahead_);
+  }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {
@@ -101,7 +118,7 @@ class InterleaveStage final : public Stage {
         return pulled;
       }
       idle = 0;
-      place = Place();
+      close(place);
       forget();
       advance();
     }
@@ -111,12 +128,18 @@ class InterleaveStage final : public Stage {
  private:
   struct Place {
     Element outer;
-    std::uint64_t unit = 0;  ///< of the outer element, counted from 1
+    std::uint64_t unit = 0;     ///< of the outer element, counted from 1
+    std::vector<Stage*> ahead;  ///< of the stages in `stage`, on this strand
     StagePtr stage;
   };
 
+  void close(Place& place) {
+    // What their tasks took is part of no other stage's time.
+    for (const Stage* const stage : place.ahead) stats_.busy_s += stage->stats().busy_s;
+    place = Place();
+  }
   void reset() {
-    for (Place& place : cycle_) place = Place();
+    for (Place& place : cycle_) close(place);
     at_ = 0;
     in_block_ = 0;
     ended_ = false;
@@ -166,15 +189,21 @@ class InterleaveStage final : public Stage {
     place.stage->start(mix_ids(epoch_, place.outer.id));
     return Pull::ready;
   }
-  StagePtr make(const Place& place) {
+  StagePtr make(Place& place) {
+    place.ahead.clear();
     try {
       const NodePtr node = function_(place.outer).node();
-      const auto build = [&](Engine& engine) { return Builder(engine, number_).build(node); };
       const auto at = static_cast<std::size_t>(&place - cycle_.data());
-      return at < ahead_ ? make_prefetch(engine_, build, kAutotune, true) : build(engine_);
+      if (at >= ahead_) return Builder(engine_, number_, &place.ahead).build(node);
+      const auto build = [&](Engine& section) {
+        return Builder(section, number_, nullptr).build(node);
+      };
+      return make_prefetch(engine_, build, kAutotune, true);
     } catch (const OutOfMemory&) {
+      place.ahead.clear();
       throw;
     } catch (const std::exception& error) {
+      place.ahead.clear();
       throw DataError(
           fmt::format("[interleave] element {}: {}", place.outer.to_string(), error.what()));
     }
@@ -236,8 +265,7 @@ class InterleaveNode final : public Node {
   StagePtr make(Builder& builder) const override {
     const std::uint64_t number = builder.number();
     return std::make_unique<InterleaveStage>(builder.input(*this), builder.engine(), function_,
-                                             cycle_, block_, builder.may_run_ahead() ? ahead_ : 0,
-                                             number);
+                                             cycle_, block_, ahead_, number);
   }
   bool may_fail() const override { return true; }
   // The datasets that the function gives may.

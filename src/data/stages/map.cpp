@@ -98,10 +98,13 @@ class MapNode final : public Node {
   StagePtr make(Builder& builder) const override {
     const std::uint64_t number = builder.number();
     StagePtr input = builder.input(*this);
-    if (options_.parallel == 1 || !builder.may_run_ahead()) {
+    if (options_.parallel == 1) {
       return std::make_unique<MapStage>(std::move(input), builder.engine(), function_, number);
     }
-    return make_parallel_map(std::move(input), builder.engine(), function_, options_, number);
+    MapOptions options = options_;
+    // The pipeline knows nothing of what is made while it runs, and may be saved.
+    if (builder.nested()) options.ordered = true;
+    return make_parallel_map(std::move(input), builder.engine(), function_, options, number);
   }
   Bytes minimum(int threads) const override {
     const int most =

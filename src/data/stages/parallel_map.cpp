@@ -12,6 +12,7 @@
 
 #include "data/engine/inbox.h"
 #include "data/engine/task_context.h"
+#include "data/engine/thread_tuner.h"
 
 namespace plimsoll::data {
 namespace {
@@ -54,8 +55,8 @@ class ParallelMap final : public Stage {
         function_(function),
         number_(number),
         ordered_(options.ordered),
-        parallel_(options.parallel == kAutotune ? engine.threads() : options.parallel),
-        queued_(parallel_ < engine.threads() ? parallel_ : parallel_ + engine.threads()),
+        tuned_(options.parallel == kAutotune),
+        tuner_(tuned_ ? engine.threads() : options.parallel),
         declared_(function.output ? function.output->nbytes().value_or(0) : 0) {
     set_epoch(0);
   }
@@ -96,7 +97,9 @@ class ParallelMap final : public Stage {
     return bytes;
   }
   std::string setting() const override {
-    return fmt::format("{} {}", parallel_, parallel_ == 1 ? "thread" : "threads");
+    const int now = tuner_.threads();
+    if (now < tuner_.most()) return fmt::format("{} of {} threads", now, tuner_.most());
+    return fmt::format("{} {}", now, now == 1 ? "thread" : "threads");
   }
   bool offer(Placement& placement) override {
     const auto& output = setting_->function.output;
@@ -128,15 +131,21 @@ class ParallelMap final : public Stage {
   void run_alone();
   bool next_is_done();
   std::size_t window() const;
+  /// Calls that may be under way or in the queue: where the threads are the limit, each finds its
+  /// next task there.
+  int queued() const {
+    const int threads = tuner_.threads();
+    return threads < engine_.threads() ? threads : threads + engine_.threads();
+  }
+  void tune();
 
   Inbox inbox_;
   Engine& engine_;
   const MapFunction function_;
   const std::uint64_t number_;
   const bool ordered_;
-  const int parallel_;
-  /// Under way or in the queue: where the threads are the limit, each finds its next task there.
-  const int queued_;
+  const bool tuned_;
+  ThreadTuner tuner_;
   const Bytes declared_;
   std::shared_ptr<const MapSetting> setting_;
   bool started_ = false;
@@ -208,8 +217,14 @@ void ParallelMap::leave(Slot& slot) {
 /// In place, batches bound what is under way; otherwise twice the threads keeps all of them busy
 /// while the oldest is slow.
 std::size_t ParallelMap::window() const {
-  if (placement_ != nullptr) return static_cast<std::size_t>(parallel_) * 2 + 1024;
-  return static_cast<std::size_t>(parallel_) * 2;
+  const auto twice = static_cast<std::size_t>(tuner_.threads()) * 2;
+  return placement_ != nullptr ? twice + 1024 : twice;
+}
+
+void ParallelMap::tune() {
+  if (!tuned_ || engine_.alone()) return;
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  tuner_.look(now.count(), engine_.waited_s());
 }
 
 void ParallelMap::run(const std::shared_ptr<Slot>& slot) {
@@ -221,7 +236,7 @@ void ParallelMap::run(const std::shared_ptr<Slot>& slot) {
 
 bool ParallelMap::take_input() {
   try {
-    const Pull pulled = inbox_.fill(std::max<std::size_t>(1, static_cast<std::size_t>(parallel_)));
+    const Pull pulled = inbox_.fill(static_cast<std::size_t>(tuner_.threads()));
     ended_ = pulled == Pull::end;
     if (pulled == Pull::pending && running_ == 0) no_input_.on();
     if (pulled != Pull::ready) return false;
@@ -262,7 +277,7 @@ void ParallelMap::dispatch(bool ahead) {
   if (engine_.alone()) return;
   const Bytes own = placement_ != nullptr ? 0 : declared_;
   std::size_t next = 0;
-  while (running_ < queued_ && !(ahead && engine_.should_yield())) {
+  while (running_ < queued() && !(ahead && engine_.should_yield())) {
     while (next < window_.size() && window_[next]->where != Slot::Where::waiting) ++next;
     if (next == window_.size()) {
       if (ended_ || window_.size() >= window() || !take_input()) return;
@@ -274,6 +289,7 @@ void ParallelMap::dispatch(bool ahead) {
     if (failures > 0 && (ahead || !engine_.demand() || failures >= kMostFailures)) return;
     if (!engine_.admits(std::max(largest_, own))) {
       no_memory_.on();
+      tuner_.note_no_memory();
       return;
     }
     if (!find_place(*window_[next])) {
@@ -325,6 +341,9 @@ bool ParallelMap::next_is_done() {
 
 Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
   const std::size_t before = out.size();
+  tuner_.note_asked();
+  if (!next_is_done()) tuner_.note_empty();
+  tune();
   for (;;) {
     while (next_is_done() && out.size() - before < max) {
       const std::shared_ptr<Slot> slot = window_.front();

@@ -12,7 +12,8 @@ namespace plimsoll::data {
 class Engine;
 
 /// Applies `function` in the pipeline's threads, up to options.parallel at a time (kAutotune: as
-/// many as there are threads), results in the order of the input or as they are done.
+/// many as shorten the consumer's wait, ThreadTuner), results in the order of the input or as they
+/// are done.
 StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
                            const MapOptions& options, std::uint64_t number);
 

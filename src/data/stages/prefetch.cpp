@@ -144,6 +144,8 @@ class PrefetchStage final : public Stage, private Section {
         error = std::current_exception();
       } catch (const Error&) {  // no memory: tried again when asked for
         section_.set_demand(false);
+        const std::lock_guard lock(mutex_);
+        grown_ = std::clamp<std::size_t>(queue_.size(), 1, grown_);
         return false;
       } catch (...) {  // a pool's thread has nobody to catch what a user's function threw
         error = std::make_exception_ptr(
@@ -265,7 +267,7 @@ class PrefetchNode final : public Node {
   bool hands_on() const override { return true; }
   bool keeps_ids() const override { return true; }
   StagePtr make(Builder& builder) const override {
-    if (!builder.may_run_ahead() || count_ == 0) return builder.input(*this);
+    if (count_ == 0) return builder.input(*this);
     return make_prefetch(
         builder.engine(), [&](Engine& section) { return builder.input(*this, section); }, count_,
         false);

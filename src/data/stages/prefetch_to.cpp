@@ -90,7 +90,7 @@ class PrefetchToNode final : public Node {
     const auto transfer = [&](StagePtr input, const Engine& engine) {
       return std::make_unique<TransferStage>(std::move(input), engine, device_, count_, title());
     };
-    if (!builder.may_run_ahead() || count_ == 0) {
+    if (builder.nested() || count_ == 0) {
       return transfer(builder.input(*this), builder.engine());
     }
     return make_prefetch(

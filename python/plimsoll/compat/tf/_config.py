@@ -48,6 +48,7 @@ class _Devices:
         self.visible: dict[str, list[PhysicalDevice]] = {}
         self.configured: dict[str, list[LogicalDeviceConfiguration]] = {}
         self.opened: dict[str, list[pm.Device]] = {}
+        self.placed: list[pm.Device] = []  # by the tf.device blocks that have begun
         self.warned = False
 
 
@@ -177,8 +178,10 @@ class device:
         self._before.append(pm.default_device())
         if self._name is not None and not callable(self._name):
             pm.set_default_device(pm_device(self._name))
+        devices.placed.append(pm.default_device())
 
     def __exit__(self, *raised: Any) -> None:
+        devices.placed.pop()
         pm.set_default_device(self._before.pop())
 
 

@@ -18,6 +18,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from . import _state
+from ._config import devices
 from ._dtypes import DType
 from ._errors import InvalidArgumentError, OpError
 from ._shape import TensorShape
@@ -87,6 +88,31 @@ def wrap(value: Any) -> Any:
     return value
 
 
+def _together(values: list[pm.Tensor], opened: Any, named: Any) -> tuple[Any, Any]:
+    """Arguments on one device, as TensorFlow copies them: that of tf.device, else a GPU's."""
+    there = [each.device for each in values if not each.is_symbolic]
+    if not there:
+        return opened, named
+    target = devices.placed[-1] if devices.placed else next((each for each in there if each.kind == "cuda"), there[0])
+    if all(each == target for each in there):
+        return opened, named
+    return _moved(opened, target), _moved(named, target)
+
+
+def _moved(value: Any, target: pm.Device) -> Any:
+    if isinstance(value, pm.Tensor):
+        stays = value.is_symbolic or value.dtype == pm.bytes_ or value.device == target
+        return value if stays else value.to(target)
+    if isinstance(value, (list, tuple)):
+        parts = [_moved(each, target) for each in value]
+        if hasattr(value, "_fields"):
+            return type(value)(*parts)
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: _moved(each, target) for key, each in value.items()}
+    return value
+
+
 def _folds(found: _Found) -> bool:
     """Whether a call in a trace has only known integers, so that its result is known as well."""
     return (
@@ -143,6 +169,8 @@ def op(
         named = raw(kwargs, found) if kwargs else kwargs
         if found.records or recording() is not None:
             return record(call, args, kwargs, label or called)
+        if devices.opened.get("GPU"):
+            opened, named = _together(found.values, opened, named)
         if not fold and not found.program:
             from . import _program
 

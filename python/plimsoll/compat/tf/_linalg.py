@@ -1,4 +1,5 @@
-"""Matrices: what is composed of ops, and decompositions, which the host computes."""
+"""Matrices: what is composed of ops, the library's decompositions, which have gradients, and others, which the
+host computes."""
 
 from __future__ import annotations
 
@@ -160,13 +161,85 @@ def _host(name: str, f: Callable[..., Any], results: int = 1) -> Callable[..., A
     return op(name=f"linalg.{name}")(call)
 
 
-def _solve(a: Any, b: Any, adjoint: bool = False) -> Any:
-    return np.linalg.solve(np.swapaxes(a, -1, -2) if adjoint else a, b)
+def _matrix(value: Any, name: str) -> Any:
+    x = tensor(value)
+    if x.dtype not in (pm.f32, pm.f64):
+        raise InvalidArgumentError(None, None, f"tf.linalg.{name} takes float32 or float64, not {x.dtype.name}")
+    if len(x.shape) < 2:
+        raise ValueError(f"Shape must be at least rank 2 but is rank {len(x.shape)}: tf.linalg.{name}")
+    return x
 
 
-def _triangular(a: Any, b: Any, lower: bool = True, adjoint: bool = False) -> Any:
-    kept = np.tril(a) if lower else np.triu(a)
-    return np.linalg.solve(np.swapaxes(kept, -1, -2) if adjoint else kept, b)
+def _system(matrix: Any, rhs: Any, name: str) -> tuple[Any, Any]:
+    """Both sides, with the same dimensions in front."""
+    a = _matrix(matrix, name)
+    b = tensor(rhs, like=a)
+    front = np.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    return pm.broadcast_to(a, [*front, *a.shape[-2:]]), pm.broadcast_to(b, [*front, *b.shape[-2:]])
+
+
+@op(name="linalg.solve")
+def solve(matrix: Any, rhs: Any, adjoint: bool = False) -> Any:
+    a, b = _system(matrix, rhs, "solve")
+    return pm.solve(_turned(a) if adjoint else a, b)
+
+
+@op(name="linalg.triangular_solve")
+def triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False) -> Any:
+    a, b = _system(matrix, rhs, "triangular_solve")
+    return pm.triangular_solve(a, b, upper=not lower, transpose=adjoint)
+
+
+@op(name="linalg.cholesky")
+def cholesky(input: Any) -> Any:
+    a = _matrix(input, "cholesky")
+    # The lower triangle counts; gradients go to both.
+    both = pm.tril(a) + _turned(pm.tril(a)) * pm.tensor(1.0 - np.eye(a.shape[-1])).to(a.dtype)
+    return pm.cholesky(a + pm.stop_gradient(both - a))
+
+
+@op(name="linalg.cholesky_solve")
+def cholesky_solve(chol: Any, rhs: Any) -> Any:
+    l, b = _system(chol, rhs, "cholesky_solve")
+    return pm.triangular_solve(l, pm.triangular_solve(l, b), transpose=True)
+
+
+@op(name="linalg.logdet")
+def logdet(matrix: Any) -> Any:
+    """Of matrices that are positive definite."""
+    return pm.sum(pm.log(_diagonal(cholesky(matrix), 0)), axis=-1) * 2.0
+
+
+@op(name="linalg.inv")
+def inv(input: Any, adjoint: bool = False) -> Any:
+    a = _matrix(input, "inv")
+    if a.shape[-1] != a.shape[-2]:
+        raise InvalidArgumentError(None, None, f"Input matrix must be square, got {a.shape[-2]} x {a.shape[-1]}")
+    one = pm.broadcast_to(pm.tensor(np.eye(a.shape[-1])).to(a.dtype), list(a.shape))
+    return pm.solve(_turned(a) if adjoint else a, one)
+
+
+@op(name="linalg.pinv")
+def pinv(a: Any, rcond: Any = None) -> Any:
+    x = _matrix(a, "pinv")
+    u, s, vh = pm.svd(x)
+    eps = float(np.finfo(np.float32 if x.dtype == pm.f32 else np.float64).eps)
+    share = 10.0 * max(x.shape[-2:]) * eps if rcond is None else float(static_value(rcond))
+    counts = s > pm.max(s, axis=-1, keepdims=True) * share
+    over = pm.where(counts, 1.0 / pm.where(counts, s, pm.ones_like(s)), pm.zeros_like(s))
+    return pm.matmul(_turned(vh) * pm.reshape(over, [*s.shape[:-1], 1, s.shape[-1]]), _turned(u))
+
+
+@op(name="linalg.lstsq")
+def lstsq(matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True) -> Any:
+    a, b = _system(matrix, rhs, "lstsq")
+    rows, columns = a.shape[-2:]
+    t = _turned(a)
+    square = pm.matmul(t, a) if rows >= columns else pm.matmul(a, t)
+    square = square + pm.tensor(np.eye(min(rows, columns)) * l2_regularizer).to(a.dtype)
+    if rows >= columns:
+        return pm.solve(square, pm.matmul(t, b))
+    return pm.matmul(t, pm.solve(square, b))
 
 
 def _svd(a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
@@ -174,35 +247,24 @@ def _svd(a: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any:
     return s, u, np.swapaxes(vt, -1, -2)
 
 
-def _inv(a: Any, adjoint: bool = False) -> Any:
-    return np.linalg.inv(np.swapaxes(a, -1, -2) if adjoint else a)
-
-
-inv = _host("inv", _inv)
-pinv = _host("pinv", lambda a, rcond=1e-15: np.linalg.pinv(a))
 det = _host("det", np.linalg.det)
-logdet = _host("logdet", lambda a: np.linalg.slogdet(a)[1])
 slogdet = _host("slogdet", lambda a: tuple(np.linalg.slogdet(a)), 2)
-cholesky = _host("cholesky", np.linalg.cholesky)
-solve = _host("solve", _solve)
-triangular_solve = _host("triangular_solve", _triangular)
 qr = _host("qr", lambda a, full_matrices=False: np.linalg.qr(a, "complete" if full_matrices else "reduced"), 2)
 eigh = _host("eigh", lambda a: np.linalg.eigh(a), 2)
 eigvalsh = _host("eigvalsh", np.linalg.eigvalsh)
-_svd_all = _host("svd", _svd, 3)
+_svd_full = _host("svd", _svd, 3)
+
+
+@op(name="linalg.svd")
+def _svd_thin(tensor: Any) -> Any:
+    u, s, vh = pm.svd(_matrix(tensor, "svd"))
+    return s, u, _turned(vh)
 
 
 def svd(tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Singular values, and the vectors of both sides."""
-    found = _svd_all(tensor, full_matrices=full_matrices)
+    found = _svd_full(tensor, full_matrices=True) if full_matrices else _svd_thin(tensor)
     return found if compute_uv else found[0]
-
-
-@op(name="linalg.lstsq")
-def lstsq(matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True) -> Any:
-    if l2_regularizer:
-        unsupported("tf.linalg.lstsq", "l2_regularizer")
-    return pm.tensor(np.asarray(np.linalg.pinv(numpy_of(tensor(matrix))) @ numpy_of(tensor(rhs)), order="C"))
 
 
 @op(name="linalg.matrix_rank")

@@ -116,14 +116,14 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None) ->
     z, x = pair(labels, tensor(logits), "logistic_loss", numbers=False)
     if tuple(z.shape) != tuple(x.shape):
         raise ValueError(f"`logits` and `labels` must have the same shape, received ({tuple(x.shape)} vs {tuple(z.shape)}).")
-    return pm.relu(x) - x * z + pm.log1p(pm.exp(-pm.abs(x)))
+    return pm.softplus(x) - x * z
 
 
 @op(name="nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(labels: Any = None, logits: Any = None, pos_weight: Any = None) -> Any:
     z, x = pair(labels, tensor(logits), "logistic_loss", numbers=False)
     weight = 1 + (tensor(pos_weight, like=x) - 1) * z
-    return (1 - z) * x + weight * (pm.log1p(pm.exp(-pm.abs(x))) + pm.relu(-x))
+    return (1 - z) * x + weight * pm.softplus(-x)
 
 
 @op(name="nn.l2_loss")

@@ -262,7 +262,7 @@ def get_variable(
         if shape is not None and not found.shape.is_compatible_with(shape):
             raise ValueError(f"Trying to share variable {full}, but specified shape {shape} and found shape {found.shape}.")
         return found  # type: ignore[no-any-return]
-    made = _new(f"/{full}" if graph_mode() else full, shape, dtype, initializer or scope.initializer, trainable, collections)
+    made = _new(f"/{full}" if graph_mode() else full, shape, dtype, scope.initializer if initializer is None else initializer, trainable, collections)
     graph.variables[full] = made
     decay = regularizer or scope.regularizer
     if decay is not None:

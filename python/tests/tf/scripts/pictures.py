@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import numpy as np
 
@@ -42,6 +43,11 @@ def report(**numbers):
         plain[name] = array.ravel().tolist()
     print("RESULT " + json.dumps(plain), flush=True)
     print(f"MEMORY {memory('VmHWM') - IMPORTED:.0f} MiB above {IMPORTED:.0f} MiB", flush=True)
+    try:
+        peak = sys.modules["tensorflow"].config.experimental.get_memory_info("CPU:0")["peak"]
+        print(f"LEDGER {peak / (1 << 20):.1f} MiB", flush=True)
+    except ValueError:  # TensorFlow counts nothing on CPUs
+        pass
 
 
 def folder():

@@ -1,9 +1,15 @@
-// Batch normalisation: the statistics in one pass over x (Welford's updates in each thread, merged
-// as in Chan et al., "Updating formulae and a pairwise algorithm for computing sample variances"),
-// the result in a second one. It may be written over x: who writes an element has read it.
+// Batch normalisation: the statistics in one pass over x, the result in a second one, with the sum
+// and the relu behind it where asked for. It may be written over x or what is added: who writes an
+// element has read it.
+//
+// A thread adds up distances from its own first row, so that nothing is lost where a mean is large
+// beside its spread, and squares of those; lanes, then chunks are merged as in Chan et al.,
+// "Updating formulae and a pairwise algorithm for computing sample variances".
 #include "backend/cuda/kernels/batch_norm.cuh"
 
 #include <math_constants.h>
+
+#include "backend/cuda/kernels/vectors.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -32,73 +38,80 @@ struct Spread {
 
 /// parts: [chunks, 2, channels], means and squares.
 template <typename T, int V>
-__global__ void __launch_bounds__(kBatchThreads, 3)
-    batch_spreads(Acc<T>* parts, const T* x, const Batch b, bool aligned) {
+__global__ void __launch_bounds__(kBatchThreads, kBatchResident)
+    batch_spreads(Acc<T>* parts, const T* x, const Batch b) {
   using A = Acc<T>;
+  constexpr int kLoads = 8;
   const BatchThread<V> t(b);
-  A mean[V] = {};
+  const LaneRows rows_of(t.end - t.begin, b.lanes);
+  const std::int64_t rows = t.here ? rows_of(t.lane) : 0;
+  A from[V] = {};
+  A sum[V] = {};
   A squares[V] = {};
-  A count = 0;
-  Vec<T, V> held[kBatchLoads];
-  t.for_rows(
-      b, [&](int j, std::int64_t at) { held[j] = load_some<V>(x + at, aligned); },
+  if (rows > 0) {
+    const Vec<T, V> first = load_vec<V>(x + b.at(t.begin + t.lane, t.channel));
+#pragma unroll
+    for (int i = 0; i < V; ++i) from[i] = widen(first.lane[i]);
+  }
+  Vec<T, V> held[kLoads];
+  t.template for_rows<kLoads>(
+      b, [&](int j, std::int64_t at) { held[j] = load_vec<V>(x + at); },
       [&](int j, std::int64_t) {
-        count += A(1);
-        const A share = A(1) / count;
 #pragma unroll
         for (int i = 0; i < V; ++i) {
-          const A value = widen(held[j].lane[i]);
-          const A off = value - mean[i];
-          mean[i] += off * share;
-          squares[i] += off * (value - mean[i]);
+          const A off = widen(held[j].lane[i]) - from[i];
+          sum[i] += off;
+          squares[i] += off * off;
         }
       });
-
-  __shared__ Spread<A> shared[kBatchThreads];
-  const int thread = static_cast<int>(threadIdx.x);
-  int widest = 1;
-  while (2 * widest < b.lanes) widest *= 2;
+  const A share = rows > 0 ? A(1) / static_cast<A>(rows) : A(0);
 #pragma unroll
   for (int i = 0; i < V; ++i) {
-    Spread<A> mine{count, mean[i], squares[i]};
-    shared[thread] = mine;
-    __syncthreads();
-    for (int apart = widest; apart > 0; apart /= 2) {
-      if (t.lane < apart && t.lane + apart < b.lanes) {
-        mine.merge(shared[thread + apart * b.across]);
-        shared[thread] = mine;
-      }
-      __syncthreads();
-    }
-    if (t.here && t.lane == 0) {
-      A* part = parts + static_cast<std::int64_t>(blockIdx.y) * 2 * b.channels + t.channel + i;
-      part[0] = mine.mean;
-      part[b.channels] = mine.squares;
-    }
+    const A off = sum[i] * share;
+    const A left = squares[i] - sum[i] * off;
+    squares[i] = left < A(0) ? A(0) : left;  // NaN stays
+    sum[i] = from[i] + off;
   }
+
+  __shared__ BlockParts<A, V> lanes;
+  lanes.put(t, sum, squares);
+  lanes.each(b, [&](std::int64_t channel, int at, int apart) {
+    const A least = lanes.first[at];
+    A off = 0;
+    for (int i = 1; i < b.lanes; ++i) {
+      off += static_cast<A>(rows_of(i)) * (lanes.first[at + i * apart] - least);
+    }
+    const A mean = least + off / static_cast<A>(t.end - t.begin);
+    A all = 0;
+    for (int i = 0; i < b.lanes; ++i) {
+      const A far = lanes.first[at + i * apart] - mean;
+      const auto count = static_cast<A>(rows_of(i));
+      if (count > A(0)) all += lanes.second[at + i * apart] + count * far * far;
+    }
+    A* part = parts + static_cast<std::int64_t>(blockIdx.y) * 2 * b.channels + channel;
+    part[0] = mean;
+    part[b.channels] = all;
+  });
 }
 
-constexpr int kMergeChannels = 8;
-constexpr int kMergeLanes = 64;
-
 template <typename A>
-__global__ void __launch_bounds__(kMergeChannels* kMergeLanes)
+__global__ void __launch_bounds__(kJoinChannels* kJoinLanes)
     merge_spreads(A* mean, A* variance, const A* parts, const Batch b) {
-  const std::int64_t channel = static_cast<std::int64_t>(blockIdx.x) * kMergeChannels + threadIdx.x;
+  const std::int64_t channel = static_cast<std::int64_t>(blockIdx.x) * kJoinChannels + threadIdx.x;
   const int lane = static_cast<int>(threadIdx.y);
   Spread<A> mine;
   if (channel < b.channels) {
-#pragma unroll 4
-    for (int chunk = lane; chunk < b.chunks; chunk += kMergeLanes) {
+#pragma unroll 8
+    for (int chunk = lane; chunk < b.chunks; chunk += kJoinLanes) {
       const A* part = parts + static_cast<std::int64_t>(chunk) * 2 * b.channels + channel;
       mine.merge({static_cast<A>(b.begin(chunk + 1) - b.begin(chunk)), part[0], part[b.channels]});
     }
   }
-  __shared__ Spread<A> shared[kMergeLanes][kMergeChannels];
+  __shared__ Spread<A> shared[kJoinLanes][kJoinChannels];
   shared[lane][threadIdx.x] = mine;
   __syncthreads();
 #pragma unroll
-  for (int apart = kMergeLanes / 2; apart > 0; apart /= 2) {
+  for (int apart = kJoinLanes / 2; apart > 0; apart /= 2) {
     if (lane < apart) {
       mine.merge(shared[lane + apart][threadIdx.x]);
       shared[lane][threadIdx.x] = mine;
@@ -110,11 +123,19 @@ __global__ void __launch_bounds__(kMergeChannels* kMergeLanes)
   variance[channel] = mine.squares / mine.count;
 }
 
-template <typename T, int V>
-__global__ void __launch_bounds__(kBatchThreads, 3)
+/// What happens to a normalised element.
+template <typename T>
+struct Behind {
+  const T* more = nullptr;  ///< is added, if Adds
+  bool relu = false;
+};
+
+template <typename T, int V, bool Adds>
+__global__ void __launch_bounds__(kBatchThreads, kBatchResident)
     batch_normalize(T* y, const T* x, Parameters scales, Parameters biases, const Acc<T>* means,
-                    const Acc<T>* variances, Acc<T> epsilon, const Batch b, bool aligned) {
+                    const Acc<T>* variances, Acc<T> epsilon, Behind<T> behind, const Batch b) {
   using A = Acc<T>;
+  constexpr int kLoads = Adds ? 3 : 5;
   const BatchThread<V> t(b);
   if (!t.here) return;
   A mean[V];
@@ -123,21 +144,66 @@ __global__ void __launch_bounds__(kBatchThreads, 3)
   A variance[V];
   load_channels(means, t.channel, mean);
   load_channels(variances, t.channel, variance);
-  load_parameters<T>(scales, t.channel, factor, aligned);
-  load_parameters<T>(biases, t.channel, bias, aligned);
+  load_parameters<T>(scales, t.channel, factor, true);
+  load_parameters<T>(biases, t.channel, bias, true);
 #pragma unroll
-  for (int i = 0; i < V; ++i) factor[i] = factor[i] / sqrt(variance[i] + epsilon);
-  Vec<T, V> held[kBatchLoads];
-  t.for_rows(
-      b, [&](int j, std::int64_t at) { held[j] = load_some<V>(x + at, aligned); },
+  for (int i = 0; i < V; ++i) factor[i] = batch_factor(factor[i], variance[i], epsilon);
+  Vec<T, V> held[kLoads];
+  Vec<T, V> more[Adds ? kLoads : 1];
+  t.template for_rows<kLoads>(
+      b,
       [&](int j, std::int64_t at) {
-        Vec<T, V> result;
+        held[j] = load_vec<V>(x + at);
+        if constexpr (Adds) more[j] = load_vec<V>(behind.more + at);
+      },
+      [&](int j, std::int64_t at) {
+        A value[V];
 #pragma unroll
         for (int i = 0; i < V; ++i) {
-          result.lane[i] = narrow<T>((widen(held[j].lane[i]) - mean[i]) * factor[i] + bias[i]);
+          value[i] = batch_normalised(held[j].lane[i], mean[i], factor[i], bias[i]);
         }
-        store_some(y + at, result, aligned);
+        if constexpr (Adds) {
+          const Vec<T, V> before = narrow_all<T>(value);
+#pragma unroll
+          for (int i = 0; i < V; ++i) {
+            value[i] = rounded::add(widen(before.lane[i]), widen(more[j].lane[i]));
+          }
+        }
+        // What is rounded afterwards has the same sign, or is 0. NaN stays.
+        if (behind.relu) {
+#pragma unroll
+          for (int i = 0; i < V; ++i) value[i] = value[i] <= A(0) ? A(0) : value[i];
+        }
+        store_vec(y + at, narrow_all<T>(value));
       });
+}
+
+template <typename T, int V>
+void find_statistics(const KernelContext& k, const Batch& b, Acc<T>* mean, Acc<T>* variance) {
+  using A = Acc<T>;
+  const T* x = k.in(0).as<const T>();
+  auto* parts = static_cast<A*>(k.workspace);
+  batch_spreads<T, V><<<grid_of(b), kBatchThreads, 0, queue_of(k)>>>(parts, x, b);
+  merge_spreads<A><<<join_blocks(b), dim3(kJoinChannels, kJoinLanes), 0, queue_of(k)>>>(
+      mean, variance, parts, b);
+}
+
+/// x, scale and bias are the first inputs.
+template <typename T, int V>
+void normalize(const KernelContext& k, const Batch& b, const Acc<T>* mean, const Acc<T>* variance,
+               const Behind<T>& behind) {
+  if (b.rows == 0) return;
+  const DType dtype = k.in(0).dtype();
+  const T* x = k.in(0).as<const T>();
+  const auto scale = parameters_of(k.in(1), dtype);
+  const auto bias = parameters_of(k.in(2), dtype);
+  const auto launch = [&](auto kernel) {
+    kernel<<<grid_of(b), kBatchThreads, 0, queue_of(k)>>>(
+        k.out(0).as<T>(), x, scale, bias, mean, variance,
+        static_cast<Acc<T>>(k.attributes.number("epsilon")), behind, b);
+  };
+  behind.more != nullptr ? launch(batch_normalize<T, V, true>)
+                         : launch(batch_normalize<T, V, false>);
 }
 
 /// Training and inference: x, scale, bias and, for the latter, mean and variance.
@@ -147,25 +213,33 @@ void run_batch_norm(const KernelContext& k) {
   if (b.channels == 0) return;
   with_batch(k, [&]<typename T, int V>() {
     using A = Acc<T>;
-    const T* x = k.in(0).as<const T>();
-    const auto scale = parameters_of(k.in(1), k.in(0).dtype());
-    const auto bias = parameters_of(k.in(2), k.in(0).dtype());
     A* mean = given ? k.in(3).as<A>() : k.out(1).as<A>();
     A* variance = given ? k.in(4).as<A>() : k.out(2).as<A>();
-    const bool aligned = all_aligned({x, k.out(0).data, scale.data, bias.data});
-    if (!given) {
-      auto* parts = static_cast<A*>(k.workspace);
-      batch_spreads<T, V><<<grid_of(b), kBatchThreads, 0, queue_of(k)>>>(parts, x, b, aligned);
-      const auto blocks = static_cast<unsigned>((b.channels + kMergeChannels - 1) / kMergeChannels);
-      merge_spreads<A>
-          <<<blocks, dim3(kMergeChannels, kMergeLanes), 0, queue_of(k)>>>(mean, variance, parts, b);
-    }
-    if (b.rows == 0) return;
-    batch_normalize<T, V><<<grid_of(b), kBatchThreads, 0, queue_of(k)>>>(
-        k.out(0).as<T>(), x, scale, bias, mean, variance,
-        static_cast<A>(k.attributes.number("epsilon")), b, aligned);
+    if (!given) find_statistics<T, V>(k, b, mean, variance);
+    normalize<T, V>(k, b, mean, variance, {});
   });
   check_launch(given ? "batch_norm_inference" : "batch_norm");
+}
+
+void run_statistics(const KernelContext& k) {
+  const Batch b = batch_of(k);
+  if (b.channels == 0) return;
+  with_batch(k, [&]<typename T, int V>() {
+    find_statistics<T, V>(k, b, k.out(0).as<Acc<T>>(), k.out(1).as<Acc<T>>());
+  });
+  check_launch("batch_norm_statistics");
+}
+
+/// x, scale, bias, mean, variance and perhaps what is added.
+void run_apply(const KernelContext& k) {
+  const Batch b = batch_of(k);
+  if (b.channels == 0) return;
+  with_batch(k, [&]<typename T, int V>() {
+    normalize<T, V>(k, b, k.in(3).as<const Acc<T>>(), k.in(4).as<const Acc<T>>(),
+                    {.more = k.inputs.size() > 5 ? k.in(5).as<const T>() : nullptr,
+                     .relu = k.attributes.flag("relu")});
+  });
+  check_launch("batch_norm_apply");
 }
 
 std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
@@ -184,6 +258,8 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
 void add_kernels(KernelTable& table) {
   table.add("batch_norm", {run_batch_norm, prepare});
   table.add("batch_norm_inference", {run_batch_norm});
+  table.add("batch_norm_statistics", {run_statistics, prepare});
+  table.add("batch_norm_apply", {run_apply});
 }
 
 const RegisterKernels kRegistered("cuda", add_kernels);

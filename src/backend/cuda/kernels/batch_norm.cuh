@@ -34,8 +34,11 @@ struct Batch {
 };
 
 inline constexpr int kBatchThreads = 256;
-/// Loads that a thread has under way.
-inline constexpr int kBatchLoads = 4;
+/// Rows that a thread has at least.
+inline constexpr int kBatchRows = 4;
+/// Blocks that run at a time on a multiprocessor. As many as that take part, so that none waits
+/// for others, and what each does once is done rarely.
+inline constexpr int kBatchResident = 3;
 
 /// Elements in a vector.
 inline int batch_vector(const Shape& shape, DType dtype, bool channels_last) {
@@ -59,9 +62,9 @@ inline Batch batch_of(const Shape& shape, DType dtype, bool channels_last) {
   b.across = channels_last ? static_cast<int>(std::clamp<std::int64_t>(vectors, 1, 32)) : 1;
   b.lanes = kBatchThreads / b.across;
   b.blocks = (vectors + b.across - 1) / b.across;
-  constexpr std::int64_t kBlocks = 132 * 12;
+  constexpr std::int64_t kBlocks = 132 * kBatchResident;
   b.chunks = static_cast<int>(std::clamp<std::int64_t>(
-      std::min(kBlocks / std::max<std::int64_t>(b.blocks, 1), b.rows / (b.lanes * kBatchLoads)), 1,
+      std::min(kBlocks / std::max<std::int64_t>(b.blocks, 1), b.rows / (b.lanes * kBatchRows)), 1,
       kBlocks));
   return b;
 }
@@ -104,26 +107,101 @@ struct BatchThread {
     here = lane < b.lanes && channel < b.channels;
   }
 
-  /// load(j, offset) for up to kBatchLoads rows of this thread, then use(j, offset) for the same
-  /// ones, and so on through its rows.
-  template <typename Load, typename Use>
+  /// load(j, offset) for up to Loads rows of this thread, then use(j, offset) for the same ones,
+  /// and so on through its rows, whose order has nothing to do with Loads.
+  template <int Loads, typename Load, typename Use>
   __device__ __forceinline__ void for_rows(const Batch& b, Load load, Use use) const {
     if (!here) return;
-    for (std::int64_t row = begin + lane; row < end; row += kBatchLoads * b.lanes) {
-      std::int64_t at[kBatchLoads];
+    const std::int64_t step = static_cast<std::int64_t>(b.lanes) * b.channels;
+    std::int64_t row = begin + lane;
+    for (; row + (Loads - 1) * b.lanes < end; row += Loads * b.lanes) {
+      const std::int64_t base = row * b.channels + channel;
+      const auto at = [&](int j) {
+        return V > 1 ? base + j * step : b.at(row + j * b.lanes, channel);
+      };
 #pragma unroll
-      for (int j = 0; j < kBatchLoads; ++j) {
-        const std::int64_t r = row + j * b.lanes;
-        at[j] = r < end ? b.at(r, channel) : -1;
-        if (at[j] >= 0) load(j, at[j]);
-      }
+      for (int j = 0; j < Loads; ++j) load(j, at(j));
 #pragma unroll
-      for (int j = 0; j < kBatchLoads; ++j) {
-        if (at[j] >= 0) use(j, at[j]);
-      }
+      for (int j = 0; j < Loads; ++j) use(j, at(j));
+    }
+#pragma unroll 1
+    for (; row < end; row += b.lanes) {
+      const std::int64_t at = V > 1 ? row * b.channels + channel : b.at(row, channel);
+      load(0, at);
+      use(0, at);
     }
   }
 };
+
+/// How many rows of a chunk each lane has.
+struct LaneRows {
+  std::int64_t least;
+  std::int64_t more;  ///< lanes with one more
+
+  __device__ __forceinline__ LaneRows(std::int64_t rows, int lanes) {
+    const Split each = split(rows, lanes);
+    least = each.quotient;
+    more = each.remainder;
+  }
+  __device__ __forceinline__ std::int64_t operator()(int lane) const {
+    return least + (lane < more ? 1 : 0);
+  }
+};
+
+/// Two numbers of each lane and channel of a block, and what is made of those of a channel.
+template <typename A, int V>
+struct BlockParts {
+  A first[kBatchThreads * V];
+  A second[kBatchThreads * V];
+
+  __device__ __forceinline__ void put(const BatchThread<V>& t, const A (&a)[V], const A (&c)[V]) {
+    if (t.here) {
+      const int at = static_cast<int>(threadIdx.x) * V;
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        first[at + i] = a[i];
+        second[at + i] = c[i];
+      }
+    }
+    __syncthreads();
+  }
+
+  /// f(channel, place of its first lane, distance between lanes) for each channel of the block.
+  template <typename F>
+  __device__ __forceinline__ void each(const Batch& b, F f) const {
+    const int columns = b.across * V;
+    const std::int64_t left = static_cast<std::int64_t>(blockIdx.x) * columns;
+    for (int c = static_cast<int>(threadIdx.x); c < columns; c += kBatchThreads) {
+      if (left + c < b.channels) f(left + c, c, columns);
+    }
+  }
+};
+
+/// Blocks that join the parts of all chunks have a thread for each of a few channels and lanes.
+inline constexpr int kJoinChannels = 8;
+inline constexpr int kJoinLanes = 64;
+
+inline unsigned join_blocks(const Batch& b) {
+  return static_cast<unsigned>((b.channels + kJoinChannels - 1) / kJoinChannels);
+}
+
+/// What a channel is multiplied by. The same bits in every kernel, as are the following.
+template <typename A>
+__device__ __forceinline__ A batch_factor(A scale, A variance, A epsilon) {
+  return rounded::mul(scale, A(1) / sqrt(rounded::add(variance, epsilon)));
+}
+/// An element normalised, not rounded yet.
+template <typename T>
+__device__ __forceinline__ Acc<T> batch_normalised(T x, Acc<T> mean, Acc<T> factor, Acc<T> bias) {
+  return rounded::fma(rounded::sub(widen(x), mean), factor, bias);
+}
+/// What is above this is above 0 when it is rounded to T: half of the least number that T has.
+template <typename T>
+__device__ __forceinline__ constexpr Acc<T> half_of_least() {
+  if constexpr (std::is_same_v<T, __half>) return 0x1p-25F;
+  if constexpr (std::is_same_v<T, __nv_bfloat16>) return 0x1p-134F;
+  return Acc<T>(0);
+}
 
 /// A statistic per channel, in the accumulation dtype: V of them.
 template <int V, typename A>

@@ -102,7 +102,7 @@ void choose(ConvState& state) {
 std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
   auto state = std::make_shared<ConvState>();
   state->spec = spec;
-  state->route = ops::conv_route(spec.shape, spec.pass, spec.dtype);
+  state->route = ops::conv_route(spec.shape, spec.pass, spec.dtype, spec.tf32);
   if (state->route.kernel == ops::ConvKernel::library) choose(*state);
   if (state->route.kernel == ops::ConvKernel::depthwise) {
     state->workspace = state->route.workspace;

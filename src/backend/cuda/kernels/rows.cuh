@@ -8,9 +8,9 @@
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/kernels/rounded.cuh"
 
-// Rows, each of them one thread group's: a warp's where they are short, a block's where they are
-// long. A row of up to 8192 elements is held in registers between the passes over it; a longer one
-// is read again in each.
+// Rows, each of them one thread group's: a thread's where they are very short, a warp's where they
+// are short, a block's where they are long. A row of up to 8192 elements is held in registers
+// between the passes over it; a longer one is read again in each.
 //
 // Which thread has which element is a function of the row's length and dtype. Pointers that are not
 // aligned (views may begin anywhere) change how elements are loaded and not who adds them to what.
@@ -151,6 +151,7 @@ struct Largest {
 /// is a block has all its threads here.
 template <typename Op, int Group, typename A>
 __device__ __forceinline__ A group_reduce(A value) {
+  if constexpr (Group == 1) return value;
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) {
     value = Op::of(value, __shfl_xor_sync(0xffffffffU, value, apart));
@@ -198,7 +199,7 @@ __device__ __forceinline__ void group_sums(A (&values)[N]) {
 
 /// Threads of a block whose groups have Group threads.
 template <int Group>
-inline constexpr int kBlockOf = Group == 32 ? 256 : Group;
+inline constexpr int kBlockOf = Group <= 32 ? 256 : Group;
 
 /// The first row of this thread's group, and how far it is to the next one.
 template <int Group>
@@ -238,8 +239,10 @@ void with_held_rows(std::int64_t count, Body&& body) {
 }
 
 /// The same for rows that are read in every pass: from the first-level cache where they are short.
+/// A group of one thread leaves no lanes without work where there are a few classes only.
 template <typename T, typename Body>
 void with_read_rows(std::int64_t count, Body&& body) {
+  if (count <= 32) return body.template operator()<1, 0, 1>();
   if constexpr (sizeof(T) < 8) {
     constexpr int kV = kVector<T>;
     if (whole_vectors<T>(count)) {

@@ -16,6 +16,7 @@ from .._errors import unsupported
 from .._program import fingerprint, quiet
 from .._tensor import Tensor
 from . import _map, _structure
+from ._caching import cached
 from ._options import Options
 from ._running import NumpyIterator, OwnedIterator, Runs
 from ._seed import op_seed
@@ -353,11 +354,12 @@ class Dataset:
         return self._with(self._pm.shard(number(num_shards, "num_shards"), number(index, "index")))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
-        """Keeps the elements of the first epoch in memory, or in files under `filename`, which later
-        runs use; a cache on disk belongs to what made it, and is made again when that changes."""
+        """Keeps the elements of the first epoch in memory (in temporary files where that may not be enough),
+        or in files under `filename`, which later runs use; a cache on disk belongs to what made it, and is
+        made again when that changes."""
         path = filename.numpy().decode() if isinstance(filename, Tensor) else os.fspath(filename)
         if not path:
-            return self._with(self._pm.cache())
+            return self._with(cached(self._pm))
         folder = f"{path}.cache" if os.path.isfile(path) else path
         return self._with(self._pm.cache(folder))
 

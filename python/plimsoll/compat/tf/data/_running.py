@@ -3,6 +3,7 @@ caches stay."""
 
 from __future__ import annotations
 
+import re
 import weakref
 from typing import TYPE_CHECKING, Any, Iterator
 
@@ -13,16 +14,55 @@ from .._config import current_device
 from .._errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from .._tensor import Tensor
 from . import _structure
+from ._caching import element_bytes
 from ._seed import dataset_seed
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
 
 
+_LARGE = 8 << 20
+"""Elements of which a few more than necessary are worth avoiding."""
+_KEEPS = re.compile(r"\b(shuffle|cache|window|interleave|flat_map|sample|group_by|bucket|zip|concatenate|scan)")
+
+
+def _limit(dataset: pm.data.Dataset) -> int | None:
+    """Room for the element in the loop's hands, the next one, and what makes them: one more would be made ahead
+    while the loop lets the last one go. None where elements are small, unknown, or kept by a stage."""
+    size = element_bytes(dataset)
+    if size is None or size < _LARGE or _KEEPS.search(str(dataset._dataset.signature)):
+        return None
+    return size * 9 // 4 + _LARGE
+
+
+class Limited(Iteration):
+    """An iteration within a limit of its own, as long as the loop does not keep its elements."""
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except pm.OutOfMemory:
+            budget = self._pipeline.budget
+            if budget.limit == _ANY:
+                raise
+            budget.limit = _ANY  # from now on the device's own
+            return super().__next__()
+
+
+_ANY = 1 << 60
+
+
 def _pipeline(dataset: pm.data.Dataset) -> Pipeline:
     """Pipelines run on the CPU, also within tf.device('/GPU:0')."""
     device = current_device()
-    return Pipeline(Plain(dataset), device=device if device.kind == "cpu" else "cpu", seed=dataset_seed())
+    at = device if device.kind == "cpu" else "cpu"
+    limit = _limit(dataset)
+    if limit is not None and limit < current_device().budget.available:
+        try:
+            return Pipeline(Plain(dataset), device=at, seed=dataset_seed(), limit=limit)
+        except pm.BudgetTooSmall:  # its stages need more
+            pass
+    return Pipeline(Plain(dataset), device=at, seed=dataset_seed())
 
 
 class Runs:
@@ -35,12 +75,12 @@ class Runs:
     def begin(self, dataset: pm.data.Dataset) -> Iteration:
         before = self.latest() if self.latest is not None else None
         if before is not None and not before.ended:
-            return Iteration(_pipeline(dataset))
+            return Limited(_pipeline(dataset))
         if self.pipeline is None:
             self.pipeline = _pipeline(dataset)
         elif self.latest is not None:
             self.pipeline.rewind()
-        made = Iteration(self.pipeline)
+        made = Limited(self.pipeline)
         self.latest = weakref.ref(made)
         return made
 

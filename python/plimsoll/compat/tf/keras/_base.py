@@ -95,10 +95,10 @@ def variable(
         if isinstance(value, np.ndarray) or np.isscalar(value):
             array = np.asarray(value)
             if dtype is not None and name_of_dtype(dtype) != "bfloat16":
-                array = array.astype(_dtypes.as_dtype(dtype).as_numpy_dtype)
+                array = array.astype(_dtypes.as_dtype(dtype).as_numpy_dtype, copy=False)
             elif array.dtype == np.float64:
                 array = array.astype(np.float32)
-            value = Tensor(pm.tensor(array))
+            value = array  # copied once, when the variable is made
         elif dtype is not None:
             value = convert(value, dtype)
         return Weight(value, name=name, trainable=trainable, constraint=constraint)

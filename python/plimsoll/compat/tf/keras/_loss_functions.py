@@ -130,8 +130,8 @@ def _binary(t: pm.Tensor, p: pm.Tensor, logits: bool, smoothing: float) -> pm.Te
     if smoothing:
         t = t * (1.0 - smoothing) + 0.5 * smoothing
     if logits:
-        # max(p, 0) - p t + log(1 + exp(-|p|))
-        return _mean(pm.relu(p) - p * t + pm.softplus(-pm.abs(p)))
+        # Not max(p, 0) + log(1 + exp(-|p|)), whose parts have no derivative at 0, where training often begins.
+        return _mean(pm.softplus(p) - p * t)
     p = pm.clip(p, epsilon(), 1.0 - epsilon())
     return -_mean(t * pm.log(p) + (1.0 - t) * pm.log(1.0 - p))
 

@@ -80,13 +80,20 @@ class _Drawn(Initializer):
         return _random.generator()
 
 
+def _scaled(drawn: Any, factor: float, offset: float) -> Any:
+    """In place: weights may be large."""
+    drawn *= np.float32(factor)
+    drawn += np.float32(offset)
+    return drawn
+
+
 def _truncated(rng: np.random.Generator, shape: Shape, mean: float, stddev: float) -> Any:
     found = rng.standard_normal(shape, dtype=np.float32)
     while True:
         beyond = np.abs(found) > 2
         count = int(beyond.sum())
         if count == 0:
-            return found * np.float32(stddev) + np.float32(mean)
+            return _scaled(found, stddev, mean)
         found[beyond] = rng.standard_normal(count, dtype=np.float32)
 
 
@@ -96,7 +103,7 @@ class RandomNormal(_Drawn):
 
     def array(self, shape: Shape) -> Any:
         drawn = self.generator().standard_normal(shape, dtype=np.float32)
-        return drawn * np.float32(self.stddev) + np.float32(self.mean)
+        return _scaled(drawn, self.stddev, self.mean)
 
     def get_config(self) -> dict[str, Any]:
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed}
@@ -113,7 +120,7 @@ class RandomUniform(_Drawn):
 
     def array(self, shape: Shape) -> Any:
         drawn = self.generator().random(shape, dtype=np.float32)
-        return drawn * np.float32(self.maxval - self.minval) + np.float32(self.minval)
+        return _scaled(drawn, self.maxval - self.minval, self.minval)
 
     def get_config(self) -> dict[str, Any]:
         return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed}
@@ -150,9 +157,9 @@ class VarianceScaling(_Drawn):
             return _truncated(self.generator(), shape, 0.0, math.sqrt(scale) / 0.87962566103423978)
         if self.distribution in ("normal", "untruncated_normal"):
             drawn = self.generator().standard_normal(shape, dtype=np.float32)
-            return drawn * np.float32(math.sqrt(scale))
+            return _scaled(drawn, math.sqrt(scale), 0.0)
         bound = math.sqrt(3 * scale)
-        return (self.generator().random(shape, dtype=np.float32) * 2 - 1) * np.float32(bound)
+        return _scaled(self.generator().random(shape, dtype=np.float32), 2 * bound, -bound)
 
     def get_config(self) -> dict[str, Any]:
         return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution,

@@ -10,6 +10,7 @@ import numpy as np
 from plimsoll import _core
 
 from ... import _nest
+from ..._config import current_device
 from ..._state import recording
 from ..._symbolic import Node, record
 from ..._tensor import Tensor
@@ -185,6 +186,7 @@ class Layer(Configured):
         first = initializers.get(initializer)
         assert first is not None
         with _core._Eager():
+            current_device()  # what is free is found before arrays are drawn, which go again
             array = getattr(first, "array", None)
             shape = tuple(int(n) for n in shape)
             value = array(shape) if array is not None else convert(first(shape, dtype=dtype))
@@ -395,8 +397,9 @@ class Layer(Configured):
         return self._masked(result, args[0] if args else None, mask)
 
     def _masked(self, result: Any, inputs: Any, mask: Any) -> Any:
-        """Puts the mask of the result on it."""
-        if not isinstance(result, Tensor):
+        """Puts the mask of the result on it; of several results, on the first, or on each its own."""
+        results = [result] if isinstance(result, Tensor) else result
+        if not isinstance(results, (list, tuple)) or not all(isinstance(each, Tensor) for each in results):
             return result
         if type(self).compute_mask is not Layer.compute_mask:
             found = self.compute_mask(inputs, mask)
@@ -404,11 +407,14 @@ class Layer(Configured):
             found = mask
         else:
             found = None
-        if found is not None:
-            if any(result is each for each in _nest.flatten(inputs)):
-                result = Tensor(result._value)
-            result._keras_mask = found[0] if isinstance(found, list) else found
-        return result
+        made = list(results)
+        for i, one in enumerate(found if isinstance(found, (list, tuple)) else [found]):
+            if one is None or i >= len(made):
+                continue
+            if any(made[i] is each for each in _nest.flatten(inputs)):
+                made[i] = Tensor(made[i]._value)
+            made[i]._keras_mask = one
+        return made[0] if isinstance(result, Tensor) else type(result)(made)
 
     def _regularize(self, result: Any) -> None:
         for each in _nest.flatten(result):

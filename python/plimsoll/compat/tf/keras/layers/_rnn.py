@@ -1,4 +1,5 @@
-"""Recurrent layers, unrolled: one product serves the inputs of all steps."""
+"""Recurrent layers: one product serves the inputs of all steps, and one op (pm.scan) all that follows. Few
+steps, and cells of a user's, are unrolled."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from ._core_layers import dense, weight
 from ._layer import Layer
 
 States = list[pm.Tensor]
+_UNROLLED = 8  # as many steps have second derivatives, which pm.scan has not
 
 
 class _Cell(Layer):
@@ -284,6 +286,54 @@ class RNN(Layer):
         dropped = None
         if own and training and self.cell.recurrent_dropout:
             dropped = pm.dropout(pm.ones((n, self.cell.units), dtype=x.dtype), self.cell.recurrent_dropout)
+        # GPUs want slices of whole 16 bytes.
+        whole = pm.default_device().kind == "cpu" or (n if on is not None else n * self.units) % 8 == 0
+        if own and steps > _UNROLLED and whole:
+            y, states = self._scanned(x, states, on, dropped)
+        else:
+            y, states = self._unrolled(x, states, on, dropped, training)
+        result: Any = wrap(y)
+        if self.return_state:
+            return (result, *[wrap(each) for each in states])
+        return result
+
+    def _scanned(
+        self, x: pm.Tensor, first: States, on: pm.Tensor | None, dropped: pm.Tensor | None
+    ) -> tuple[pm.Tensor, States]:
+        """All steps as one op; a mask makes the output a state of its own."""
+        n, count = int(x.shape[0]), len(first)
+        xs = [self.cell.project(pm.transpose(x, [1, 0, 2]))]
+        carried = list(first)
+        if on is not None:
+            xs.append(pm.transpose(on, [1, 0]))
+            carried.append(pm.zeros_like(first[0]))
+
+        def step(states: States, given: States, shared: States) -> tuple[States, None]:
+            before = states[:count]
+            fed = [before[0] * shared[0], *before[1:]] if shared else before
+            out, after = self.cell.step(given[0], fed)
+            if on is None:
+                return after, None
+            share = given[1].reshape((n, 1))
+            rest = 1.0 - share
+            kept = [a * share + b * rest for a, b in zip(after, before)]
+            shown = out * share if self.zero_output_for_mask else out * share + states[count] * rest
+            return [*kept, shown], None
+
+        shared = [] if dropped is None else [dropped]
+        found = pm.scan(step, carried, xs, shared, reverse=self.go_backwards)
+        at = 0 if on is None else count
+        if not self.return_sequences:
+            return found.last[at], found.last[:count]
+        every = found.states[at]
+        every = pm.flip(every, 0) if self.go_backwards else every
+        return pm.transpose(every, [1, 0, 2]), found.last[:count]
+
+    def _unrolled(
+        self, x: pm.Tensor, states: States, on: pm.Tensor | None, dropped: pm.Tensor | None, training: Any
+    ) -> tuple[pm.Tensor, States]:
+        n, steps = int(x.shape[0]), int(x.shape[1])
+        own = isinstance(self.cell, _Cell)
         given = self.cell.project(x) if own else x
         outputs: list[pm.Tensor] = []
         y: pm.Tensor | None = None
@@ -302,10 +352,7 @@ class RNN(Layer):
             if self.return_sequences:
                 outputs.append(out)
         assert y is not None
-        result: Any = wrap(pm.stack(outputs, axis=1) if self.return_sequences else y)
-        if self.return_state:
-            return (result, *[wrap(each) for each in states])
-        return result
+        return (pm.stack(outputs, axis=1) if self.return_sequences else y), states
 
     def _user_step(self, x: pm.Tensor, states: States, training: Any) -> tuple[pm.Tensor, States]:
         before = calls.training

@@ -1,7 +1,7 @@
 """Steps of training, evaluation and prediction: traced once for each kind of batch, planned, run.
 
-A step that has no room as a whole is worked on in parts whose gradients are added up, unless the model
-normalises by statistics of the batch.
+A step that has no room as a whole is worked on in parts whose gradients are added up, unless the rows of a
+batch matter to each other: statistics of the batch, or a loss that is not a mean.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .._base import wrap
 
 _HOLE = object()
 _KEPT = 16  # plans of a step, one for each kind of batch
+_MOST_PARTS = 256  # of a batch: each is traced
 
 
 def taken_apart(value: Any, tensors: list[Any]) -> Any:
@@ -110,12 +111,12 @@ def first_rows(batch: Any, rows: int) -> Any:
 
 
 def part_of(batch: Any, index: int, parts: int) -> Any:
-    """The index-th of `parts` equal parts of a batch."""
+    """The index-th of `parts` parts of a batch, which differ by one row at most."""
     def leaf(x: Any) -> Any:
         if not isinstance(x, Tensor) or not x._value.ndim:
             return x
-        size = x._value.shape[0] // parts
-        return wrap(x._value[index * size:(index + 1) * size])
+        rows = x._value.shape[0]
+        return wrap(x._value[index * rows // parts:(index + 1) * rows // parts])
 
     return _nest.map_structure(leaf, batch)
 
@@ -128,7 +129,7 @@ def rows_of(batch: Any) -> int:
 
 
 def run_within_budget(
-    step: PlannedStep, batch: Any, parts: dict[int, int], can_split: bool
+    step: PlannedStep, batch: Any, parts: dict[int, int], can_split: Callable[[], bool]
 ) -> Any:
     """A step, in as many parts as the budget makes necessary; where none fits, the error names a batch
     that does."""
@@ -140,10 +141,33 @@ def run_within_budget(
             parts[rows] = count
             return result
         except (pm.BudgetTooSmall, pm.OutOfMemory) as error:
-            after = next((n for n in range(count * 2, rows + 1) if rows % n == 0), None)
-            if not can_split or after is None:
-                raise _named(error, step, batch, rows) from None
-            count = after
+            count = _more_parts(count, rows, can_split, error, step, batch)
+
+
+def run_in_parts(
+    step: PlannedStep, batch: Any, parts: dict[int, int], can_split: Callable[[], bool]
+) -> list[Any]:
+    """What a step gives for parts of a batch, one call for each: one part where that fits."""
+    rows = rows_of(batch)
+    count = parts.get(rows, 1)
+    while True:
+        try:
+            first = [step(batch if count == 1 else part_of(batch, 0, count))]
+            parts[rows] = count
+            break
+        except (pm.BudgetTooSmall, pm.OutOfMemory) as error:
+            count = _more_parts(count, rows, can_split, error, step, batch)
+    return first + [step(part_of(batch, i, count)) for i in range(1, count)]
+
+
+def _more_parts(
+    count: int, rows: int, can_split: Callable[[], bool], error: Exception, step: PlannedStep, batch: Any
+) -> int:
+    """Twice as many parts; the error, with a batch that fits, where that is not possible."""
+    after = min(count * 2, rows)
+    if after == count or after > _MOST_PARTS or (count == 1 and not can_split()):
+        raise _named(error, step, batch, rows) from None
+    return after
 
 
 def _named(error: Exception, step: PlannedStep, batch: Any, rows: int) -> Exception:

@@ -19,7 +19,8 @@ from ._data import Batches, batches_of, split_rows, unpack
 from ._training_parts import (
     add_squares, has_call, listed, number, one, read, validates, validation_batches, written,
 )
-from ._step import PlannedStep, part_of, rows_of, run_within_budget
+from ._rows import rows_stand_alone
+from ._step import PlannedStep, part_of, rows_of, run_in_parts, run_within_budget
 
 
 class Training:
@@ -180,7 +181,7 @@ class Training:
                 loss = self._loss(x, y, y_pred, weight, True)
                 scaled = raw(self.optimizer.scale_loss(loss))
                 if parts > 1:
-                    scaled = scaled * (1.0 / parts)
+                    scaled = scaled * (rows_of(x) / rows_of(data))
             self._loss_tracker.update_state(loss, float(rows_of(x)))
             if variables:
                 own = [each._variable for each in variables]
@@ -289,9 +290,14 @@ class Training:
 
     def _trainer(self) -> Any:
         """What runs a step on a batch."""
-        splits = type(self).train_step is Training.train_step and not self._normalizes_by_batch()
         step = self._planned("train")
-        return lambda batch: run_within_budget(step, batch, self._split, splits)
+        own = type(self).train_step is not Training.train_step
+
+        def run(batch: Any) -> Any:
+            return run_within_budget(step, batch, self._split, lambda: not own and (
+                not self._normalizes_by_batch()) and rows_stand_alone(self, self._weighted(batch), True))
+
+        return run
 
     # Loops.
 
@@ -378,6 +384,7 @@ class Training:
     def _evaluate(self, batches: Batches, listed: Any) -> dict[str, Any]:
         self.reset_metrics()
         step, last = self._planned("test"), None
+        own, split = type(self).test_step is not Training.test_step, dict[int, int]()
         listed.on_test_begin()
         count = 0
         for i, (x, y, weight) in enumerate(batches.epoch()):
@@ -386,7 +393,7 @@ class Training:
                 self._prepare(batch)
                 step = self._planned("test")
             listed.on_test_batch_begin(i)
-            last = run_within_budget(step, batch, {}, False)
+            last = run_in_parts(step, batch, split, lambda: not own and rows_stand_alone(self, batch, True))[-1]
             if listed.wants_test_batches(i):
                 listed.on_test_batch_end(i, self._logs(last))
             count += 1
@@ -434,14 +441,16 @@ class Training:
         step = self._planned("predict")
         results: list[Any] = []
         structure: Any = None
+        own, split = type(self).predict_step is not Training.predict_step, dict[int, int]()
         listed.on_predict_begin()
         for i, (given, _, _) in enumerate(batches.epoch()):
             if i == 0 and (self._graph is not None or has_call(self)):
                 self._make_weights(given)  # type: ignore[attr-defined]
                 step = self._planned("predict")
             listed.on_predict_batch_begin(i)
-            structure = run_within_budget(step, (given,), {}, False)
-            results.append([each.numpy() for each in _nest.flatten(structure)])
+            batch = (given,)
+            for structure in run_in_parts(step, batch, split, lambda: not own and rows_stand_alone(self, batch, False)):
+                results.append([each.numpy() for each in _nest.flatten(structure)])
             listed.on_predict_batch_end(i, {})
         listed.on_predict_end()
         if not results:

@@ -1,0 +1,69 @@
+"""Elements as PyTorch tensors, where PyTorch wants them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable
+
+from . import _core
+from ._core import Tensor
+from ._pipeline import Converted
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
+
+# Elements whose copy PyTorch may not have made yet, at most.
+_IN_FLIGHT = 4
+
+
+def to_torch(dataset: Dataset, device: Any) -> Converted:
+    """The dataset's elements on `device`; None: where they are."""
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    if device is None:
+        return Converted(dataset, _share)
+    place = torch.device(device)
+    if place.type == "cuda":
+        ordinal = torch.cuda.current_device() if place.index is None else place.index
+        try:
+            # Copied by the pipeline, through pinned memory, while PyTorch computes.
+            return Converted(dataset.prefetch_to(f"cuda:{ordinal}"), _owned(torch.device("cuda", ordinal)))
+        except (ValueError, RuntimeError):
+            pass  # this build has no CUDA: PyTorch copies
+    return Converted(dataset, lambda x: _share(x).to(place, non_blocking=True) if _is_numbers(x) else x)
+
+
+def _is_numbers(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.dtype != _core.DType.bytes
+
+
+def _share(x: Any) -> Any:
+    import torch
+
+    return torch.from_dlpack(x) if _is_numbers(x) else x
+
+
+def _owned(place: Any) -> Callable[[Any], Any]:
+    """Tensors of PyTorch's own allocator, which knows the streams that use them. The copy costs next to
+    nothing within a GPU, and the pipeline has its memory back as soon as it is made."""
+    import torch
+
+    waiting: deque[tuple[Any, Any]] = deque()
+
+    def convert(x: Any) -> Any:
+        if not _is_numbers(x):
+            return x
+        if x.device.name.startswith("cpu"):  # a scalar
+            return torch.from_dlpack(x).to(place)
+        # -1: the element has arrived; nothing else on the GPU has to be waited for.
+        made = torch.from_dlpack(x.__dlpack__(stream=-1)).clone()
+        copied = torch.cuda.Event()
+        copied.record(torch.cuda.current_stream(place))
+        waiting.append((x, copied))
+        if len(waiting) > _IN_FLIGHT:
+            waiting[0][1].synchronize()
+        while waiting and waiting[0][1].query():
+            waiting.popleft()
+        return made
+
+    return convert

@@ -1,0 +1,112 @@
+// What is chosen where a number of threads or of elements ahead was left open.
+
+#include <chrono>
+
+#include <gmock/gmock.h>
+
+#include "data/engine/thread_tuner.h"
+#include "data/pipeline_support.h"
+
+namespace plimsoll::data::testing {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A stage that is looked at every 60 ms.
+struct Watched {
+  explicit Watched(int most) : tuner(most) { tuner.look(0, 0); }
+  /// The shares of the time that the consumer waits, and of the pulls that find nothing.
+  int after(int looks, double waits, double empty, bool no_memory = false) {
+    for (int i = 0; i < looks; ++i) {
+      for (int k = 0; k < 100; ++k) {
+        tuner.note_asked();
+        if (k < empty * 100) tuner.note_empty();
+      }
+      if (no_memory) tuner.note_no_memory();
+      now += 0.06;
+      waited += 0.06 * waits;
+      tuner.look(now, waited);
+    }
+    return tuner.threads();
+  }
+  ThreadTuner tuner;
+  double now = 0;
+  double waited = 0;
+};
+
+TEST(ThreadTuner, KeepsAllThreadsWhileTheConsumerWaitsForTheStage) {
+  Watched stage(8);
+  EXPECT_EQ(stage.after(100, 0.9, 1), 8);
+}
+
+TEST(ThreadTuner, TakesFewerWhileNobodyWaits) {
+  Watched stage(8);
+  EXPECT_EQ(stage.after(4, 0, 1), 7);
+  EXPECT_EQ(stage.after(100, 0, 1), 1);
+  // The consumer waits, but for another stage: this one always has something ready.
+  Watched cheap(4);
+  EXPECT_EQ(cheap.after(100, 0.9, 0), 1);
+}
+
+TEST(ThreadTuner, GrowsAtOnceAndRemembersWhatWasTooFew) {
+  Watched stage(8);
+  stage.after(100, 0, 1);
+  EXPECT_EQ(stage.after(1, 0.5, 1), 2);
+  EXPECT_EQ(stage.after(1, 0.5, 1), 4);
+  EXPECT_EQ(stage.after(50, 0, 1), 3) << "two were too few";
+  EXPECT_EQ(stage.after(400, 0, 1), 1) << "which is forgotten in the end";
+}
+
+TEST(ThreadTuner, DoesNotGrowWhereMemoryIsTheLimit) {
+  Watched stage(8);
+  stage.after(100, 0, 1);
+  EXPECT_EQ(stage.after(10, 0.9, 1, true), 1);
+  EXPECT_EQ(stage.after(10, 0.9, 1, false), 8);
+}
+
+void spend(std::chrono::microseconds time) {
+  const auto until = Clock::now() + time;
+  while (Clock::now() < until) {
+  }
+}
+
+std::string setting_of(const Pipeline& pipeline, const std::string& stage) {
+  for (const StageStats& each : pipeline.stats()) {
+    if (each.stage.starts_with(stage)) return each.setting;
+  }
+  return "no such stage";
+}
+
+TEST(Autotune, AConsumerThatIsSlowerLeavesAMapWithFewerThreads) {
+  const Device device = host();
+  Pipeline pipeline(
+      Dataset::range(4).repeat().map(plus(1), {.parallel = kAutotune}).batch(4).prefetch(), device,
+      {.threads = 4});
+  // On a machine that is busy it may take a while until the consumer never waits.
+  const auto until = Clock::now() + std::chrono::seconds(60);
+  while (setting_of(pipeline, "map") == "4 threads" && Clock::now() < until) {
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(pipeline.next());
+      spend(std::chrono::microseconds(5'000));
+    }
+  }
+  EXPECT_THAT(setting_of(pipeline, "map"), ::testing::HasSubstr(" of 4 threads"));
+  EXPECT_THAT(setting_of(pipeline, "prefetch"), ::testing::HasSubstr("ahead"));
+}
+
+TEST(Autotune, AMapThatTheConsumerWaitsForHasAllThreads) {
+  const Device device = host();
+  const auto slow = [](const Element& element) {
+    spend(std::chrono::microseconds(500));
+    return element;
+  };
+  Pipeline pipeline(
+      Dataset::range(1'000'000).map(slow, {.parallel = kAutotune}).batch(4).prefetch(), device,
+      {.threads = 4});
+  const auto until = Clock::now() + std::chrono::milliseconds(600);
+  while (Clock::now() < until) ASSERT_TRUE(pipeline.next());
+  EXPECT_EQ(setting_of(pipeline, "map"), "4 threads");
+}
+
+}  // namespace
+}  // namespace plimsoll::data::testing

@@ -1,0 +1,86 @@
+// Convolutions on the GPU in f32 and TF32, in both layouts, all passes, with the CPU as reference.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <plimsoll/ops/convolution_shape.h>
+#include <plimsoll/ops/dispatcher.h>
+
+#include "support/on_gpu.h"
+#include "support/op_cases.h"
+#include "support/op_checks.h"
+
+namespace plimsoll {
+namespace {
+
+using ops::Layout;
+using test::random_tensor;
+
+struct Kind {
+  std::int64_t in;
+  std::int64_t out;
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t size;
+  std::int64_t stride;
+  std::int64_t groups;
+};
+
+class ConvolutionsOnGpu : public test::OnGpu {
+ protected:
+  static Tensor run(const std::string& op, const std::vector<Tensor>& inputs,
+                    const ops::Attributes& attributes, const Device& device) {
+    std::vector<Tensor> there;
+    for (const Tensor& input : inputs) there.push_back(input.clone(device, {}));
+    return ops::call(*ops::find_op(op), there, attributes)[0].clone(test::op_cases_device(), {});
+  }
+
+  static void check(const std::string& op, const std::vector<Tensor>& inputs,
+                    const ops::Attributes& attributes, double share) {
+    const Tensor expected = run(op, inputs, attributes, test::op_cases_device());
+    const Tensor actual = run(op, inputs, attributes, gpu());
+    test::expect_near(test::as_doubles(actual), test::as_doubles(expected), share, op);
+    EXPECT_TRUE(test::same_bits(actual, run(op, inputs, attributes, gpu()))) << op << " twice";
+  }
+};
+
+TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
+  constexpr std::int64_t kBatch = 3;
+  for (const Kind& k :
+       {Kind{3, 16, 33, 30, 7, 2, 1}, Kind{4, 8, 20, 20, 3, 1, 1}, Kind{32, 64, 14, 17, 3, 1, 1},
+        Kind{64, 32, 14, 14, 1, 1, 1}, Kind{5, 7, 12, 12, 3, 1, 1}, Kind{32, 32, 16, 16, 3, 2, 4},
+        Kind{24, 24, 15, 15, 3, 1, 24}, Kind{16, 64, 8, 8, 2, 2, 1}}) {
+    for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+      for (const bool tf32 : {false, true}) {
+        const bool nhwc = layout == Layout::nhwc;
+        SCOPED_TRACE(fmt::format("{}x{} of {}x{} to {} by {}, stride {}, groups {}, {}{}", k.in,
+                                 k.height, k.width, k.size, k.out, k.size, k.stride, k.groups,
+                                 nhwc ? "nhwc" : "nchw", tf32 ? ", tf32" : ""));
+        ops::Attributes attributes = ops::conv_attributes({.stride = {k.stride, k.stride},
+                                                           .padding = ops::Padding::all(k.size / 2),
+                                                           .groups = k.groups,
+                                                           .layout = layout});
+        if (tf32) attributes.set("tf32", true);
+        const Shape in = ops::picture_shape(nhwc, kBatch, k.in, k.height, k.width);
+        const Tensor x = random_tensor(in, 1);
+        const Tensor w = random_tensor({k.out, k.in / k.groups, k.size, k.size}, 2);
+        const Tensor bias = random_tensor({k.out}, 3);
+        const Tensor dy =
+            random_tensor(run("conv2d", {x, w}, attributes, test::op_cases_device()).shape(), 4);
+        const double share = tf32 ? 4e-3 : 4 * test::allowed(DType::f32);
+        check("conv2d", {x, w}, attributes, share);
+        check("conv2d", {x, w, bias}, attributes, share);
+        ops::Attributes with = attributes;
+        with.set("shape", ops::to_integers(in));
+        check("conv2d_transpose", {dy, w}, with, share);
+        with.set("shape", ops::to_integers(w.shape()));
+        check("conv2d_weight_grad", {x, dy}, with, share);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
