@@ -25,7 +25,6 @@ namespace {
 
 using graph::Graph;
 using graph::Node;
-using ops::Layout;
 
 int count(const Graph& graph, std::string_view op) {
   return static_cast<int>(
@@ -36,7 +35,7 @@ int count(const Graph& graph, std::string_view op) {
 Graph trace(const Shape& shape, DType dtype, Layout layout,
             const std::function<Tensor(const Tensor& a, const Tensor& b, const Tensor& x)>& combine,
             bool train = true) {
-  const std::int64_t channels = layout == Layout::nhwc ? shape.dim(-1) : shape[1];
+  const std::int64_t channels = layout == Layout::channels_last ? shape.dim(-1) : shape[1];
   graph::Tracer tracer;
   std::vector<Tensor> parameters;
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -91,8 +90,9 @@ Graph checked(const Graph& before) {
   return after;
 }
 
-const std::vector<std::pair<Shape, Layout>> kShapes = {
-    {{2, 5, 3, 24}, Layout::nhwc}, {{3, 7, 5, 4}, Layout::nchw}, {{9, 600}, Layout::nhwc}};
+const std::vector<std::pair<Shape, Layout>> kShapes = {{{2, 5, 3, 24}, Layout::channels_last},
+                                                       {{3, 7, 5, 4}, Layout::channels_first},
+                                                       {{9, 600}, Layout::channels_last}};
 constexpr std::array kDTypes = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
 TEST(FusedNorms, ARelusGradientNeedsNoResultOfIt) {
@@ -138,7 +138,7 @@ TEST(FusedNorms, AResidualAndItsReluJoin) {
 }
 
 TEST(FusedNorms, WhatOthersReadStays) {
-  const Graph graph = checked(trace({2, 4, 4, 8}, DType::bf16, Layout::nhwc,
+  const Graph graph = checked(trace({2, 4, 4, 8}, DType::bf16, Layout::channels_last,
                                     [](const Tensor& a, const Tensor& b, const Tensor& x) {
                                       // a is read twice; b has a sum that broadcasts; x is added
                                       // where it may.
@@ -152,7 +152,7 @@ TEST(FusedNorms, WhatOthersReadStays) {
 TEST(FusedNorms, InferenceIsFusedToo) {
   for (const DType dtype : kDTypes) {
     const Graph graph = checked(trace(
-        {2, 5, 3, 24}, dtype, Layout::nhwc,
+        {2, 5, 3, 24}, dtype, Layout::channels_last,
         [](const Tensor& a, const Tensor& b, const Tensor& x) {
           return ops::mul(ops::relu(ops::add(x, a)), b);
         },
@@ -173,7 +173,8 @@ TEST(FusedNorms, StatisticsThatAreOverwrittenAreReadBefore) {
   }
   {
     const ops::DispatchScope scope(tracer);
-    const Tensor y = ops::batch_norm_inference(x, p[0], p[1], p[2], p[3], 1e-5, Layout::nhwc);
+    const Tensor y =
+        ops::batch_norm_inference(x, p[0], p[1], p[2], p[3], 1e-5, Layout::channels_last);
     ops::assign(p[2], ops::scale(p[2], 0.5));
     tracer.output(ops::relu(y));
   }

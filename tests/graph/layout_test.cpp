@@ -143,9 +143,9 @@ TEST_F(Layouts, FullPrecisionGoesChannelsFirst) {
 }
 
 TEST_F(Layouts, Tf32GoesChannelsLastAsMatrixUnitsWantIt) {
-  const Graph graph = checked(bottleneck(Layout::nchw), DType::f32, true, true);
+  const Graph graph = checked(bottleneck(Layout::channels_first), DType::f32, true, true);
   EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
-  const Graph last = trace(bottleneck(Layout::nhwc), DType::f32, true);
+  const Graph last = trace(bottleneck(Layout::channels_last), DType::f32, true);
   EXPECT_EQ(graph::with_fast_layouts(last).to_string(), last.to_string());
 }
 

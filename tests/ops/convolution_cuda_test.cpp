@@ -15,7 +15,6 @@
 namespace plimsoll {
 namespace {
 
-using ops::Layout;
 using test::random_tensor;
 
 struct Kind {
@@ -52,9 +51,9 @@ TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
        {Kind{3, 16, 33, 30, 7, 2, 1}, Kind{4, 8, 20, 20, 3, 1, 1}, Kind{32, 64, 14, 17, 3, 1, 1},
         Kind{64, 32, 14, 14, 1, 1, 1}, Kind{5, 7, 12, 12, 3, 1, 1}, Kind{32, 32, 16, 16, 3, 2, 4},
         Kind{24, 24, 15, 15, 3, 1, 24}, Kind{16, 64, 8, 8, 2, 2, 1}}) {
-    for (const Layout layout : {Layout::nchw, Layout::nhwc}) {
+    for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
       for (const bool tf32 : {false, true}) {
-        const bool nhwc = layout == Layout::nhwc;
+        const bool nhwc = layout == Layout::channels_last;
         SCOPED_TRACE(fmt::format("{}x{} of {}x{} to {} by {}, stride {}, groups {}, {}{}", k.in,
                                  k.height, k.width, k.size, k.out, k.size, k.stride, k.groups,
                                  nhwc ? "nhwc" : "nchw", tf32 ? ", tf32" : ""));

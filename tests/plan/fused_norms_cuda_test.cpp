@@ -25,9 +25,9 @@ namespace {
 class FusedNormsOnGpu : public test::OnGpu {
  protected:
   /// u = relu(norm(x)), z = relu(norm(-x) + u), both read twice, and all gradients.
-  static graph::Graph trace(const Shape& shape, DType dtype, ops::Layout layout,
+  static graph::Graph trace(const Shape& shape, DType dtype, Layout layout,
                             std::vector<Tensor>& parameters) {
-    const std::int64_t channels = layout == ops::Layout::nhwc ? shape.dim(-1) : shape[1];
+    const std::int64_t channels = layout == Layout::channels_last ? shape.dim(-1) : shape[1];
     graph::Tracer tracer;
     const Tensor x = tracer.input("x", {dtype, shape});
     const Tensor dz = tracer.input("dz", {dtype, shape});
@@ -65,11 +65,11 @@ class FusedNormsOnGpu : public test::OnGpu {
 };
 
 TEST_F(FusedNormsOnGpu, HaveTheBitsOfOpsOneByOne) {
-  const std::vector<std::pair<Shape, ops::Layout>> shapes = {
-      {{4, 28, 28, 64}, ops::Layout::nhwc},   {{3, 7, 7, 2048}, ops::Layout::nhwc},
-      {{8, 56, 56, 256}, ops::Layout::nhwc},  {{2, 5, 3, 33}, ops::Layout::nhwc},
-      {{1, 1, 2, 8}, ops::Layout::nhwc},      {{6, 5, 9, 11}, ops::Layout::nchw},
-      {{2, 112, 112, 64}, ops::Layout::nhwc}, {{1000, 40}, ops::Layout::nhwc}};
+  const std::vector<std::pair<Shape, Layout>> shapes = {
+      {{4, 28, 28, 64}, Layout::channels_last},   {{3, 7, 7, 2048}, Layout::channels_last},
+      {{8, 56, 56, 256}, Layout::channels_last},  {{2, 5, 3, 33}, Layout::channels_last},
+      {{1, 1, 2, 8}, Layout::channels_last},      {{6, 5, 9, 11}, Layout::channels_first},
+      {{2, 112, 112, 64}, Layout::channels_last}, {{1000, 40}, Layout::channels_last}};
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const auto& [shape, layout] : shapes) {
       SCOPED_TRACE(fmt::format("{} {}", dtype_name(dtype), shape.to_string()));
