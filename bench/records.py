@@ -56,6 +56,8 @@ def main():
     ):
         if a in best and b in best:
             bars.at_least(title, best[a] / best[b], bar)
+    print(f"bytes/s of records against read(), by processor time{'':<7}"
+          f"{best['raw_bytes_by_cpu'] / best['read_bytes_by_cpu']:>8.2f}")
     bars.rss(f"peak RSS with a budget of {options.budget} MiB", best["rss_peak"], options.budget)
     return bars.status()
 
