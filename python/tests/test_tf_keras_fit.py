@@ -139,6 +139,13 @@ def test_gradients_of_the_binary_loss_are_right_where_weights_begin_at_zero() ->
     np.testing.assert_allclose(tape.gradient(value, logits).numpy(), [0.5, -0.5])
 
 
+@pytest.mark.parametrize("given", [(None, ["mae"]), (["mae"],)])
+def test_compile_takes_metrics_by_position_as_either_keras_has_it(given: tuple[Any, ...]) -> None:
+    model = mlp()
+    model.compile("sgd", "mse", *given)
+    assert set(model.fit(*rows(8), verbose=0).history) == {"loss", "mae"}
+
+
 def test_refusal_names_a_batch_that_fits() -> None:
     x, y = pictures(256)
     with limit("6MiB"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from typing import Any, NamedTuple
 
@@ -55,6 +56,7 @@ class _Devices:
 devices = _Devices()
 tf32 = [True]  # whether GPUs may multiply float32 with TF32: as TensorFlow begins
 _MIB = 1 << 20
+_RESERVE = 32 * _MIB  # for the interpreter and for libraries that are loaded later
 
 
 def physical() -> list[PhysicalDevice]:
@@ -150,6 +152,25 @@ def prepare() -> None:
     """Opens the CPU within the limit that was configured, before its first use."""
     if "CPU" not in devices.opened and devices.configured.get("cpu:0"):
         pm.set_default_device(logical("CPU")[0])
+
+
+_stated: list[int] = []  # the limit that the CPU had at first, where nobody has stated one
+
+
+def mind_others() -> None:
+    """Before something large is planned: where no limit is stated, it is what is free now. Arrays that the script
+    has made since the device was opened count, too."""
+    device = current_device()
+    if "PLIMSOLL_BUDGET" in os.environ or devices.configured.get("cpu:0") or device.name != "cpu:0":
+        return
+    budget = device.budget
+    free = next((int(each["free"]) for each in pm.list_devices() if each["name"] == "cpu:0"), None)
+    if free is None or budget.limit is None:
+        return
+    if not _stated:
+        _stated.append(int(budget.limit))
+    room = max(0, free - free // 64 - _RESERVE)
+    budget.limit = min(_stated[0], max(budget.used + room, budget.used, _MIB))
 
 
 def device_string(value: Any) -> str:

@@ -11,6 +11,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from . import _dtypes, _nest, _state
+from ._config import mind_others
 from ._convert import convert_to_tensor
 from ._errors import unsupported
 from ._state import recording, state
@@ -108,6 +109,7 @@ class Function:
             return f(*args, **kwargs)
         planned = self._planned.get(structure)
         if planned is None:
+            mind_others()
             planned = _core.PlannedFunction(self._name, None, None, 8, None)
             self._planned[structure] = planned
 

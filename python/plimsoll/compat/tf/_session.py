@@ -13,7 +13,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from . import _nest
-from ._config import current_device
+from ._config import current_device, mind_others
 from ._convert import convert_to_tensor
 from ._errors import FailedPreconditionError, InvalidArgumentError, unsupported
 from ._graph import (
@@ -189,6 +189,7 @@ class BaseSession:
         skipped = {each for each in nodes if isinstance(each, AssignNode) and each.how == "initialize"}
         key = (tuple(id(each) for each in nodes), tuple(id(each) for each in order), tuple(sorted(id(c) for c in constants)))
         if key not in self._plans or constants:
+            mind_others()
             self._plans[key] = (_core.PlannedFunction("Session.run", device, None, 8, None), {})
         planned, seen = self._plans[key]
         inputs = [fed[each] for each in order]

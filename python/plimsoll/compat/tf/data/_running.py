@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import plimsoll as pm
 from plimsoll._pipeline import Iteration, Pipeline, Plain
 
-from .._config import current_device
+from .._config import current_device, mind_others
 from .._errors import InvalidArgumentError, NotFoundError, OutOfRangeError
 from .._tensor import Tensor
 from . import _structure
@@ -54,6 +54,7 @@ _ANY = 1 << 60
 
 def _pipeline(dataset: pm.data.Dataset) -> Pipeline:
     """Pipelines run on the CPU, also within tf.device('/GPU:0')."""
+    mind_others()
     device = current_device()
     at = device if device.kind == "cpu" else "cpu"
     limit = _limit(dataset)

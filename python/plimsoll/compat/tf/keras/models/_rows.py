@@ -15,6 +15,13 @@ from ._data import unpack
 from ._step import first_rows, part_of, rows_of
 
 
+def normalizes_by_batch(model: Any) -> bool:
+    """Whether training uses statistics of the batch."""
+    from ..layers import BatchNormalization
+
+    return any(isinstance(each, BatchNormalization) and each.trainable for each in model._flatten_layers())
+
+
 def rows_stand_alone(model: Any, batch: Any, with_loss: bool) -> bool:
     """Tried with a few rows: predictions are the same in two halves, and the loss is the mean of theirs."""
     rows = min(4, rows_of(batch) // 2 * 2)

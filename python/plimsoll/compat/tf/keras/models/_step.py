@@ -12,6 +12,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from ... import _nest
+from ..._config import mind_others
 from ..._state import state
 from ..._tensor import Tensor
 from .._base import wrap
@@ -68,6 +69,7 @@ class PlannedStep:
         if planned is None:
             if len(self._planned) >= _KEPT:
                 self._planned.pop(next(iter(self._planned)))
+            mind_others()
             planned = self._planned[key] = _core.PlannedFunction(self._name, device, None, 1, None)
         results = planned.call(tensors, self._body(key))
         return put_together(self._results[key], [wrap(each) for each in results])

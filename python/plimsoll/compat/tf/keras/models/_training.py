@@ -19,7 +19,7 @@ from ._data import Batches, batches_of, split_rows, unpack
 from ._training_parts import (
     add_squares, has_call, listed, number, one, read, validates, validation_batches, written,
 )
-from ._rows import rows_stand_alone
+from ._rows import normalizes_by_batch, rows_stand_alone
 from ._step import PlannedStep, part_of, rows_of, run_in_parts, run_within_budget
 
 
@@ -47,13 +47,15 @@ class Training:
         self._traced_for: Any = None
 
     def compile(
-        self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None,
+        self, optimizer: Any = "rmsprop", loss: Any = None, loss_weights: Any = None, metrics: Any = None,
         weighted_metrics: Any = None, run_eagerly: bool | None = False, steps_per_execution: int = 1,
         jit_compile: Any = "auto", auto_scale_loss: bool = True, **kwargs: Any,
     ) -> None:
         """Names the optimizer, the loss and the metrics that fit() uses."""
         if kwargs:
             raise TypeError(f"compile() got unexpected arguments {sorted(kwargs)}")
+        if any(each is not None and not hasattr(each, "__float__") for each in _nest.flatten(loss_weights)):
+            loss_weights, metrics = metrics, loss_weights  # by position, in the order of Keras 2
         self._compile_arguments = dict(
             optimizer=optimizer, loss=loss, metrics=metrics, loss_weights=loss_weights,
             weighted_metrics=weighted_metrics)
@@ -282,12 +284,6 @@ class Training:
         ):
             self.optimizer.build(self.trainable_weights)  # type: ignore[attr-defined]
 
-    def _normalizes_by_batch(self) -> bool:
-        from ..layers import BatchNormalization
-
-        return any(isinstance(each, BatchNormalization) and each.trainable
-                   for each in self._flatten_layers())  # type: ignore[attr-defined]
-
     def _trainer(self) -> Any:
         """What runs a step on a batch."""
         step = self._planned("train")
@@ -295,7 +291,7 @@ class Training:
 
         def run(batch: Any) -> Any:
             return run_within_budget(step, batch, self._split, lambda: not own and (
-                not self._normalizes_by_batch()) and rows_stand_alone(self, self._weighted(batch), True))
+                not normalizes_by_batch(self)) and rows_stand_alone(self, self._weighted(batch), True))
 
         return run
 
