@@ -177,7 +177,7 @@ Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
 }
 
 /// The names that labels have, each once, in order.
-std::vector<std::string> class_names(const Table& table) {
+std::vector<std::string> label_names(const Table& table) {
   std::set<std::string> names;
   look_at_labels(table.records.map(table.to_row), [&](const Tensor& labels) {
     for (std::int64_t i = 0; i < labels.elements(); ++i) names.emplace(labels.string_at(i));
@@ -299,7 +299,7 @@ nn::Model value_model(std::int64_t features) { return ValueModel(features); }
 std::int64_t count_classes(const Table& table) {
   if (table.labels == Table::Labels::values) return 0;
   if (table.labels == Table::Labels::names) {
-    const auto names = static_cast<std::int64_t>(class_names(table).size());
+    const auto names = static_cast<std::int64_t>(label_names(table).size());
     if (names >= 2) return names;
     throw DataError(fmt::format("--data {}: all labels have one name; wanted are two or more",
                                 printable(table.path)));
@@ -338,7 +338,7 @@ TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t
   const bool values = classes == 0;
   require_labels(table, values, !options.names.empty());
   if (table.labels == Table::Labels::names) {
-    all.names = options.names.empty() ? class_names(table) : options.names;
+    all.names = options.names.empty() ? label_names(table) : options.names;
   }
   const auto shaped = [&](const Dataset& records) {
     Dataset rows = records.map(table.to_row);
