@@ -8,6 +8,7 @@
 
 #include <plimsoll/ops/convolution_route.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tf32.h>
 
@@ -20,8 +21,38 @@ Cost cost_of(const OpInputs& inputs, std::span<const TensorType> outputs, double
   return cost;
 }
 
-Bytes workspace_of(const OpInputs& in, const ConvShape& shape, ConvPass pass) {
-  return conv_route(shape, pass, in.dtype(0), uses_tf32(in.attributes())).workspace;
+Bytes workspace_of(const ConvWork& work) {
+  return conv_route(work.shape, work.pass, work.dtype, work.tf32).workspace;
+}
+
+// Each op's own way to its extents.
+
+ConvWork forward_work(const OpInputs& in, std::span<const TensorType>) {
+  return {conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward, in.dtype(0),
+          uses_tf32(in.attributes())};
+}
+ConvWork by_input_work(const OpInputs& in, std::span<const TensorType> out) {
+  return {conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input, in.dtype(0),
+          uses_tf32(in.attributes())};
+}
+ConvWork by_weight_work(const OpInputs& in, std::span<const TensorType> out) {
+  return {conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight, in.dtype(0),
+          uses_tf32(in.attributes())};
+}
+
+using WorkOf = ConvWork (*)(const OpInputs&, std::span<const TensorType>);
+
+template <WorkOf Work>
+Cost conv_cost(const OpInputs& in, std::span<const TensorType> out) {
+  return cost_of(in, out, Work(in, out).shape.flops());
+}
+template <WorkOf Work>
+Bytes conv_workspace(const OpInputs& in, std::span<const TensorType> out) {
+  return workspace_of(Work(in, out));
+}
+template <WorkOf Work>
+GpuWork conv_gpu_work(const OpInputs& in, std::span<const TensorType> out) {
+  return {Work(in, out)};
 }
 
 /// Both factors of a product: the gradient of one reads the other.
@@ -83,16 +114,11 @@ const OpDef kConv2d = {
     .types = conv2d_types,
     .gradient = conv2d_gradient,
     .kept = keep_the_other,
-    .cost =
-        [](const OpInputs& in, std::span<const TensorType> out) {
-          return cost_of(in, out, conv_shape(in, in.shape(0), in.shape(1)).flops());
-        },
-    .workspace =
-        [](const OpInputs& in, std::span<const TensorType>) {
-          return workspace_of(in, conv_shape(in, in.shape(0), in.shape(1)), ConvPass::forward);
-        },
+    .cost = conv_cost<forward_work>,
+    .workspace = conv_workspace<forward_work>,
     .precision = Precision::compute,
     .channels = {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .asks = true},
+    .gpu_work = conv_gpu_work<forward_work>,
 };
 
 const OpDef kConvTranspose = {
@@ -103,17 +129,12 @@ const OpDef kConvTranspose = {
     .types = transpose_types,
     .gradient = transpose_gradient,
     .kept = keep_the_other,
-    .cost =
-        [](const OpInputs& in, std::span<const TensorType> out) {
-          return cost_of(in, out, conv_shape(in, out[0].shape, in.shape(1)).flops());
-        },
-    .workspace =
-        [](const OpInputs& in, std::span<const TensorType> out) {
-          return workspace_of(in, conv_shape(in, out[0].shape, in.shape(1)), ConvPass::by_input);
-        },
+    .cost = conv_cost<by_input_work>,
+    .workspace = conv_workspace<by_input_work>,
     .precision = Precision::compute,
     .channels =
         {.rule = ChannelRule::picture, .inputs = 1, .outputs = 1, .shape = true, .asks = true},
+    .gpu_work = conv_gpu_work<by_input_work>,
 };
 
 const OpDef kWeightGrad = {
@@ -124,16 +145,11 @@ const OpDef kWeightGrad = {
     .types = weight_grad_types,
     .gradient = weight_grad_gradient,
     .kept = keep_the_other,
-    .cost =
-        [](const OpInputs& in, std::span<const TensorType> out) {
-          return cost_of(in, out, conv_shape(in, in.shape(0), out[0].shape).flops());
-        },
-    .workspace =
-        [](const OpInputs& in, std::span<const TensorType> out) {
-          return workspace_of(in, conv_shape(in, in.shape(0), out[0].shape), ConvPass::by_weight);
-        },
+    .cost = conv_cost<by_weight_work>,
+    .workspace = conv_workspace<by_weight_work>,
     .precision = Precision::compute,
     .channels = {.rule = ChannelRule::picture, .inputs = 3, .outputs = 0, .asks = true},
+    .gpu_work = conv_gpu_work<by_weight_work>,
 };
 
 Tensor forward(const Tensor& x, const Tensor& weight, const Attributes& attributes) {

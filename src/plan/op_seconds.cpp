@@ -6,6 +6,7 @@
 #include <plimsoll/ops/slow_path.h>
 #include <plimsoll/ops/tf32.h>
 
+#include "plan/convolution_seconds.h"
 #include "plan/product_seconds.h"
 
 namespace plimsoll::plan {
@@ -45,6 +46,12 @@ double op_seconds(const ops::OpInputs& in, std::span<const TensorType> out,
   if (const auto* attention = std::get_if<ops::AttentionWork>(&work.what)) {
     return attention_seconds(attention->shape, in.dtype(0), ops::uses_tf32(in.attributes()),
                              attention->gradient, device);
+  }
+  if (const auto* convolution = std::get_if<ops::ConvWork>(&work.what)) {
+    const bool fast = ops::conv_route(convolution->shape, convolution->pass, convolution->dtype,
+                                      convolution->tf32)
+                          .kernel != ops::ConvKernel::plain;
+    return fast ? convolution_seconds(*convolution, device) : roofline(in, out, device);
   }
   return head_seconds(std::get<ops::HeadWork>(work.what), device);
 }

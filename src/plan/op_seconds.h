@@ -7,9 +7,9 @@
 
 namespace plimsoll::plan {
 
-/// Seconds that an op takes on a device, as predicted: for products, attention and heads of
-/// language models on a GPU from what their kernels were measured to reach, for others from the
-/// roofline.
+/// Seconds that an op takes on a device, as predicted: for products, convolutions, attention and
+/// heads of language models on a GPU from what their kernels were measured to reach, for others
+/// from the roofline.
 double op_seconds(const ops::OpInputs& inputs, std::span<const TensorType> outputs,
                   const DeviceDescription& device);
 

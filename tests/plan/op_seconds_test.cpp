@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/ops/convolution_shape.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/softmax.h>
@@ -45,6 +46,39 @@ TEST(OpSeconds, ABlockMoreThanAWaveTakesAnotherOne) {
   const double one = seconds(DType::bf16, false, {2048, 4096}, {4096, 2048}, "h200");
   const double two = seconds(DType::bf16, false, {2304, 4096}, {4096, 2048}, "h200");
   EXPECT_GT(two, 1.3 * one);
+}
+
+/// Of a convolution that keeps the picture's size.
+double conv_seconds(DType dtype, bool tf32, const Shape& x, const Shape& w, std::int64_t groups) {
+  const ops::OpDef& def = *ops::find_op("conv2d");
+  const std::vector<TensorType> types = {{dtype, x}, {dtype, w}};
+  ops::Attributes attributes = ops::conv_attributes(
+      {.padding = ops::Padding::all(w[2] / 2),
+       .groups = groups,
+       .layout = dtype == DType::f32 && !tf32 ? ops::Layout::nchw : ops::Layout::nhwc});
+  if (tf32) attributes.set("tf32", true);
+  const ops::OpInputs inputs(def, types, attributes);
+  return op_seconds(inputs, def.types(inputs), describe_device("h200"));
+}
+
+TEST(OpSeconds, ConvolutionsArePredictedAsTheyWereMeasured) {
+  struct Case {
+    DType dtype;
+    bool tf32;
+    Shape x;
+    Shape w;
+    std::int64_t groups;
+    double measured;  ///< microseconds on an H200
+  };
+  for (const Case& c : {Case{DType::bf16, false, {256, 56, 56, 64}, {64, 64, 3, 3}, 1, 128},
+                        Case{DType::bf16, false, {32, 32, 32, 512}, {512, 512, 3, 3}, 1, 219},
+                        Case{DType::bf16, false, {256, 28, 28, 128}, {512, 128, 1, 1}, 1, 73},
+                        Case{DType::bf16, false, {128, 56, 56, 96}, {96, 1, 7, 7}, 96, 430},
+                        Case{DType::f32, true, {32, 128, 128, 128}, {128, 128, 3, 3}, 1, 425},
+                        Case{DType::f32, false, {128, 256, 14, 14}, {256, 256, 3, 3}, 1, 972}}) {
+    const double predicted = 1e6 * conv_seconds(c.dtype, c.tf32, c.x, c.w, c.groups);
+    EXPECT_NEAR(predicted / c.measured, 1, 0.2) << c.x.to_string() << " " << c.w.to_string();
+  }
 }
 
 Plan planned(DType dtype, std::int64_t size, const char* device) {

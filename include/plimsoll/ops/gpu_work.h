@@ -4,6 +4,7 @@
 #include <variant>
 
 #include <plimsoll/ops/attention_shape.h>
+#include <plimsoll/ops/convolution_route.h>
 #include <plimsoll/ops/product_shape.h>
 
 // What an op asks of a GPU's libraries, for those whose time is not that of their arithmetic and
@@ -14,6 +15,13 @@ namespace plimsoll::ops {
 struct AttentionWork {
   AttentionShape shape;
   bool gradient = false;
+};
+
+struct ConvWork {
+  ConvShape shape;
+  ConvPass pass = ConvPass::forward;
+  DType dtype = DType::f32;
+  bool tf32 = false;
 };
 
 /// A linear layer and the cross-entropy of its results: x [tokens, features], the weight
@@ -30,7 +38,7 @@ struct HeadWork {
 
 /// See OpDef::gpu_work.
 struct GpuWork {
-  std::variant<Products, AttentionWork, HeadWork> what;
+  std::variant<Products, AttentionWork, HeadWork, ConvWork> what;
 };
 
 }  // namespace plimsoll::ops
