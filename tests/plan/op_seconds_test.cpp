@@ -52,10 +52,9 @@ TEST(OpSeconds, ABlockMoreThanAWaveTakesAnotherOne) {
 double conv_seconds(DType dtype, bool tf32, const Shape& x, const Shape& w, std::int64_t groups) {
   const ops::OpDef& def = *ops::find_op("conv2d");
   const std::vector<TensorType> types = {{dtype, x}, {dtype, w}};
-  ops::Attributes attributes = ops::conv_attributes(
-      {.padding = ops::Padding::all(w[2] / 2),
-       .groups = groups,
-       .layout = dtype == DType::f32 && !tf32 ? ops::Layout::nchw : ops::Layout::nhwc});
+  ops::Attributes attributes =
+      ops::conv_attributes({.padding = ops::Padding::all(w[2] / 2), .groups = groups});
+  attributes.set("nhwc", dtype != DType::f32 || tf32);
   if (tf32) attributes.set("tf32", true);
   const ops::OpInputs inputs(def, types, attributes);
   return op_seconds(inputs, def.types(inputs), describe_device("h200"));
