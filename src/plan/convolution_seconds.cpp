@@ -45,20 +45,18 @@ std::int64_t columns(const ops::ConvWork& work) {
 }
 
 /// Of copies of pictures with other channels or in another order.
-double copies_seconds(const ops::ConvWork& work, const ops::ConvRoute& route,
-                      const DeviceDescription& device) {
+double copies_seconds(const ops::ConvWork& work, const DeviceDescription& device) {
   const ops::ConvShape& s = work.shape;
   double seconds = 0;
-  const auto add = [&](const Shape& shape, std::int64_t channels, bool ours) {
-    if (!ours && ops::takes_picture(s.nhwc, channels, work.dtype, work.tf32)) return;
+  const auto add = [&](const Shape& shape, std::int64_t channels) {
+    if (ops::takes_picture(s.nhwc, channels, work.dtype, work.tf32)) return;
     const double padded = bytes_of(shape, work.dtype) *
                           static_cast<double>((channels + 7) / 8 * 8) /
                           static_cast<double>(channels);
-    seconds += (ours ? 1 / kTraffic : 1 / kCopies) * (bytes_of(shape, work.dtype) + padded) /
-               device.bytes_per_second;
+    seconds += (bytes_of(shape, work.dtype) + padded) / (kCopies * device.bytes_per_second);
   };
-  add(s.in_shape(), s.in_channels, route.channels != 0);
-  add(s.out_shape(), s.out_channels, false);
+  add(s.in_shape(), s.in_channels);
+  add(s.out_shape(), s.out_channels);
   return seconds;
 }
 
@@ -77,12 +75,8 @@ double convolution_seconds(const ops::ConvWork& work, const DeviceDescription& d
   const bool full = work.dtype == DType::f32 && !work.tf32;
   const Shares& shares = full ? kF32 : work.dtype == DType::f32 ? kTf32 : k16;
   const double share = columns(work) <= 64 ? shares[pass].narrow : shares[pass].wide;
-  double flops = s.flops();
-  if (route.channels != 0) {
-    flops *= static_cast<double>(route.channels) / static_cast<double>(s.in_channels);
-  }
-  return std::max(flops / (share * device.flops(work.dtype, work.tf32)), moved) +
-         copies_seconds(work, route, device);
+  return std::max(s.flops() / (share * device.flops(work.dtype, work.tf32)), moved) +
+         copies_seconds(work, device);
 }
 
 }  // namespace plimsoll::plan
