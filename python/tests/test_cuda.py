@@ -100,7 +100,8 @@ def test_a_module_of_ones_own_learns(gpu: pm.Device, precision: str) -> None:
             self.dense = pm.nn.Dense(2)
 
         def forward(self, x: pm.Tensor) -> pm.Tensor:
-            return self.dense(pm.mean(pm.relu(self.conv(x)), [2, 3]))
+            scores: pm.Tensor = self.dense(pm.mean(pm.relu(self.conv(x)), [2, 3]))
+            return scores
 
     random = np.random.default_rng(1)
     x = random.random((256, 3, 16, 16), dtype=np.float32)
