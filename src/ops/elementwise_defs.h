@@ -68,19 +68,24 @@ inline Kept keeps_for_second(std::uint32_t needed) {
 }
 
 /// The gradient of a unary op from dy and what was kept, all of one type; over either of them.
-constexpr OpDef unary_grad_op(std::string_view name, std::string_view summary,
-                              GradientRule gradient = nullptr) {
+constexpr OpDef unary_grad_op(std::string_view name, std::string_view summary) {
   return {.name = name,
           .family = "elementwise",
           .summary = summary,
           .inputs = 2,
           .types = all_same_type,
-          .gradient = gradient,
-          .kept = gradient == nullptr ? nullptr : keeps_for_second,
           .in_place = kOverEither,
           .cheap = true,
           .precision = Precision::keep,
           .channels = {.rule = ChannelRule::pointwise}};
+}
+/// The same where second derivatives exist.
+constexpr OpDef unary_grad_op(std::string_view name, std::string_view summary,
+                              GradientRule gradient) {
+  OpDef def = unary_grad_op(name, summary);
+  def.gradient = gradient;
+  def.kept = keeps_for_second;
+  return def;
 }
 
 /// dy and two more, which broadcast to it.
