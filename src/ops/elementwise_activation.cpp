@@ -28,9 +28,9 @@ Tensor softplus_slope(const Tensor& product, const Tensor& x) {
 }
 
 constexpr OpDef kReluGrad =
-    unary_grad_op("relu_grad", "dy where y > 0, else 0", second<"relu_grad", nullptr>);
-constexpr OpDef kLeakyReluGrad = unary_grad_op("leaky_relu_grad", "dy where y > 0, else dy * slope",
-                                               second<"leaky_relu_grad", nullptr>);
+    unary_grad_op("relu_grad", "dy where y > 0, else 0", second<"relu_grad">);
+constexpr OpDef kLeakyReluGrad =
+    unary_grad_op("leaky_relu_grad", "dy where y > 0, else dy * slope", second<"leaky_relu_grad">);
 constexpr OpDef kEluGrad =
     unary_grad_op("elu_grad", "the gradient of elu from y", second<"elu_grad", elu_slope>);
 constexpr OpDef kSigmoidGrad = unary_grad_op("sigmoid_grad", "the gradient of sigmoid from y",

@@ -52,16 +52,19 @@ struct OpName {
   char text[N] = {};
 };
 
-/// Second derivatives: those of dy * f'(v), an op of dy and v. By dy they are the op again; by v,
-/// slope(dy * gradient, v), which is that times f''(v). No slope: f'' is 0 where it is defined.
-using Slope = Tensor (*)(const Tensor& product, const Tensor& v);
-template <OpName Name, Slope slope>
+/// Second derivatives: those of dy * f'(v), an op of dy and v. By dy they are the op again; by v
+/// nothing where f'' is 0 wherever it is defined.
+template <OpName Name>
 void second(GradientContext& g) {
   static const OpDef& self = *find_op(Name.text);
   if (g.needs(0)) g.set(0, call_one(self, {g.grad(), g.input(1)}, g.attributes()));
-  if constexpr (slope != nullptr) {
-    if (g.needs(1)) g.set(1, slope(mul(g.grad(), g.input(0)), g.input(1)));
-  }
+}
+/// Else slope(dy * gradient, v), which is that times f''(v).
+using Slope = Tensor (*)(const Tensor& product, const Tensor& v);
+template <OpName Name, Slope slope>
+void second(GradientContext& g) {
+  second<Name>(g);
+  if (g.needs(1)) g.set(1, slope(mul(g.grad(), g.input(0)), g.input(1)));
 }
 inline Kept keeps_for_second(std::uint32_t needed) {
   return {.inputs = (needed & 2U) != 0 ? 3U : 2U};

@@ -22,11 +22,11 @@ void require_number(const OpInputs& inputs, std::string_view name) {
 Tensor square_slope(const Tensor& product, const Tensor& /*x*/) { return scale(product, 2); }
 
 constexpr OpDef kAbsGrad =
-    unary_grad_op("abs_grad", "the gradient of abs from x", second<"abs_grad", nullptr>);
+    unary_grad_op("abs_grad", "the gradient of abs from x", second<"abs_grad">);
 constexpr OpDef kSquareGrad = unary_grad_op("square_grad", "the gradient of square from x",
                                             second<"square_grad", square_slope>);
 constexpr OpDef kClipGrad =
-    unary_grad_op("clip_grad", "the gradient of clip from x", second<"clip_grad", nullptr>);
+    unary_grad_op("clip_grad", "the gradient of clip from x", second<"clip_grad">);
 
 constexpr OpDef kNeg = unary_op(
     "neg", "-x", [](GradientContext& g) { g.set(0, neg(g.grad())); }, nullptr, kNumbers);
