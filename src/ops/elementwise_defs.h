@@ -59,12 +59,12 @@ void second(GradientContext& g) {
   static const OpDef& self = *find_op(Name.text);
   if (g.needs(0)) g.set(0, call_one(self, {g.grad(), g.input(1)}, g.attributes()));
 }
-/// Else slope(dy * gradient, v), which is that times f''(v).
+/// Else By(dy * gradient, v), which is that times f''(v).
 using Slope = Tensor (*)(const Tensor& product, const Tensor& v);
-template <OpName Name, Slope slope>
+template <OpName Name, Slope By>
 void second(GradientContext& g) {
   second<Name>(g);
-  if (g.needs(1)) g.set(1, slope(mul(g.grad(), g.input(0)), g.input(1)));
+  if (g.needs(1)) g.set(1, By(mul(g.grad(), g.input(0)), g.input(1)));
 }
 inline Kept keeps_for_second(std::uint32_t needed) {
   return {.inputs = (needed & 2U) != 0 ? 3U : 2U};
