@@ -6,7 +6,7 @@ import gc
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,19 +19,6 @@ def _has_gpu() -> bool:
 
 
 pytestmark = pytest.mark.skipif(not _has_gpu(), reason="there is no GPU that this build can use")
-
-
-@pytest.fixture
-def gpu() -> Iterator[pm.Device]:
-    """cuda:0 within 2 GiB, the default device of the test."""
-    pm.set_default_device(None)
-    gc.collect()
-    opened = pm.device("cuda:0", limit="2GiB")
-    pm.set_default_device(opened)
-    yield opened
-    pm.set_default_device(None)
-    del opened
-    gc.collect()
 
 
 def test_values_go_there_and_back(gpu: pm.Device) -> None:

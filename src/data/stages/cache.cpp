@@ -31,7 +31,7 @@ class CacheStage final : public Stage {
     return make_state({epoch_, at_, std::max(seen_, inbox_.taken())});
   }
   void restore(const State& state) override {
-    // Where nothing else is left to give, what was kept ahead of the consumer goes, too.
+    // As a last resort, elements cached ahead of the consumer are dropped.
     const bool ahead = !complete_ && kept_.size() > state.words.at(1);
     if (!started_ || epoch_ != state.words.at(0) || (ahead && engine_.last_resort())) {
       begin(state.words.at(0));

@@ -158,8 +158,8 @@ _stated: list[int] = []  # the limit that the CPU had at first, where nobody has
 
 
 def mind_others() -> None:
-    """Before something large is planned: where no limit is stated, it is what is free now. Arrays that the script
-    has made since the device was opened count, too."""
+    """Before something large is planned: where no limit is stated, it is what is free now, without
+    the memory that the script's arrays have taken since the device was opened."""
     device = current_device()
     if "PLIMSOLL_BUDGET" in os.environ or devices.configured.get("cpu:0") or device.name != "cpu:0":
         return

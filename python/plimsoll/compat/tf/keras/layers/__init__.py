@@ -59,9 +59,9 @@ from ._pool import (
 )
 from ._registry import deserialize as deserialize, serialize as serialize
 from ._rnn import (
-    GRU as GRU, LSTM as LSTM, RNN as RNN, Bidirectional as Bidirectional, ConvLSTM2D as ConvLSTM2D,
+    GRU as GRU, LSTM as LSTM, RNN as RNN, ConvLSTM2D as ConvLSTM2D,
     GRUCell as GRUCell, LSTMCell as LSTMCell, SimpleRNN as SimpleRNN, SimpleRNNCell as SimpleRNNCell,
-    StackedRNNCells as StackedRNNCells, TimeDistributed as TimeDistributed,
+    StackedRNNCells as StackedRNNCells,
 )
 from ._shape_layers import (
     Add as Add, Average as Average, Concatenate as Concatenate, Cropping1D as Cropping1D,
@@ -73,6 +73,7 @@ from ._shape_layers import (
     add as add, average as average, concatenate as concatenate, dot as dot, maximum as maximum,
     minimum as minimum, multiply as multiply, subtract as subtract,
 )
+from ._wrappers import Bidirectional as Bidirectional, TimeDistributed as TimeDistributed
 
 
 def __getattr__(name: str) -> Any:
