@@ -70,12 +70,13 @@ TEST(ImageProbe, BombsAreRefusedFromTheHeader) {
   ASSERT_NE(at, file.end());
   std::fill_n(at + 5, 4, std::byte{0xff});
   EXPECT_EQ(message_of(file),
-            "[image] 65535 x 65535 pixels exceed the limit of 134217728; raise max_pixels if the "
-            "picture is to be trusted");
+            "[image] 65535 x 65535 pixels exceed the limit of 134217728; make it smaller, or raise "
+            "max_pixels in a program that trusts it");
   EXPECT_EQ(probe(file, {.max_pixels = std::int64_t{1} << 33}).width, 65535);
-  EXPECT_EQ(message_of(make_jpeg({.width = 100, .height = 10}), {.max_pixels = 999}),
-            "[image] 100 x 10 pixels exceed the limit of 999; raise max_pixels if the picture is "
-            "to be trusted");
+  EXPECT_EQ(
+      message_of(make_jpeg({.width = 100, .height = 10}), {.max_pixels = 999}),
+      "[image] 100 x 10 pixels exceed the limit of 999; make it smaller, or raise max_pixels in "
+      "a program that trusts it");
 }
 
 TEST(ImageProbe, MalformedExifIsNoError) {

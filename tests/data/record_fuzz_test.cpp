@@ -5,7 +5,7 @@
 namespace plimsoll::data::testing {
 namespace {
 
-TEST(RecordFuzz, DamagedFilesEndInDataErrorOrElements) { EXPECT_EQ(fuzz_records(300, 1), ""); }
+TEST(RecordFuzz, DamagedFilesEndInDataErrorOrElements) { EXPECT_EQ(fuzz_records(200, 1), ""); }
 
 }  // namespace
 }  // namespace plimsoll::data::testing

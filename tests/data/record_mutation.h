@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/record_support.h"
+#include "data/records/tfrecord.h"
 
 namespace plimsoll::data::testing {
 
@@ -18,7 +19,19 @@ struct DamagedFormat {
   std::vector<std::pair<std::string, std::string>> beside;
   std::vector<std::string> seeds;
   std::function<Dataset(const std::string& folder)> open;
+  std::int64_t batch = 0;  ///< rows; 0: elements one by one
 };
+
+/// Records of which every second one is read to memory of its own.
+inline std::string large_tfrecords() {
+  std::string file;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const std::string record(i % 2 == 0 ? 100 + i : 9'000 + i, static_cast<char>('a' + i));
+    file +=
+        tfrecord_head(record.size()) + record + tfrecord_tail(record.data(), Bytes{record.size()});
+  }
+  return file;
+}
 
 inline std::vector<DamagedFormat> damaged_formats() {
   const auto path = [](const std::string& folder, const char* name) { return folder + "/" + name; };
@@ -49,6 +62,25 @@ inline std::vector<DamagedFormat> damaged_formats() {
        {},
        {bytes_of(recorded("examples.tfrecord"))},
        tfrecords(true)},
+      {"tfrecord rows",
+       "a.tfrecord",
+       {},
+       {bytes_of(recorded("examples.tfrecord"))},
+       [=](const std::string& folder) {
+         return Dataset::tfrecords(path(folder, "a.tfrecord"),
+                                   {{"image", DType::bytes},
+                                    {"label", DType::i64, {}, Value(std::int64_t{0})},
+                                    {"floats", DType::f32, {3}}},
+                                   {.verify = false});
+       },
+       3},
+      {"tfrecord large",
+       "a.tfrecord",
+       {},
+       {large_tfrecords()},
+       [=](const std::string& folder) {
+         return Dataset::tfrecords(path(folder, "a.tfrecord"), {}, {.verify = false});
+       }},
       {"tfrecord gzip",
        "a.tfrecord",
        {},
@@ -182,6 +214,7 @@ class RecordCheck {
             : static_cast<std::int64_t>(std::filesystem::file_size(folder_.path() / format.file));
     if (choice % 3 == 0) dataset = dataset.shuffle(5);
     if (choice % 3 == 1) dataset = dataset.ignore_errors();
+    if (format.batch > 0) dataset = dataset.batch(format.batch);
     Pipeline pipeline(dataset, device_, {.limit = MiB(2), .name = "records"});
     std::int64_t units = 0;
     for (; units <= most; ++units) {

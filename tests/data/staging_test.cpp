@@ -1,5 +1,10 @@
 // Elements on their way to a device that does nothing before somebody waits for it.
 
+#include <sys/resource.h>
+
+#include <mutex>
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include <plimsoll/memory/out_of_memory.h>
@@ -51,6 +56,26 @@ TEST_F(StagingTest, NobodyWaitsBeforeTheRingIsFull) {
   EXPECT_EQ(held(host_, Tag::staging), 3 * kBatch);
   expect_batch(kept[1], 1);
   expect_batch(kept[0], 0);
+}
+
+TEST_F(StagingTest, ThePoolGivesWayToALoopThatFeedsADevice) {
+  const auto priorities = [&](const Dataset& input) {
+    std::mutex mutex;
+    std::set<int> seen;
+    const auto look = [&](const Element& element) {
+      const std::lock_guard lock(mutex);
+      seen.insert(getpriority(PRIO_PROCESS, 0));
+      return element;
+    };
+    Pipeline pipeline(input.map(look, {.parallel = 2}).prefetch_to(device_, 2), host_);
+    while (pipeline.next()) {
+    }
+    return seen;
+  };
+  const int here = getpriority(PRIO_PROCESS, 0);
+  const std::set<int> seen = priorities(batches(20));
+  EXPECT_GT(*seen.rbegin(), std::min(here, 18)) << "lower is a higher number";
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), here) << "the consumer's stays";
 }
 
 TEST_F(StagingTest, OneBufferIsUsedAgainAndAgain) {

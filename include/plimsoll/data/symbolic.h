@@ -148,7 +148,7 @@ concept TracedFunction = detail::TracesElement<F> || detail::TracesOne<F> || det
 /// A function of the components: `[](Symbolic image, Symbolic label) { ... }`.
 template <TracedFunction F>
 requires(!detail::TracesElement<F>) Program trace_program(const ElementSpec& input, F&& function) {
-  const std::function<Symbolics(Symbolics)> whole = [&function](Symbolics in) -> Symbolics {
+  const std::function<Symbolics(Symbolics)> whole = [&function](const Symbolics& in) -> Symbolics {
     if constexpr (detail::TracesOne<F>) {
       detail::require_components(in, 1);
       return function(in[0]);

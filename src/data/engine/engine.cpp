@@ -128,12 +128,12 @@ void Engine::submit(std::shared_ptr<Task> task, Bytes credit) {
   runtime_.promised += credit;
   task->credit_ = credit;
   task->engine_ = this;
+  std::condition_variable* wake = nullptr;
   {
     const std::lock_guard lock(runtime_.mutex);
-    runtime_.start_threads();
-    runtime_.tasks.push_back(std::move(task));
+    wake = &runtime_.add(std::move(task));
   }
-  runtime_.idle.notify_one();
+  wake->notify_one();
 }
 
 void Engine::kick() {

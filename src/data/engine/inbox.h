@@ -32,6 +32,8 @@ class Inbox {
     ++at_;
     ++taken_;
   }
+  /// True while units are pulled that were handed on before and are dropped.
+  bool replaying() const { return replay_ > 0; }
   /// Units taken since start().
   std::uint64_t taken() const { return taken_; }
 

@@ -16,6 +16,12 @@ class IndexView : public IndexedSource, public FileSource {
   Element get(std::int64_t index, Engine& engine) const override {
     return elements_->get(source_index(index), engine);
   }
+  bool reads_in_any_thread() const override {
+    return elements_ != nullptr && elements_->reads_in_any_thread();
+  }
+  Bytes read_bytes(std::int64_t index) const override {
+    return elements_->read_bytes(source_index(index));
+  }
   std::int64_t file_count() const override { return size(); }
   std::string file_path(std::int64_t index) const override {
     return files_->file_path(source_index(index));

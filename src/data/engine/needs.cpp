@@ -42,7 +42,8 @@ void NeedsScan::look_at(const std::string& path) {
   const std::lock_guard lock(mutex_);
   ++known_.looked_at;
   if (wrong && known_.unreadable++ == 0) {
-    first_unreadable_ = fmt::format("{}: {}", printable(path), *wrong);
+    const std::string name = printable(path);
+    first_unreadable_ = wrong->starts_with(name) ? *wrong : fmt::format("{}: {}", name, *wrong);
   }
   if (bytes > known_.largest) {
     known_.largest = bytes;

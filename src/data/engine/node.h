@@ -16,13 +16,18 @@ class Engine;
 class Builder;
 class NeedsScan;
 
-/// Elements by index; what a perfect shuffle needs of its source. Called on the strand.
+/// Elements by index; what a perfect shuffle needs of its source. Called on the strand, but for
+/// get() where the source says so.
 class IndexedSource {
  public:
   virtual ~IndexedSource() = default;
   virtual std::int64_t size() const = 0;
   /// Without an id: the caller sets it to `index`.
   virtual Element get(std::int64_t index, Engine& engine) const = 0;
+  /// True if get() may be called by any thread, several at a time, and is worth it for some.
+  virtual bool reads_in_any_thread() const { return false; }
+  /// Bytes that get() reads of an element which is worth a thread; 0 for others.
+  virtual Bytes read_bytes(std::int64_t /*index*/) const { return 0; }
 };
 
 /// One stage of a Dataset: what it is called, its parameters as text, its inputs, what it gives,

@@ -38,11 +38,16 @@ Bytes require_minimum(const Node& node, const Runtime& runtime) {
   const Bytes needed = minimum_of(node, runtime.threads) + kSmallest;
   const Bytes there = room_in(runtime.budget, runtime.device);
   if (needed <= there) return needed;
+  // Where the device has too little, others hold some of it: that much more is wanted than there
+  // is.
+  const bool own = runtime.budget.limit() < needed;
+  const Bytes enough =
+      own ? needed : align_up(runtime.device.budget().limit() + needed - there, KiB(64));
   throw BudgetTooSmall(fmt::format(
       "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
       "smaller batches or windows",
       node.title(), format_bytes(needed), needed, runtime.budget.path(), format_bytes(there),
-      needed));
+      enough));
 }
 
 const Node* unsaveable(const Node& node) {
@@ -363,7 +368,7 @@ std::optional<Bottleneck> Pipeline::bottleneck() const {
   Bottleneck result{worst->stage, "give it less to do, or cache its results",
                     worst->busy_s / total};
   if (worst->stage.starts_with("map(") && worst->stage.find("parallel=1)") != std::string::npos) {
-    result.remedy = "run it in parallel: {.parallel = kAutotune}";
+    result.remedy = "run it in parallel: leave `parallel` out, or raise it";
   } else if (worst->stage.starts_with("map(")) {
     result.remedy = "give the pipeline more threads, or cache what it makes";
   }

@@ -7,6 +7,9 @@ namespace plimsoll::data {
 /// Marks the calling thread, for as long as it lives, as one that works for pipelines.
 void mark_pipeline_thread();
 
+/// Has the system prefer other threads of the process to the calling one where both want a core.
+void lower_priority();
+
 /// The calling thread runs a pipeline that it consumes, in next() or the like.
 class InPipeline {
  public:

@@ -60,6 +60,26 @@ void Runtime::start_threads() {
   }
 }
 
+std::condition_variable& Runtime::add(std::shared_ptr<Task> task) {
+  start_threads();
+  const bool may_block = task->may_block();
+  tasks.push_back(std::move(task));
+  if (!may_block) return idle;
+  const auto waiting = static_cast<std::size_t>(
+      std::ranges::count_if(tasks, [](const auto& each) { return each->may_block(); }));
+  if (blocked_ + waiting > apart_.size()) {
+    try {
+      apart_.emplace_back([this] { work_apart(); });
+    } catch (const std::system_error& error) {
+      if (apart_.empty()) {  // otherwise those that there are come to it
+        tasks.pop_back();
+        throw Error(fmt::format("[pipeline] no thread can be started: {}", error.what()));
+      }
+    }
+  }
+  return apart;
+}
+
 void Runtime::kick(Engine& engine) {
   if (stopping || engine.retired_) return;
   engine.kicked_ = true;
@@ -82,13 +102,15 @@ Engine* Runtime::first_ready() const {
 
 void Runtime::work() {
   mark_pipeline_thread();
+  bool gave_way = false;
   std::unique_lock lock(mutex);
   for (;;) {
+    if (gives_way && !std::exchange(gave_way, true)) lower_priority();
     Engine* engine = nullptr;
     ++idlers;
     idle.wait(lock, [&] {
       engine = first_ready();
-      return stopping || engine != nullptr || !tasks.empty();
+      return stopping || engine != nullptr || first_task(false) != tasks.end();
     });
     --idlers;
     if (stopping) return;
@@ -97,15 +119,33 @@ void Runtime::work() {
       engine->listed_ = false;
       if (!engine->busy_) engine->run_strand(lock);
     } else {
-      run_task(lock);
+      run_task(lock, false);
     }
     if (held || quiet()) changed.notify_all();
   }
 }
 
-void Runtime::run_task(std::unique_lock<std::mutex>& lock) {
-  std::shared_ptr<Task> task = std::move(tasks.front());
-  tasks.pop_front();
+void Runtime::work_apart() {
+  mark_pipeline_thread();
+  std::unique_lock lock(mutex);
+  for (;;) {
+    apart.wait(lock, [&] { return stopping || first_task(true) != tasks.end(); });
+    if (stopping) return;
+    run_task(lock, true);
+    if (held || quiet()) changed.notify_all();
+  }
+}
+
+std::deque<std::shared_ptr<Task>>::iterator Runtime::first_task(bool may_block) {
+  return std::ranges::find_if(tasks,
+                              [&](const auto& each) { return each->may_block() == may_block; });
+}
+
+void Runtime::run_task(std::unique_lock<std::mutex>& lock, bool may_block) {
+  const auto found = first_task(may_block);
+  std::shared_ptr<Task> task = std::move(*found);
+  tasks.erase(found);
+  if (may_block) ++blocked_;
   Engine& engine = *task->engine_;
   ++running;
   ++engine.running_;
@@ -114,6 +154,7 @@ void Runtime::run_task(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   --running;
   --engine.running_;
+  if (may_block) --blocked_;
   engine.finished_.push_back(std::move(task));
   // Its credit is free again, which others may have been waiting for.
   kick_starved(&engine);
@@ -159,9 +200,12 @@ void Runtime::stop() {
     ready.clear();
   }
   idle.notify_all();
+  apart.notify_all();
   changed.notify_all();
   for (std::thread& thread : pool_) thread.join();
+  for (std::thread& thread : apart_) thread.join();
   pool_.clear();
+  apart_.clear();
 }
 
 }  // namespace plimsoll::data

@@ -28,6 +28,8 @@ class Task {
   virtual ~Task() = default;
   virtual void run() noexcept = 0;
   virtual void finish() = 0;
+  /// It may wait for something outside the pipeline: a thread of its own runs it.
+  virtual bool may_block() const { return false; }
 
  private:
   friend class Engine;
@@ -70,6 +72,9 @@ class Runtime {
   /// With `last_resort`: a stage that could have given memory was kept from it (a full disk), which
   /// is to blame rather than whoever is refused.
   std::atomic<bool> relief_refused = false;
+  /// The consumer's own work on the processor goes before the pool's. For one that has little of it
+  /// and must not be kept from it, such as a loop that feeds a GPU.
+  std::atomic<bool> gives_way = false;
   std::atomic<bool> stopping = false;
   std::atomic<int> holds_wanted = 0;
 
@@ -77,6 +82,7 @@ class Runtime {
 
   std::mutex mutex;
   std::condition_variable idle;     ///< pool threads: something to run
+  std::condition_variable apart;    ///< threads for tasks that may block: one to run
   std::condition_variable changed;  ///< a strand is free, a result is there, or all is quiet
   std::deque<std::shared_ptr<Task>> tasks;
   std::deque<Engine*> ready;  ///< strands that have something to do
@@ -105,16 +111,25 @@ class Runtime {
   void kick(Engine& engine);
   /// Starts the pool's threads if there are none: a pipeline without parallel stages has none.
   void start_threads();
+  /// Puts a task into the queue and sees that there is a thread for it, which is to be notified
+  /// without the mutex.
+  std::condition_variable& add(std::shared_ptr<Task> task);
   /// Ends the threads; tasks that have not begun are dropped. Call without the mutex.
   void stop();
 
  private:
   void work();
+  void work_apart();
   Engine* first_ready() const;
-  void run_task(std::unique_lock<std::mutex>& lock);
+  /// The next task of one kind or the other; the end of `tasks` if there is none.
+  std::deque<std::shared_ptr<Task>>::iterator first_task(bool may_block);
+  void run_task(std::unique_lock<std::mutex>& lock, bool may_block);
 
   friend class ConsumerWait;
   std::vector<std::thread> pool_;
+  /// For tasks that may block, as many as there ever were at a time: stages bound that.
+  std::vector<std::thread> apart_;
+  std::size_t blocked_ = 0;                      ///< such tasks that are run
   std::atomic<std::int64_t> waited_ns_ = 0;      ///< by the waits that have ended
   std::atomic<std::int64_t> waiting_since_ = 0;  ///< on the steady clock; 0: does not wait
 };

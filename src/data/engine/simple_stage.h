@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "data/engine/inbox.h"
+#include "data/engine/row_sink.h"
 
 namespace plimsoll::data {
 
@@ -38,6 +39,31 @@ class CountingStage : public Stage {
  protected:
   StagePtr input_;
   std::uint64_t count_ = 0;
+};
+
+/// A stage that gives only some of its input's elements, by their number. Where the input can leave
+/// out the others itself, this hands on what comes.
+class ChoosingStage : public CountingStage, public RowSource {
+ public:
+  ChoosingStage(StagePtr input, std::uint64_t first, std::uint64_t step)
+      : CountingStage(std::move(input)), narrowed_(input_->narrow(first, step)) {}
+  bool narrow(std::uint64_t first, std::uint64_t step) override {
+    return narrowed_ && input_->narrow(first, step);
+  }
+  bool offer(Placement& placement) override { return narrowed_ && input_->offer(placement); }
+  void write_rows_to(RowSink& sink) override {
+    auto* const source = dynamic_cast<RowSource*>(input_.get());
+    if (narrowed_ && source != nullptr) source->write_rows_to(sink);
+  }
+
+ protected:
+  virtual Pull choose(ElementBlock& out, std::size_t max) = 0;
+  Pull pull(ElementBlock& out, std::size_t max) final {
+    return narrowed_ ? input_->next_block(out, max) : choose(out, max);
+  }
+
+ private:
+  const bool narrowed_;
 };
 
 }  // namespace plimsoll::data

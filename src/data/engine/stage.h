@@ -91,6 +91,12 @@ class Stage {
   /// Lets the stage that makes the elements write them in place. True if it will.
   virtual bool offer(Placement& /*placement*/) { return false; }
 
+  /// Has it give only element `first` and every `step`-th after it, counted by what the source has
+  /// and not by what can be read, without making the others. Called before the first start(),
+  /// possibly several times: each chooses among what the one before has left. False where it
+  /// cannot.
+  virtual bool narrow(std::uint64_t /*first*/, std::uint64_t /*step*/) { return false; }
+
   /// Contents of the elements it has made or taken and not handed on.
   virtual Bytes held() const { return 0; }
   /// What was chosen for it where that was left open: "2 threads", "4 ahead".

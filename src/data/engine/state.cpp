@@ -9,7 +9,7 @@
 namespace plimsoll::data {
 namespace {
 
-constexpr std::string_view kMagic = "PLMDATA3";
+constexpr std::string_view kMagic = "PLMDATA4";
 constexpr int kDeepest = 256;
 
 void put(std::string& out, std::uint64_t word) {

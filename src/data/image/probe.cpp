@@ -49,7 +49,7 @@ ImageInfo probe(std::span<const std::byte> data, const ProbeOptions& options) {
   if (std::int64_t{info.width} * info.height > options.max_pixels) {
     throw DataError("[image] " + std::to_string(info.width) + " x " + std::to_string(info.height) +
                     " pixels exceed the limit of " + std::to_string(options.max_pixels) +
-                    "; raise max_pixels if the picture is to be trusted");
+                    "; make it smaller, or raise max_pixels in a program that trusts it");
   }
   info.scratch = jpeg ? jpeg_decode_scratch(info) : png_decode_scratch(info);
   return info;

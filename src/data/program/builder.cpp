@@ -66,8 +66,8 @@ std::vector<TensorSpec> infer_call(std::string_view name, std::span<const Tensor
       throw InvalidArgument(fmt::format(
           "[{}] cannot be part of a program; {}", name,
           op->random
-              ? "use a random op of programs, such as image::random_flip, whose draws belong "
-                "to the element"
+              ? "use a random op of programs, such as random_flip, whose draws belong to the "
+                "element"
               : "it writes into its inputs"));
     }
     return infer_specs(*op, inputs, attributes);
@@ -215,7 +215,7 @@ ProgramBuilder::ProgramBuilder(ElementSpec input) {
   if (!input.known) {
     throw InvalidArgument(
         "[Program] what the elements are is not known before it runs; give the function before it "
-        "an output spec (MapFunction::output)");
+        "an output spec");
   }
   recorder_ = std::make_shared<Symbolic::Recorder>(std::move(input));
 }

@@ -74,7 +74,7 @@ Value number_of(const Symbolic& like, DType dtype, double number) {
   }
   throw InvalidArgument(
       fmt::format("[map] {} is bytes and stands beside the number {}; use "
-                  "strings::to_number first",
+                  "to_number first",
                   like.describe(), number));
 }
 

@@ -3,6 +3,10 @@
 #include <array>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace plimsoll::data {
 namespace {
 
@@ -30,17 +34,17 @@ constexpr Tables kTables = make_tables();
 #if defined(__x86_64__)
 /// The instruction takes three cycles and one can begin in each: three lanes of this many bytes run
 /// side by side and are joined.
-constexpr std::size_t kLane = 1024;
+constexpr std::size_t kLane = 768;
 
-/// What `kLane` zero bytes after it do to a checksum, by byte of it.
+/// What a number of zero bytes after it do to a checksum, by byte of it.
 using ShiftTable = std::array<std::array<std::uint32_t, 256>, 4>;
 
-ShiftTable make_shift_table() {
+ShiftTable make_shift_table(std::size_t zeros) {
   ShiftTable table{};
   std::array<std::uint32_t, 32> bits{};
   for (std::size_t bit = 0; bit < 32; ++bit) {
     std::uint32_t crc = std::uint32_t{1} << bit;
-    for (std::size_t i = 0; i < kLane; ++i) crc = (crc >> 8) ^ kTables[0][crc & 0xFF];
+    for (std::size_t i = 0; i < zeros; ++i) crc = (crc >> 8) ^ kTables[0][crc & 0xFF];
     bits[bit] = crc;
   }
   for (std::size_t byte = 0; byte < 4; ++byte) {
@@ -64,10 +68,16 @@ std::uint64_t word_at(const unsigned char* data) {
   return word;
 }
 
+/// Over one lane.
+const ShiftTable& lane_shift() {
+  static const ShiftTable kShift = make_shift_table(kLane);
+  return kShift;
+}
+
 __attribute__((target("sse4.2"))) std::uint32_t crc32c_instruction(const unsigned char* data,
                                                                    std::size_t bytes,
                                                                    std::uint32_t crc) {
-  static const ShiftTable kShift = make_shift_table();
+  const ShiftTable& shift = lane_shift();
   std::uint64_t first = crc;
   for (; bytes >= 3 * kLane; bytes -= 3 * kLane, data += 3 * kLane) {
     std::uint64_t second = 0;
@@ -77,13 +87,85 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_instruction(const unsigne
       second = __builtin_ia32_crc32di(second, word_at(data + kLane + i));
       third = __builtin_ia32_crc32di(third, word_at(data + 2 * kLane + i));
     }
-    second ^= shifted(kShift, static_cast<std::uint32_t>(first));
-    first = third ^ shifted(kShift, static_cast<std::uint32_t>(second));
+    second ^= shifted(shift, static_cast<std::uint32_t>(first));
+    first = third ^ shifted(shift, static_cast<std::uint32_t>(second));
   }
   for (; bytes >= 8; bytes -= 8, data += 8) first = __builtin_ia32_crc32di(first, word_at(data));
   auto rest = static_cast<std::uint32_t>(first);
   for (; bytes > 0; --bytes, ++data) rest = __builtin_ia32_crc32qi(rest, *data);
   return rest;
+}
+
+#define PLIMSOLL_FOLDING __attribute__((target("sse4.2,pclmul,avx2,vpclmulqdq")))
+
+/// Bytes that two registers hold, and by how much one step moves them on.
+constexpr std::size_t kFolded = 64;
+
+/// x to the power of `n` modulo the polynomial, reflected.
+constexpr std::uint64_t power_of_x(int n) {
+  std::uint32_t value = 0x80000000U;
+  for (int i = 0; i < n; ++i) value = (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0);
+  return value;
+}
+
+PLIMSOLL_FOLDING inline __m256i loaded(const unsigned char* data) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(data));
+}
+
+/// What `before` is worth `kFolded` bytes later, and the bytes there.
+PLIMSOLL_FOLDING inline __m256i folded(__m256i before, __m256i powers, const unsigned char* data) {
+  const __m256i low = _mm256_clmulepi64_epi128(before, powers, 0x00);
+  const __m256i high = _mm256_clmulepi64_epi128(before, powers, 0x11);
+  return _mm256_xor_si256(_mm256_xor_si256(low, high), loaded(data));
+}
+
+PLIMSOLL_FOLDING inline std::uint64_t three_words(std::uint64_t crc, const unsigned char* data) {
+  crc = __builtin_ia32_crc32di(crc, word_at(data));
+  crc = __builtin_ia32_crc32di(crc, word_at(data + 8));
+  return __builtin_ia32_crc32di(crc, word_at(data + 16));
+}
+
+/// The instruction's three lanes, and carry-less products of what lies before them, at the same
+/// time: they use different parts of the processor. Pieces do not wait for the one before.
+PLIMSOLL_FOLDING std::uint32_t crc32c_folding(const unsigned char* data, std::size_t bytes,
+                                              std::uint32_t crc) {
+  constexpr std::size_t kSteps = kLane / 24;
+  constexpr std::size_t kFront = (kSteps + 1) * kFolded;
+  constexpr std::size_t kPiece = kFront + 3 * kLane;
+  constexpr std::uint64_t kLow = power_of_x(8 * kFolded + 31);
+  constexpr std::uint64_t kHigh = power_of_x(8 * kFolded - 33);
+  static const ShiftTable kPieceShift = make_shift_table(kPiece);
+  const ShiftTable& shift = lane_shift();
+  const __m256i powers = _mm256_set_epi64x(kHigh, kLow, kHigh, kLow);
+  for (; bytes >= kPiece; bytes -= kPiece, data += kPiece) {
+    __m256i a = loaded(data);
+    __m256i b = loaded(data + 32);
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    std::uint64_t third = 0;
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      const unsigned char* const front = data + (step + 1) * kFolded;
+      a = folded(a, powers, front);
+      b = folded(b, powers, front + 32);
+      const unsigned char* const lane = data + kFront + step * 24;
+      first = three_words(first, lane);
+      second = three_words(second, lane + kLane);
+      third = three_words(third, lane + 2 * kLane);
+    }
+    alignas(32) std::array<unsigned char, kFolded> rest;
+    auto* const to = reinterpret_cast<__m256i*>(rest.data());
+    _mm256_store_si256(to, a);
+    _mm256_store_si256(to + 1, b);
+    std::uint64_t before = 0;
+    for (std::size_t i = 0; i < kFolded; i += 8) {
+      before = __builtin_ia32_crc32di(before, word_at(rest.data() + i));
+    }
+    first ^= shifted(shift, static_cast<std::uint32_t>(before));
+    second ^= shifted(shift, static_cast<std::uint32_t>(first));
+    third ^= shifted(shift, static_cast<std::uint32_t>(second));
+    crc = static_cast<std::uint32_t>(third) ^ shifted(kPieceShift, crc);
+  }
+  return crc32c_instruction(data, bytes, crc);
 }
 #endif
 
@@ -106,7 +188,12 @@ std::uint32_t crc32c_tables(const void* data, std::size_t bytes, std::uint32_t b
 std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t before) {
 #if defined(__x86_64__)
   static const bool kHas = __builtin_cpu_supports("sse4.2") != 0;
-  if (kHas) return ~crc32c_instruction(static_cast<const unsigned char*>(data), bytes, ~before);
+  static const bool kFolds = kHas && __builtin_cpu_supports("pclmul") != 0 &&
+                             __builtin_cpu_supports("avx2") != 0 &&
+                             __builtin_cpu_supports("vpclmulqdq") != 0;
+  const auto* const at = static_cast<const unsigned char*>(data);
+  if (kFolds) return ~crc32c_folding(at, bytes, ~before);
+  if (kHas) return ~crc32c_instruction(at, bytes, ~before);
 #endif
   return crc32c_tables(data, bytes, before);
 }

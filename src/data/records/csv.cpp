@@ -121,11 +121,8 @@ class CsvFormat final : public RecordFormat {
       return missing_value(feature, memory);
     }
     if (feature.spec.dtype != DType::bytes) return number_from_text(feature, field.text);
-    if (!field.escaped) {
-      return Tensor::from_strings({field.text}, {}, memory.device, memory.options);
-    }
-    return Tensor::from_strings({std::string_view(unescaped(field.text))}, {}, memory.device,
-                                memory.options);
+    if (!field.escaped) return memory.text(field.text);
+    return memory.text(unescaped(field.text));
   }
 
   Features features_;
@@ -203,7 +200,7 @@ Features csv_columns(const Shards& files, const CsvOptions& options) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto end = columns.begin() + static_cast<std::ptrdiff_t>(i);
     if (std::find(columns.begin(), end, columns[i]) == end) continue;
-    throw DataError(fmt::format("{}: column \"{}\" is in its header twice; name those you want",
+    throw DataError(fmt::format("{}: column \"{}\" is in its header twice; rename one of them",
                                 printable(names.front()), printable(columns[i])));
   }
   std::vector<DType> dtypes(columns.size(), DType::i64);

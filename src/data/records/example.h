@@ -48,10 +48,16 @@ class ExampleParser {
   const Features& features() const { return features_; }
   /// Throws DataError, and OutOfMemory.
   Element parse(std::string_view bytes, const RecordMemory& memory) const;
+  /// True if all features are of a fixed size or one byte string.
+  bool has_rows() const { return has_rows_; }
+  /// The same to a row of a batch, which is half-written where it throws.
+  void parse_row(std::string_view bytes, const RecordMemory& memory, RowSink& row) const;
 
  private:
   Features features_;
   ElementSpec spec_;
+  std::vector<std::int64_t> elements_;  ///< of each feature; 0 where that is not fixed
+  bool has_rows_ = true;
 };
 
 /// The Example of an element whose components are called `names`, as protobuf writes it with sorted

@@ -103,7 +103,7 @@ class MdsFormat final : public RecordFormat {
       if (index_.columns[i].dtype == DType::bytes) {
         const std::string_view text(reinterpret_cast<const char*>(values[i].data()),
                                     values[i].size());
-        element.push_back(Tensor::from_strings({text}, {}, memory.device, memory.options));
+        element.push_back(memory.text(text));
       } else {
         element.push_back(Value::from_bits(index_.columns[i].dtype, values[i].data()));
       }

@@ -25,10 +25,9 @@ ElementSpec features_spec(const Features& features, const char* kind) {
   ElementSpec spec;
   for (const Feature& feature : features) {
     if (!feature.spec.dims) {
-      throw InvalidArgument(
-          fmt::format("[{}] feature \"{}\" has no rank; give extents, kAnyExtent for the first if "
-                      "it varies",
-                      kind, printable(feature.name)));
+      throw InvalidArgument(fmt::format(
+          "[{}] feature \"{}\" has no rank; give extents, and leave the first open if it varies",
+          kind, printable(feature.name)));
     }
     std::int64_t total = 1;
     for (std::size_t d = 0; d < feature.spec.dims->size(); ++d) {
@@ -115,7 +114,7 @@ Value missing_value(const Feature& feature, const RecordMemory& memory) {
     return tensor;
   }
   if (spec.dtype != DType::bytes) return *feature.missing;
-  return Tensor::from_strings({feature.missing->text()}, {}, memory.device, memory.options);
+  return memory.text(feature.missing->text());
 }
 
 }  // namespace plimsoll::data

@@ -2,13 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <plimsoll/data/records.h>
 #include <plimsoll/tensor/tensor.h>
 
+#include "data/engine/row_sink.h"
 #include "data/records/byte_window.h"
 
 namespace plimsoll::data {
@@ -47,10 +50,33 @@ struct RecordIndex {
   }
 };
 
+/// A record of its own in memory, charged like a tensor: components may be views of it.
+class RecordStorage {
+ public:
+  /// Room for `bytes`, which are at `offset` of their file. Throws OutOfMemory.
+  RecordStorage(const Device& device, Bytes bytes, std::uint64_t offset,
+                const TensorOptions& options);
+  /// Where the record goes.
+  std::byte* data() const { return data_; }
+  /// `text` as a view of this; undefined where it is no large part of it.
+  Tensor view(std::string_view text) const;
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  std::byte* data_ = nullptr;
+};
+
 /// Memory for the components of an element.
 struct RecordMemory {
   const Device& device;
   TensorOptions options;
+  /// Where the record was read to; null where that is a buffer which is used again.
+  const RecordStorage* record = nullptr;
+
+  /// A byte string as a component. One that is most of the record that was read is a view of it,
+  /// any other a copy: so what a component keeps alive, and is charged, is less than twice its
+  /// size. Throws OutOfMemory.
+  Value text(std::string_view text) const;
 };
 
 /// A kind of file with records in it. Immutable; used by several threads at a time.
@@ -71,6 +97,12 @@ class RecordFormat {
   /// file's name; OutOfMemory.
   virtual Element parse(std::span<const std::byte> bytes, std::size_t file, std::uint64_t offset,
                         const RecordMemory& memory) const = 0;
+  /// True if parse_row() does the same for rows of a batch.
+  virtual bool has_rows() const { return false; }
+  /// Writes the components to the row that was begun; throws as parse() does, with the row
+  /// half-written.
+  virtual void parse_row(std::span<const std::byte> bytes, const RecordMemory& memory,
+                         RowSink& row) const;
 };
 
 /// The value of the feature for a record that does not have it. DataError where that is an error.

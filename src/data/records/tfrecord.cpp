@@ -81,17 +81,25 @@ class TfRecordFormat final : public RecordFormat {
 
   Element parse(std::span<const std::byte> bytes, std::size_t /*file*/, std::uint64_t /*offset*/,
                 const RecordMemory& memory) const override {
-    const auto body = bytes.subspan(kTfRecordHead, bytes.size() - kTfRecordHead - kTfRecordTail);
+    const std::string_view text = contents(bytes);
+    return parser_ ? parser_->parse(text, memory) : Element{memory.text(text)};
+  }
+  bool has_rows() const override { return parser_ && parser_->has_rows(); }
+  void parse_row(std::span<const std::byte> bytes, const RecordMemory& memory,
+                 RowSink& row) const override {
+    parser_->parse_row(contents(bytes), memory, row);
+  }
+
+ private:
+  /// What the record has between its head and its tail, checked.
+  std::string_view contents(std::span<const std::byte> record) const {
+    const auto body = record.subspan(kTfRecordHead, record.size() - kTfRecordHead - kTfRecordTail);
     if (verify_ && masked_crc(crc32c(body.data(), body.size())) !=
                        little<std::uint32_t>(body.data() + body.size())) {
       throw DataError("its contents do not match their checksum");
     }
-    const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
-    if (parser_) return parser_->parse(text, memory);
-    return Element{Value(Tensor::from_strings({text}, {}, memory.device, memory.options))};
+    return {reinterpret_cast<const char*>(body.data()), body.size()};
   }
-
- private:
   static std::uint64_t end_of(const ByteWindow& window, std::uint64_t at) {
     return window.size() == kUnlimited ? at + 1 : window.size();
   }

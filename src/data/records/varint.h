@@ -15,6 +15,11 @@ inline void put_varint(std::string& out, std::uint64_t value) {
 
 /// Takes one from the front of `bytes`; nullopt where it is cut off or longer than 64 bits.
 inline std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
+  if (!bytes.empty() && static_cast<unsigned char>(bytes[0]) < 0x80) {
+    const auto value = static_cast<unsigned char>(bytes[0]);
+    bytes.remove_prefix(1);
+    return value;
+  }
   std::uint64_t result = 0;
   for (std::size_t i = 0; i < bytes.size() && i < 10; ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);

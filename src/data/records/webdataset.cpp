@@ -132,7 +132,7 @@ class WebDatasetFormat final : public RecordFormat {
     try {
       for (std::size_t i = 0; i < features_.size(); ++i) {
         if (features_[i].name == kTarKey) {
-          element.push_back(Tensor::from_strings({key}, {}, memory.device, memory.options));
+          element.push_back(memory.text(key));
         } else if (!found[i].there) {
           element.push_back(missing_value(features_[i], memory));
         } else {
@@ -166,7 +166,7 @@ class WebDatasetFormat final : public RecordFormat {
   static Value value(const Feature& feature, const std::string& suffix,
                      std::span<const std::byte> contents, const RecordMemory& memory) {
     if (feature.spec.dtype == DType::bytes) {
-      return Tensor::from_strings({contents_text(contents)}, {}, memory.device, memory.options);
+      return memory.text(contents_text(contents));
     }
     if (is_npy(suffix)) return npy_value(feature, contents, memory);
     return number_from_text(feature, contents_text(contents));

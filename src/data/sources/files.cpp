@@ -118,7 +118,9 @@ std::vector<std::string> sorted_entries(const std::string& folder, bool folders)
     std::error_code unknown;
     const fs::file_status status = at->status(unknown);
     const bool gone = status.type() == fs::file_type::not_found;
-    const bool wanted = folders ? fs::is_directory(status)
+    // Hidden folders (.git, .ipynb_checkpoints) are nobody's classes.
+    const bool hidden = at->path().filename().string().starts_with('.');
+    const bool wanted = folders ? fs::is_directory(status) && !hidden
                                 : is_picture(at->path()) && (fs::is_regular_file(status) || gone);
     if (wanted && (gone || !unknown)) names.push_back(at->path().string());
   }

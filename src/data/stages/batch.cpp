@@ -11,7 +11,9 @@
 #include "data/engine/engine.h"
 #include "data/engine/inbox.h"
 #include "data/engine/node.h"
+#include "data/engine/row_sink.h"
 #include "data/stages/batch_rows.h"
+#include "data/stages/batch_texts.h"
 #include "data/stages/batching.h"
 
 namespace plimsoll::data {
@@ -23,13 +25,13 @@ constexpr std::size_t kOpen = 2;
 struct Column {
   TensorSpec spec;  ///< of a row
   Bytes row_bytes = 0;
-  Tensor rows;                 ///< undefined for byte strings
-  std::byte* base = nullptr;   ///< its memory
-  std::vector<Value> strings;  ///< kept until their lengths are all known
+  Tensor rows;                ///< undefined for byte strings
+  std::byte* base = nullptr;  ///< its memory
+  BatchTexts texts;
 };
 using OpenBatch = std::vector<Column>;
 
-class BatchStage final : public Stage, private Placement {
+class BatchStage final : public Stage, private Placement, private RowSink {
  public:
   BatchStage(StagePtr input, Engine& engine, const std::string& title, std::int64_t size, bool drop,
              const ElementSpec& row)
@@ -40,6 +42,9 @@ class BatchStage final : public Stage, private Placement {
         drop_(drop),
         row_(row) {
     if (row.nbytes()) inbox_.stage().offer(*this);
+    if (auto* const source = dynamic_cast<RowSource*>(&inbox_.stage())) {
+      source->write_rows_to(*this);
+    }
   }
 
   void start(std::uint64_t epoch) override {
@@ -85,6 +90,10 @@ class BatchStage final : public Stage, private Placement {
       }
       if (filled == Pull::end) return finish(out);
       while (inbox_.ready() > 0 && have_ < size_) {
+        if (inbox_.front().empty() && !row_.components.empty()) {
+          take_written();
+          continue;
+        }
         if (open_.empty() && !open(row_of(inbox_.front()), false)) return Pull::pending;
         add(inbox_.front());
       }
@@ -129,9 +138,8 @@ class BatchStage final : public Stage, private Placement {
     if (column.rows.defined()) {
       return have_ == size_ ? Value(column.rows) : Value(column.rows.slice(0, 0, rows));
     }
-    std::vector<std::string_view> texts;
-    for (const Value& value : column.strings) texts.push_back(value.text());
-    return Value(Tensor::from_strings(texts, {rows}, engine_.device(), options_));
+    return Value(
+        Tensor::from_strings(column.texts.views(have_), {rows}, engine_.device(), options_));
   }
 
   static ElementSpec row_of(const Element& element) {
@@ -180,9 +188,16 @@ class BatchStage final : public Stage, private Placement {
     inbox_.pop();
   }
 
+  /// The row is there already.
+  void take_written() {
+    if (have_ == 0) first_id_ = inbox_.front().id;
+    ++have_;
+    inbox_.pop();
+  }
+
   void write(Column& column, Value& value) {
     if (!column.rows.defined()) {
-      column.strings.push_back(std::move(value));
+      column.texts.set(have_, std::move(value));
       return;
     }
     std::byte* const row = column.base + have_ * column.row_bytes;
@@ -229,6 +244,21 @@ class BatchStage final : public Stage, private Placement {
     if (placed_ > 0) --placed_;
   }
 
+  // Rows that a source writes itself.
+
+  bool begin_row(std::size_t position) override {
+    if (inbox_.replaying() || (open_.empty() && !open(row_, false))) return false;
+    row_begun_ = have_ + position;
+    return true;
+  }
+  std::byte* fixed(std::size_t c) override {
+    const Column& column = open_.front()[c];
+    return column.base + row_begun_ * column.row_bytes;
+  }
+  void text(std::size_t c, std::string_view text) override {
+    open_.front()[c].texts.put(row_begun_, text, engine_.device(), options_.account);
+  }
+
   Inbox inbox_;
   Engine& engine_;
   TensorOptions options_;
@@ -239,6 +269,7 @@ class BatchStage final : public Stage, private Placement {
   std::size_t have_ = 0;        ///< rows of the first open batch that are filled
   std::size_t next_place_ = 0;  ///< counted in rows from the first open batch
   std::size_t placed_ = 0;      ///< places given to elements that are still with the input
+  std::size_t row_begun_ = 0;   ///< that a source is writing
   std::uint64_t first_id_ = 0;
   std::uint64_t delivered_ = 0;  ///< units of the input in batches that have gone out
   std::uint64_t seen_ = 0;       ///< units whose errors have gone out

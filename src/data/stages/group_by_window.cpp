@@ -124,6 +124,7 @@ class GroupStage final : public Stage {
   void close() {
     ahead_.clear();
     open_ = nullptr;
+    open_node_ = nullptr;
     open_window_.clear();
     open_units_.clear();
   }
@@ -180,7 +181,8 @@ class GroupStage final : public Stage {
   }
   StagePtr make(std::int64_t key) {
     try {
-      return Builder(engine_, number_, &ahead_).build(reduce_(key, open_window_).node());
+      open_node_ = reduce_(key, open_window_).node();
+      return Builder(engine_, number_, &ahead_).build(open_node_);
     } catch (const OutOfMemory&) {
       ahead_.clear();
       throw;
@@ -237,6 +239,7 @@ class GroupStage final : public Stage {
   const std::uint64_t number_;
   std::uint64_t epoch_ = 0;
   std::map<std::int64_t, Window> waiting_;
+  NodePtr open_node_;          ///< what open_ runs; may keep what its functions need
   StagePtr open_;              ///< gives what the last full window was made into
   std::vector<Stage*> ahead_;  ///< of those in open_
   std::vector<Element> open_window_;

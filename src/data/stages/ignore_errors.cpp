@@ -6,12 +6,13 @@
 
 #include "data/engine/engine.h"
 #include "data/engine/node.h"
+#include "data/engine/row_sink.h"
 #include "data/engine/simple_stage.h"
 
 namespace plimsoll::data {
 namespace {
 
-class IgnoreErrorsStage final : public CountingStage {
+class IgnoreErrorsStage final : public CountingStage, public RowSource {
  public:
   IgnoreErrorsStage(StagePtr input, std::int64_t most, double rate, Engine& engine)
       : CountingStage(std::move(input)), most_(most), rate_(rate), engine_(engine) {}
@@ -24,7 +25,15 @@ class IgnoreErrorsStage final : public CountingStage {
     seen_ = state.words.at(1);
     CountingStage::restore(state);
   }
+  /// skip() counts elements that come out; for shards it is enough that all count alike.
+  bool narrow(std::uint64_t first, std::uint64_t step) override {
+    const bool leaves_out = most_ != 0 || rate_ != 0;
+    return !(leaves_out && step == 1) && input_->narrow(first, step);
+  }
   bool offer(Placement& placement) override { return input_->offer(placement); }
+  void write_rows_to(RowSink& sink) override {
+    if (auto* const source = dynamic_cast<RowSource*>(input_.get())) source->write_rows_to(sink);
+  }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {

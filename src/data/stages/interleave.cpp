@@ -130,6 +130,7 @@ class InterleaveStage final : public Stage {
     Element outer;
     std::uint64_t unit = 0;     ///< of the outer element, counted from 1
     std::vector<Stage*> ahead;  ///< of the stages in `stage`, on this strand
+    NodePtr node;               ///< what `stage` runs; may keep what its functions need
     StagePtr stage;
   };
 
@@ -192,11 +193,11 @@ class InterleaveStage final : public Stage {
   StagePtr make(Place& place) {
     place.ahead.clear();
     try {
-      const NodePtr node = function_(place.outer).node();
+      place.node = function_(place.outer).node();
       const auto at = static_cast<std::size_t>(&place - cycle_.data());
-      if (at >= ahead_) return Builder(engine_, number_, &place.ahead).build(node);
+      if (at >= ahead_) return Builder(engine_, number_, &place.ahead).build(place.node);
       const auto build = [&](Engine& section) {
-        return Builder(section, number_, nullptr).build(node);
+        return Builder(section, number_, nullptr).build(place.node);
       };
       return make_prefetch(engine_, build, kAutotune, true);
     } catch (const OutOfMemory&) {
@@ -290,7 +291,7 @@ Dataset Dataset::interleave(Function function, const InterleaveOptions& options,
   }
   if (options.parallel < 1 && options.parallel != kAutotune) {
     throw InvalidArgument(
-        fmt::format("[interleave] parallel is {}; give 1 or more, or kAutotune", options.parallel));
+        fmt::format("[interleave] parallel is {}; give 1 or more", options.parallel));
   }
   int ahead = options.parallel == kAutotune ? options.cycle_length : options.parallel;
   if (options.parallel == 1) ahead = 0;

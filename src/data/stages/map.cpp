@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/data/map_blocking.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "data/engine/needs_scan.h"
@@ -83,13 +84,15 @@ class MapStage final : public OneInputStage {
 class MapNode final : public Node {
  public:
   MapNode(NodePtr input, MapFunction function, const MapOptions& options,
-          std::optional<Program> program = std::nullopt, bool lazy = false)
+          std::optional<Program> program = std::nullopt, bool lazy = false,
+          CallsWithin within = nullptr)
       : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),
              {input}, function.output.value_or(ElementSpec::unknown()), input->cardinality()),
         function_(std::move(function)),
         options_(options),
         program_(std::move(program)),
-        lazy_(lazy) {
+        lazy_(lazy),
+        within_(std::move(within)) {
     if (!function_.needs) return;
     std::vector<const FileSource*> files;
     find_files(*input, files);
@@ -98,12 +101,16 @@ class MapNode final : public Node {
   StagePtr make(Builder& builder) const override {
     const std::uint64_t number = builder.number();
     StagePtr input = builder.input(*this);
-    if (options_.parallel == 1) {
+    if (options_.parallel == 1 && !within_) {
       return std::make_unique<MapStage>(std::move(input), builder.engine(), function_, number);
     }
     MapOptions options = options_;
     // The pipeline knows nothing of what is made while it runs, and may be saved.
     if (builder.nested()) options.ordered = true;
+    if (within_) {
+      return make_blocking_map(std::move(input), builder.engine(), function_, options, number,
+                               within_);
+    }
     return make_parallel_map(std::move(input), builder.engine(), function_, options, number);
   }
   Bytes minimum(int threads) const override {
@@ -127,13 +134,14 @@ class MapNode final : public Node {
   MapOptions options_;
   std::optional<Program> program_;
   bool lazy_;
+  CallsWithin within_;  ///< null: in the pipeline's own threads
   std::unique_ptr<NeedsScan> needs_;
 };
 
 void check(const MapOptions& options) {
   if (options.parallel < 1 && options.parallel != kAutotune) {
     throw InvalidArgument(
-        fmt::format("[map] parallel is {}; give 1 or more, or kAutotune", options.parallel));
+        fmt::format("[map] parallel is {}; give 1 or more, or leave it out", options.parallel));
   }
 }
 
@@ -142,6 +150,23 @@ bool only_decodes(const Program& program) { return program.instructions().size()
 
 Dataset map_by(const NodePtr& input, const Program& program, const MapOptions& options, bool lazy) {
   return Dataset(std::make_shared<MapNode>(input, program.function(), options, program, lazy));
+}
+
+Dataset map_function(const NodePtr& input, MapFunction function, const MapOptions& options,
+                     CallsWithin within) {
+  if (!function.run) throw InvalidArgument("[map] needs a function");
+  check(options);
+  if (function.takes_paths && input->is_lazy()) {
+    if (!only_decodes(*input->program())) {
+      throw InvalidArgument(fmt::format(
+          "[map] {} takes files, and the pictures have been through a program before it; use it "
+          "first, or put all of it into the program",
+          function.name.substr(0, function.name.find_first_of(" :("))));
+    }
+    return map_function(input->inputs().front(), std::move(function), options, std::move(within));
+  }
+  return Dataset(std::make_shared<MapNode>(input, std::move(function), options, std::nullopt, false,
+                                           std::move(within)));
 }
 
 }  // namespace
@@ -159,18 +184,13 @@ std::optional<Dataset> choose_below(const Dataset& dataset,
 }
 
 Dataset Dataset::map(MapFunction function, const MapOptions& options) const {
-  if (!function.run) throw InvalidArgument("[map] needs a function");
-  check(options);
-  if (function.takes_paths && node_->is_lazy()) {
-    if (!only_decodes(*node_->program())) {
-      throw InvalidArgument(fmt::format(
-          "[map] {} takes files, and the pictures have been through a program before it; use it "
-          "first, or put all of it into the program",
-          function.name.substr(0, function.name.find_first_of(" :("))));
-    }
-    return Dataset(node_->inputs().front()).map(std::move(function), options);
-  }
-  return Dataset(std::make_shared<MapNode>(node_, std::move(function), options));
+  return map_function(node_, std::move(function), options, nullptr);
+}
+
+Dataset map_blocking(const Dataset& dataset, MapFunction function, const MapOptions& options,
+                     CallsWithin within) {
+  if (!within) within = [](const std::function<void()>& calls) { calls(); };
+  return map_function(dataset.node(), std::move(function), options, std::move(within));
 }
 
 Dataset Dataset::map(const Program& program, const MapOptions& options) const {

@@ -117,8 +117,8 @@ Dataset Dataset::padded_batch(std::int64_t size, const PaddedBatchOptions& optio
                      std::any_of(dims.begin(), dims.end(), [](auto d) { return d < kAnyExtent; });
     if (bad) {
       throw InvalidArgument(
-          fmt::format("[padded_batch] no shape: [{}]; give at most {} extents of 0 or more, or "
-                      "kAnyExtent",
+          fmt::format("[padded_batch] no shape: [{}]; give at most {} extents of 0 or more, and "
+                      "leave those open that vary",
                       fmt::join(dims, ","), kMaxRank - 1));
     }
   }

@@ -21,6 +21,14 @@ class ParallelMap;
 
 constexpr int kMostFailures = 2;
 
+/// Calls that may block go to their thread several at a time where they are short and it is the
+/// only one, so that handing them over, and whatever they lock, costs little for each: about as
+/// many as take this long. Several threads share the calls evenly, one by one.
+constexpr double kChunkNs = 200'000;
+constexpr double kMostChunk = 64;
+/// No more calls of a chunk begin after this.
+constexpr std::chrono::milliseconds kChunkLimit(2);
+
 /// One element on its way. A pool thread writes `output`, `error`, `taken`, `busy_ns` while the
 /// state is `running`; everything else belongs to the strand.
 struct Slot final : Task {
@@ -46,15 +54,28 @@ struct Slot final : Task {
   std::int64_t busy_ns = 0;
 };
 
+/// Several of them, one after the other, in a thread that may block.
+struct Chunk final : Task {
+  void run() noexcept override;
+  void finish() override;
+  bool may_block() const override { return true; }
+
+  CallsWithin within;
+  std::vector<std::shared_ptr<Slot>> slots;
+  std::size_t called = 0;  ///< of `slots`; the others go back
+};
+
 class ParallelMap final : public Stage {
  public:
   ParallelMap(StagePtr input, Engine& engine, const MapFunction& function,
-              const MapOptions& options, std::uint64_t number)
+              const MapOptions& options, std::uint64_t number, CallsWithin within)
       : inbox_(std::move(input)),
         engine_(engine),
         function_(function),
         number_(number),
         ordered_(options.ordered),
+        may_block_(within != nullptr),
+        within_(std::move(within)),
         tuned_(options.parallel == kAutotune),
         tuner_(tuned_ ? engine.threads() : options.parallel),
         declared_(function.output ? function.output->nbytes().value_or(0) : 0) {
@@ -110,6 +131,7 @@ class ParallelMap final : public Stage {
   }
 
   void finished(Slot& slot);
+  void finished(Chunk& chunk);
   /// One huge picture must not keep all that follow from running side by side.
   void expect(Bytes taken) { largest_ = std::max(taken, largest_ - largest_ / 64); }
 
@@ -124,6 +146,7 @@ class ParallelMap final : public Stage {
   }
   void give_up();
   void dispatch(bool ahead);
+  void dispatch_chunks(bool ahead);
   bool take_input();
   bool find_place(Slot& slot);
   void run(const std::shared_ptr<Slot>& slot);
@@ -131,8 +154,13 @@ class ParallelMap final : public Stage {
   void run_alone();
   bool next_is_done();
   std::size_t window() const;
-  /// Calls that may be under way or in the queue: where the threads are the limit, each finds its
-  /// next task there.
+  /// Elements that go to a thread at a time.
+  std::size_t chunk() const {
+    if (!may_block_ || tuner_.most() > 1 || call_ns_ == 0) return 1;
+    return static_cast<std::size_t>(std::clamp(kChunkNs / call_ns_, 1.0, kMostChunk));
+  }
+  /// Calls that may be under way or in the queue: where the pool's threads are the limit, each
+  /// finds its next task there.
   int queued() const {
     const int threads = tuner_.threads();
     return threads < engine_.threads() ? threads : threads + engine_.threads();
@@ -144,6 +172,8 @@ class ParallelMap final : public Stage {
   const MapFunction function_;
   const std::uint64_t number_;
   const bool ordered_;
+  const bool may_block_;
+  const CallsWithin within_;
   const bool tuned_;
   ThreadTuner tuner_;
   const Bytes declared_;
@@ -153,7 +183,9 @@ class ParallelMap final : public Stage {
   std::deque<std::shared_ptr<Slot>> window_;
   std::uint64_t delivered_ = 0;
   int running_ = 0;
-  Bytes largest_ = 0;  ///< about what calls take: the most, which fades over some sixty of them
+  int chunks_ = 0;      ///< under way
+  double call_ns_ = 0;  ///< about what a call takes; 0: none was made yet
+  Bytes largest_ = 0;   ///< about what calls take: the most, which fades over some sixty of them
   bool ended_ = false;
   Stopwatch no_input_;
   Stopwatch no_room_;
@@ -183,6 +215,20 @@ void Slot::finish() {
   if (stage != nullptr) stage->finished(*this);
 }
 
+void Chunk::run() noexcept {
+  within([this] {
+    const auto begin = std::chrono::steady_clock::now();
+    do {
+      slots[called++]->run();
+    } while (called < slots.size() && std::chrono::steady_clock::now() - begin < kChunkLimit);
+  });
+}
+
+void Chunk::finish() {
+  // Given up together, or not at all.
+  if (slots.front()->stage != nullptr) slots.front()->stage->finished(*this);
+}
+
 void ParallelMap::finished(Slot& slot) {
   --running_;
   expect(slot.taken);
@@ -196,6 +242,23 @@ void ParallelMap::finished(Slot& slot) {
   }
 }
 
+void ParallelMap::finished(Chunk& chunk) {
+  --chunks_;
+  double spent = 0;
+  for (std::size_t i = 0; i < chunk.slots.size(); ++i) {
+    Slot& slot = *chunk.slots[i];
+    if (i < chunk.called) {
+      spent += static_cast<double>(slot.busy_ns);
+      finished(slot);
+    } else {
+      --running_;
+      slot.where = Slot::Where::waiting;
+    }
+  }
+  const double mean = spent / static_cast<double>(chunk.called);
+  call_ns_ = call_ns_ == 0 ? mean : (3 * call_ns_ + mean) / 4;
+}
+
 void ParallelMap::give_up() {
   for (const auto& slot : window_) {
     slot->stage = nullptr;
@@ -203,6 +266,7 @@ void ParallelMap::give_up() {
   }
   window_.clear();
   running_ = 0;
+  chunks_ = 0;
   delivered_ = 0;
   ended_ = false;
 }
@@ -217,7 +281,7 @@ void ParallelMap::leave(Slot& slot) {
 /// In place, batches bound what is under way; otherwise twice the threads keeps all of them busy
 /// while the oldest is slow.
 std::size_t ParallelMap::window() const {
-  const auto twice = static_cast<std::size_t>(tuner_.threads()) * 2;
+  const auto twice = static_cast<std::size_t>(tuner_.threads()) * chunk() * 2;
   return placement_ != nullptr ? twice + 1024 : twice;
 }
 
@@ -272,9 +336,52 @@ bool ParallelMap::find_place(Slot& slot) {
   return true;
 }
 
+/// The same for calls that may block: as many threads, each with a chunk. What is made ahead waits
+/// for a whole one.
+void ParallelMap::dispatch_chunks(bool ahead) {
+  const std::size_t size = chunk();
+  std::size_t next = 0;
+  while (chunks_ < tuner_.threads() && !(ahead && engine_.should_yield())) {
+    auto made = std::make_shared<Chunk>();
+    made->within = within_;
+    const Bytes each = std::max(largest_, placement_ != nullptr ? 0 : declared_);
+    bool more = true;
+    while (more && made->slots.size() < size) {
+      while (next < window_.size() && window_[next]->where != Slot::Where::waiting) ++next;
+      if (next == window_.size()) {
+        more = !ended_ && window_.size() < window() && take_input();
+        continue;
+      }
+      const std::shared_ptr<Slot>& slot = window_[next];
+      const bool retried = slot->failures > 0;
+      if (retried && (ahead || !engine_.demand() || slot->failures >= kMostFailures)) break;
+      if (!engine_.admits(each * (made->slots.size() + 1))) {
+        no_memory_.on();
+        break;
+      }
+      if (!find_place(*slot)) {
+        no_room_.on();
+        break;
+      }
+      no_memory_.off(stats_.wait_memory_s);
+      no_room_.off(stats_.wait_room_s);
+      made->slots.push_back(slot);
+      ++next;
+      if (retried) break;
+    }
+    const std::size_t count = made->slots.size();
+    if (count == 0 || (ahead && count < size && !ended_ && window_.size() >= window())) return;
+    for (const auto& slot : made->slots) slot->where = Slot::Where::running;
+    running_ += static_cast<int>(count);
+    ++chunks_;
+    engine_.submit(std::move(made), each * count);
+  }
+}
+
 /// Submits what may run, in stream order.
 void ParallelMap::dispatch(bool ahead) {
   if (engine_.alone()) return;
+  if (may_block_) return dispatch_chunks(ahead);
   const Bytes own = placement_ != nullptr ? 0 : declared_;
   std::size_t next = 0;
   while (running_ < queued() && !(ahead && engine_.should_yield())) {
@@ -378,7 +485,14 @@ Pull ParallelMap::pull(ElementBlock& out, std::size_t max) {
 
 StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
                            const MapOptions& options, std::uint64_t number) {
-  return std::make_unique<ParallelMap>(std::move(input), engine, function, options, number);
+  return std::make_unique<ParallelMap>(std::move(input), engine, function, options, number,
+                                       nullptr);
+}
+
+StagePtr make_blocking_map(StagePtr input, Engine& engine, const MapFunction& function,
+                           const MapOptions& options, std::uint64_t number, CallsWithin within) {
+  return std::make_unique<ParallelMap>(std::move(input), engine, function, options, number,
+                                       std::move(within));
 }
 
 }  // namespace plimsoll::data

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <plimsoll/data/dataset.h>
+#include <plimsoll/data/map_blocking.h>
 #include <plimsoll/data/map_function.h>
 
 #include "data/engine/stage.h"
@@ -16,5 +16,8 @@ class Engine;
 /// are done.
 StagePtr make_parallel_map(StagePtr input, Engine& engine, const MapFunction& function,
                            const MapOptions& options, std::uint64_t number);
+/// The same in threads of their own.
+StagePtr make_blocking_map(StagePtr input, Engine& engine, const MapFunction& function,
+                           const MapOptions& options, std::uint64_t number, CallsWithin within);
 
 }  // namespace plimsoll::data

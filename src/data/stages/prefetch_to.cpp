@@ -31,6 +31,7 @@ class TransferStage final : public OneInputStage {
       remedy_ = Budget::remedy("prefetch fewer elements to the device", options_.account, 0.5);
     }
     if (device_.capabilities().host_memory) return;
+    engine.runtime().gives_way = true;
     const int slots = count == kAutotune ? 2 : std::clamp(count, 1, kMostOnTheWay);
     ring_.emplace(engine, device_, static_cast<std::size_t>(slots), title, options_);
   }

@@ -70,6 +70,8 @@ class DrawnSource final : public IndexedSource {
   Element get(std::int64_t index, Engine& engine) const override {
     return source_.get(index, engine);
   }
+  bool reads_in_any_thread() const override { return source_.reads_in_any_thread(); }
+  Bytes read_bytes(std::int64_t index) const override { return source_.read_bytes(index); }
 
  private:
   const IndexedSource& source_;
@@ -85,14 +87,17 @@ class WeightedStage final : public IndexedStage {
         seed_(seed),
         charge_(engine.budget().charge(Tag::input, "sample_weighted", table.nbytes())) {}
   void start(std::uint64_t epoch) override {
-    at_ = 0;
+    go_to(0);
     epoch_ = epoch;
   }
   StatePtr save() const override { return make_state({epoch_, static_cast<std::uint64_t>(at_)}); }
   void restore(const State& state) override {
     epoch_ = state.words.at(0);
-    at_ = static_cast<std::int64_t>(state.words.at(1));
+    go_to(static_cast<std::int64_t>(state.words.at(1)));
   }
+
+  // Ids come from positions.
+  bool narrow(std::uint64_t /*first*/, std::uint64_t /*step*/) override { return false; }
 
  protected:
   std::int64_t index_of(std::int64_t position) const override {

@@ -9,13 +9,13 @@
 namespace plimsoll::data {
 namespace {
 
-class ShardStage final : public CountingStage {
+class ShardStage final : public ChoosingStage {
  public:
   ShardStage(StagePtr input, std::uint64_t shards, std::uint64_t index)
-      : CountingStage(std::move(input)), shards_(shards), index_(index) {}
+      : ChoosingStage(std::move(input), index, shards), shards_(shards), index_(index) {}
 
  protected:
-  Pull pull(ElementBlock& out, std::size_t max) override {
+  Pull choose(ElementBlock& out, std::size_t max) override {
     const std::size_t before = out.size();
     while (out.size() == before) {
       block_.clear();

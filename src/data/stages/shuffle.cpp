@@ -25,13 +25,13 @@ class PermutedStage final : public IndexedStage {
         reshuffle_(reshuffle),
         permutation_(source.size(), seed) {}
   void start(std::uint64_t epoch) override {
-    at_ = 0;
+    go_to(0);
     set_epoch(epoch);
   }
   StatePtr save() const override { return make_state({epoch_, static_cast<std::uint64_t>(at_)}); }
   void restore(const State& state) override {
     set_epoch(state.words.at(0));
-    at_ = static_cast<std::int64_t>(state.words.at(1));
+    go_to(static_cast<std::int64_t>(state.words.at(1)));
   }
 
  protected:

@@ -33,12 +33,13 @@ class TakeStage final : public CountingStage {
   std::uint64_t most_;
 };
 
-class SkipStage final : public CountingStage {
+class SkipStage final : public ChoosingStage {
  public:
-  SkipStage(StagePtr input, std::uint64_t first) : CountingStage(std::move(input)), first_(first) {}
+  SkipStage(StagePtr input, std::uint64_t first)
+      : ChoosingStage(std::move(input), first, 1), first_(first) {}
 
  protected:
-  Pull pull(ElementBlock& out, std::size_t max) override {
+  Pull choose(ElementBlock& out, std::size_t max) override {
     if (first_ == kAll) return Pull::end;  // of an endless input, too
     while (count_ < first_) {
       dropped_.clear();

@@ -52,8 +52,7 @@ TEST(ProgramErrors, DtypesDoNotMixAndNumbersMustFit) {
               HasSubstr("1.5 does not fit the dtype of %0 (component \"image\" of the element)"));
   EXPECT_THAT(refusal([](Symbolics in) { return in[0] * 300; }, picture_and_numbers()),
               HasSubstr("300 does not fit"));
-  EXPECT_THAT(refusal([](Symbolics in) { return in[0] + 1; }),
-              HasSubstr("use strings::to_number first"));
+  EXPECT_THAT(refusal([](Symbolics in) { return in[0] + 1; }), HasSubstr("use to_number first"));
   EXPECT_THAT(refusal([](Symbolics in) { return exp(in[0]); }, picture_and_numbers()),
               HasSubstr("[exp] is not defined for u8"));
 }
