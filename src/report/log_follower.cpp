@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -59,6 +60,8 @@ struct LogFollower::State {
     }
     rest.erase(0, at);
   }
+
+  bool read_file();
 };
 
 LogFollower::LogFollower(std::string path) : state_(std::make_unique<State>()) {
@@ -70,26 +73,42 @@ LogFollower::~LogFollower() = default;
 
 const Run& LogFollower::run() const { return state_->run; }
 
-bool LogFollower::update() {
-  State& s = *state_;
-  const int file = ::open(s.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+/// Reads what is there now, and no more: a run may write faster than this reads. Whether anything
+/// was.
+bool LogFollower::State::read_file() {
+  const int log = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (log < 0) return false;
   struct stat now = {};
   bool any = false;
-  if (::fstat(file, &now) == 0 && S_ISREG(now.st_mode)) {
-    if (now.st_ino != s.file || now.st_size < s.offset) s.begin_anew();
-    s.file = now.st_ino;
+  if (::fstat(log, &now) == 0 && S_ISREG(now.st_mode)) {
+    if (now.st_ino != file || now.st_size < offset) begin_anew();
+    file = now.st_ino;
     std::array<char, 1 << 16> buffer = {};
-    for (ssize_t count = ::pread(file, buffer.data(), buffer.size(), s.offset); count > 0;
-         count = ::pread(file, buffer.data(), buffer.size(), s.offset)) {
-      s.offset += count;
-      s.take({buffer.data(), static_cast<std::size_t>(count)});
+    while (offset < now.st_size) {
+      const auto most = std::min<off_t>(buffer.size(), now.st_size - offset);
+      const ssize_t count = ::pread(log, buffer.data(), static_cast<std::size_t>(most), offset);
+      if (count <= 0) break;
+      offset += count;
+      take({buffer.data(), static_cast<std::size_t>(count)});
       any = true;
     }
   }
-  ::close(file);
+  ::close(log);
+  return any;
+}
+
+bool LogFollower::update() {
+  State& s = *state_;
+  bool any = s.read_file();
   s.reader->finish();
-  if (s.run.state == RunState::killed && goes_on(s.run, s.path)) s.run.state = RunState::running;
+  if (s.run.state != RunState::killed) return any;
+  if (!goes_on(s.run, s.path)) {
+    // It may have written its end after the file was read, and gone: look once more.
+    any = s.read_file() || any;
+    s.reader->finish();
+  } else {
+    s.run.state = RunState::running;
+  }
   return any;
 }
 

@@ -66,7 +66,12 @@ function numberText(value) {
   return String(Number(value.toPrecision(5)));
 }
 
-const percentText = (share) => (isNumber(share) ? (share * 100).toFixed(share < 0.0995 ? 1 : 0) + "%" : "unknown");
+const percentText = (share) => (isNumber(share) ? (share * 100).toFixed(share !== 0 && share < 0.0995 ? 1 : 0) + "%" : "unknown");
+// A name that goes on and on (a stage with all of its settings) by its beginning; all of it is its title.
+function shortName(name, most = 40) {
+  const text = String(name === undefined || name === null ? "" : name);
+  return text.length <= most ? text : text.slice(0, Math.max(text.lastIndexOf(" ", most), most / 2)).trimEnd() + " …";
+}
 const rateText = (value) => (isNumber(value) ? (value >= 99.95 ? countText(value) : numberText(Number(value.toPrecision(3)))) + "/s" : "unknown");
 
 // What is shown rounded has its exact value with it.
@@ -83,12 +88,12 @@ const tagColour = (tag) => `var(--${TAGS.includes(tag) ? tag : tag === "pages" ?
 const runColour = (index) => `var(--run${index % 8})`;
 const swatch = (colour, line) => el("span", { class: line ? "swatch line" : "swatch", style: { background: colour }, "aria-hidden": "true" });
 
-// Rows: arrays of cells. A heading that begins with "#" is a column of numbers.
+// Rows: arrays of cells. A heading that begins with "#" is a column of numbers, with "~" of single words.
 function table(caption, headings, rows, more) {
-  const kinds = headings.map((heading) => (heading.startsWith("#") ? "n" : undefined));
+  const kinds = headings.map((heading) => (heading.startsWith("#") ? "n" : heading.startsWith("~") ? "w" : undefined));
   return el("table", more || {},
     caption && el("caption", {}, caption),
-    el("thead", {}, el("tr", {}, headings.map((heading, i) => el("th", { class: kinds[i], scope: "col" }, heading.replace(/^#/, ""))))),
+    el("thead", {}, el("tr", {}, headings.map((heading, i) => el("th", { class: kinds[i], scope: "col" }, heading.replace(/^[#~]/, ""))))),
     el("tbody", {}, rows.map((row) => el("tr", { class: row.kind }, (row.cells || row).map((cell, i) => (cell instanceof HTMLTableCellElement ? cell : el("td", { class: kinds[i] }, cell)))))));
 }
 

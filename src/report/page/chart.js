@@ -31,7 +31,7 @@ function logTicks(min, max) {
 
 class Chart {
   // label: for those who do not see it. height: pixels. x, y: () => [from, to]. draw(frame): adds to
-  // frame.plot. xText, yText: of a value. tip(x, frame): text beside the cursor, or null. moved(x):
+  // frame.plot. xText, yText: of a value. xName(): of the x axis. tip(x, frame): text beside the cursor, or null. moved(x):
   // the cursor. stops: () => rising list of x at which the arrow keys stop. chosen([from, to] or
   // null): a stretch was dragged, or all of it is wanted. keys: {key: function}.
   constructor(options) {
@@ -161,6 +161,7 @@ class Chart {
     for (const tick of ticksOf(frame.x0, frame.x1, Math.max(2, Math.round(inner / 110)), this.o.xBinary)) {
       picture.append(svg("text", { x: frame.x(tick), y: top + tall + 18, "text-anchor": "middle" }, this.o.xText(tick)));
     }
+    if (this.o.xName) picture.append(svg("text", { x: left - 8, y: top + tall + 18, "text-anchor": "end" }, this.o.xName()));
     picture.append(svg("line", { class: "axis", x1: left, x2: left + inner, y1: top + tall, y2: top + tall }));
   }
 

@@ -47,7 +47,7 @@ class CurveBoard {
         const pad = (high - low || 1) * 0.06;
         return [low === 0 ? 0 : low - pad, high + pad];
       },
-      log, xText: (x) => (this.by === "step" ? countText(x) : tickDuration(x)), yText: text,
+      log, xText: (x) => (this.by === "step" ? countText(x) : tickDuration(x)), xName: () => this.by, yText: text,
       stops: () => xs(shown[0]),
       tip: (x) => [this.by === "step" ? `step ${countText(x)}` : durationText(x), ...shown.map((each) => {
         const i = indexAt(xs(each), x);

@@ -82,7 +82,7 @@ function eventsSection(run) {
     el("p", { class: "lead" }, shown.length === 0 ? "The log has no events besides its steps." : [count(shown.length), " events",
       run.event_count > run.events.length && [" of ", count(run.event_count), "; the others repeat every epoch"], "."]));
   if (shown.length > 0) {
-    section.append(scrolled(table(null, ["#time", "#step", "event", ""], shown.map((event) => [
+    section.append(scrolled(table(null, ["#time", "#step", "~event", ""], shown.map((event) => [
       duration(event.time), isNumber(event.step) ? count(event.step) : "", EVENT_NAMES[event.event] || event.event, eventText(event)]), { "data-events": true }), "Events"));
   }
   if (run.problem_count > 0) {

@@ -63,9 +63,9 @@ function holdersTable(run, heldList) {
   for (let k = 0; k + 1 < heldList.length; k += 2) rows.push([run.holders[heldList[k]] || ["", "", "unknown", ""], heldList[k + 1]]);
   rows.sort((a, b) => b[1] - a[1]);
   const most = rows.length === 0 ? 1 : rows[0][1];
-  return table(null, ["held as", "by", "#bytes"], [...rows.map(([[, budget, tag, label], size]) => [
+  return table(null, ["~held as", "by", "#bytes"], [...rows.map(([[, budget, tag, label], size]) => [
     [swatch(tagColour(tag)), tag],
-    el("td", { title: budget }, label || "(no label)", el("i", { class: "meter", style: { background: tagColour(tag), width: (100 * size) / most + "%" } })),
+    el("td", { title: `${budget}: ${label}` }, shortName(label) || "(no label)", el("i", { class: "meter", style: { background: tagColour(tag), width: (100 * size) / most + "%" } })),
     bytes(size)])]);
 }
 

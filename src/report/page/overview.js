@@ -28,7 +28,7 @@ function tiles(run) {
   const elements = steps.elements.reduce((a, b) => a + b, 0);
   const last = (name) => { const rows = run.metrics.filter((row) => row[2] === name); return rows.length > 0 ? rows[rows.length - 1][3] : null; };
   const list = [
-    device && device.peak.used > 0 && [bytes(device.peak.used), run.state === "replayed" ? "mapped at the peak" : "most that the budget was charged"],
+    device && device.peak.used > 0 && [bytes(device.peak.used), run.state === "replayed" ? "mapped at the peak" : "peak charged to the budget"],
     isNumber(end.planned_peak) && [bytes(end.planned_peak), "planned peak of training"],
     n > 0 && [count(steps.step[n - 1]), "steps"],
     run.state === "planned" && run.plans[0] && [bytes(run.plans[0].plan.total), "in all, on the device"],
@@ -40,7 +40,7 @@ function tiles(run) {
     n > 0 && [number(steps.loss[n - 1]), "loss of the last step"],
     isNumber(last("validation_accuracy")) && [percent(last("validation_accuracy")), "validation accuracy"],
     isNumber(end.measured_seconds_per_step) && end.measured_seconds_per_step > 0 && [duration(end.measured_seconds_per_step), "fastest step"],
-    run.seconds > 0 && elements > 0 && [rate(elements / run.seconds), "elements, over all"],
+    run.seconds > 0 && elements > 0 && [rate(elements / run.seconds), "elements, whole run"],
   ];
   return el("div", { class: "tiles" }, list.filter(Boolean).map(([value, text]) => el("div", { class: "tile" }, el("b", {}, value), el("span", {}, text))));
 }

@@ -5,7 +5,7 @@ function pipelineOf(line, run) {
   const box = el("div", {}, el("h3", {}, line.name === "train" ? "Training data" : line.name === "validation" ? "Validation data" : line.name));
   const slow = line.bottleneck;
   if (slow) {
-    box.append(el("p", {}, "Most of the work, ", percent(slow.share), ", is in ", el("b", {}, slow.stage), ". ", slow.remedy ? "To speed it up: " + slow.remedy + "." : ""));
+    box.append(el("p", {}, "Most of the work, ", percent(slow.share), ", is in ", el("b", { title: slow.stage }, shortName(slow.stage)), ". ", slow.remedy ? "To speed it up: " + slow.remedy + "." : ""));
   }
   const flow = el("div", { class: "stages", tabindex: "0", role: "list", "aria-label": "Stages, from the source to the training" });
   stages.forEach((stage, i) => {
@@ -13,7 +13,7 @@ function pipelineOf(line, run) {
     const part = (value, colour, text) => value > 0 && el("i", { style: { width: (100 * value) / all + "%", background: colour }, title: `${text} ${durationText(value)}` });
     if (i > 0) flow.append(el("span", { class: "arrow", "aria-hidden": "true" }, "→"));
     flow.append(el("div", { class: "stage" + (slow && slow.stage === stage.stage ? " slow" : ""), role: "listitem" },
-      el("b", {}, stage.stage),
+      el("b", { title: stage.stage }, shortName(stage.stage)),
       el("span", {}, count(stage.elements), " elements", stage.setting ? `, ${stage.setting}` : ""),
       all > 0 && el("div", { class: "parts", role: "img", "aria-label": `works ${percentText(stage.busy / all)} of its time` },
         part(stage.busy, "var(--prefetch)", "works"), part(stage.wait_input, "var(--input)", "waits for input"), part(stage.wait_room - stage.wait_memory, "var(--runtime)", "waits for room"), part(stage.wait_memory, "var(--bad)", "waits for memory")),
@@ -33,7 +33,7 @@ function pipelineSection(run) {
   let works = 0;
   waited.forEach((value, i) => { if (isNumber(value) && isNumber(seconds[i])) { waits += value * steps[i]; works += seconds[i] * steps[i]; } });
   if (waits + works > 0) {
-    section.append(el("p", { class: "lead" }, "Steps waited ", duration(waits), " for their batches, ", percent(waits / (waits + works)), " of the time they took with it. ",
+    section.append(el("p", { class: "lead" }, "Steps waited ", duration(waits), " for their batches, ", percent(waits / (waits + works)), " of their time. ",
       waits / (waits + works) > 0.1 ? "A faster pipeline would speed up training." : "The pipeline keeps up."));
   }
   const lines = run.pipelines.filter((line) => line && Array.isArray(line.stages)).sort((a, b) => String(a.name).localeCompare(String(b.name)));

@@ -151,7 +151,7 @@ function onePlan(plan) {
   const at = figures.at_peak || {};
   const sum = Object.values(at).reduce((a, b) => a + b, 0);
   box.append(el("div", { class: "columns" },
-    el("div", {}, el("h3", {}, "At the step’s peak"), table(null, ["held as", "", "#bytes"], [...Object.entries(at).sort((a, b) => b[1] - a[1]).map(([tag, size]) => [
+    el("div", {}, el("h3", {}, "At the step’s peak"), table(null, ["~held as", "", "#bytes"], [...Object.entries(at).sort((a, b) => b[1] - a[1]).map(([tag, size]) => [
       [swatch(tagColour(tag)), tag], el("td", { style: { width: "45%" } }, el("i", { class: "meter", style: { display: "block", height: "8px", "border-radius": "3px", background: tagColour(tag), width: (100 * size) / (sum || 1) + "%" } })), bytes(size)]),
       { kind: "sum", cells: ["together", "", bytes(sum)] }])),
     el("div", {}, el("h3", {}, "Figures"), el("dl", { class: "facts" }, [
@@ -169,7 +169,7 @@ function onePlan(plan) {
     box.append(behind("Table: predicted and measured time by op", () => scrolled(opsTable(plan), "Ops")));
     box.append(behind("Table: the largest values", () => {
       const rows = [...plan.timeline.values].sort((a, b) => b[4] - a[4]).slice(0, 200);
-      return scrolled(table(null, ["value", "held as", "kind", "#bytes", "#offset", "#from task", "#to task"], rows.map((value) => {
+      return scrolled(table(null, ["value", "~held as", "~kind", "#bytes", "#offset", "#from task", "#to task"], rows.map((value) => {
         const [first] = planText(plan, value).split("\n");
         return [first, TAGS[value[1]] || "unknown", VALUE_KINDS[value[0]], bytes(value[4]), bytes(value[3]), count(value[5]), count(value[6])];
       })), "Largest values");

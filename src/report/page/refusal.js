@@ -30,7 +30,7 @@ function refusalSection(report) {
       el("li", {}, el("span", { class: "swatch asked", "aria-hidden": "true" }), "requested ", bytes(report.requested)), free > 0 && el("li", {}, "free ", bytes(free))),
     (report.remedies || []).length > 0 && [el("h3", {}, "What helps"), table(null, ["", "#frees"], report.remedies.map((remedy) => [remedy.text, remedy.bytes > 0 ? bytes(remedy.bytes) : ""]))],
     el("h3", {}, "Who held what"),
-    rows.length > 0 ? scrolled(table(null, ["held as", "by", "budget", "#blocks", "#bytes"], rows), "Holders") : el("p", {}, "Nobody held anything."),
+    rows.length > 0 ? scrolled(table(null, ["~held as", "by", "budget", "#blocks", "#bytes"], rows), "Holders") : el("p", {}, "Nobody held anything."),
     report.free_mapped > 0 && el("p", {}, "Mapped and free in the arena that was asked: ", bytes(report.free_mapped), "; the largest piece has ", bytes(report.largest_free), ", so ", percent(report.fragmentation), " of it is elsewhere."));
 }
 
