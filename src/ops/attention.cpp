@@ -24,12 +24,23 @@ void check_inputs(const OpInputs& inputs) {
   }
   if (q.rank() < 2) inputs.fail("q, k and v need at least two dimensions: [...,tokens,size]");
   for (int i = 0; i < q.rank() - 2; ++i) {
-    if (k[i] != q[i] || v[i] != q[i]) {
+    const bool divides = i == q.rank() - 3 && k[i] > 0 && q[i] % k[i] == 0;
+    if (v[i] != k[i] || (k[i] != q[i] && !divides)) {
       inputs.fail(fmt::format("dimension {} differs between q, k and v; it may not broadcast", i));
     }
   }
   if (k.dim(-1) != q.dim(-1)) inputs.fail("q and k have different sizes in the last dimension");
   if (k.dim(-2) != v.dim(-2)) inputs.fail("k and v have different numbers of keys");
+}
+
+/// Fails unless input `i` is a mask of keys.
+void check_mask(const OpInputs& inputs, int i) {
+  const Shape& k = inputs.shape(1);
+  Shape shape{k.dim(-2)};
+  for (int d = 0; d < k.rank() - 3; ++d) shape = shape.with_inserted(d, k[d]);
+  if (inputs[i] == TensorType{DType::boolean, shape}) return;
+  inputs.fail(
+      fmt::format("the mask of keys must be {}", TensorType{DType::boolean, shape}.to_string()));
 }
 
 /// For each query the logarithm of the sum of its exponents.
@@ -38,17 +49,26 @@ TensorType rows_type(const OpInputs& inputs) {
   return {sum_dtype(inputs.dtype(0)), q.with_removed(q.rank() - 1)};
 }
 
-std::vector<TensorType> attention_types(const OpInputs& inputs) {
-  check_inputs(inputs);
+std::vector<TensorType> forward_types(const OpInputs& inputs) {
   const std::int64_t size = inputs.shape(2).dim(-1);
   return {{inputs.dtype(0), inputs.shape(0).with_dim(-1, size)}, rows_type(inputs)};
 }
 
+std::vector<TensorType> attention_types(const OpInputs& inputs) {
+  check_inputs(inputs);
+  if (inputs.count() > 3) check_mask(inputs, 3);
+  return forward_types(inputs);
+}
+
+/// Of q, k, v, the results, dy, and of a mask and the gradient by the sums what there is.
 std::vector<TensorType> attention_grad_types(const OpInputs& inputs) {
   check_inputs(inputs);
-  const std::vector<TensorType> outputs = attention_types(inputs);
+  const std::vector<TensorType> outputs = forward_types(inputs);
+  const bool masked = inputs.count() > 6 && inputs.dtype(6) == DType::boolean;
+  if (masked) check_mask(inputs, 6);
+  const int sums = masked ? 7 : 6;
   if (inputs[3] != outputs[0] || inputs[4] != outputs[1] || inputs[5] != outputs[0] ||
-      (inputs.count() > 6 && inputs[6] != outputs[1])) {
+      inputs.count() > sums + 1 || (inputs.count() > sums && inputs[sums] != outputs[1])) {
     inputs.fail("the result and its gradient must be attention's");
   }
   return {inputs[0], inputs[1], inputs[2]};
@@ -77,9 +97,10 @@ const OpDef kAttention = {
     .family = "attention",
     .summary = "softmax(q kT scale) v, and the log-sum-exp of each query's scores",
     .inputs = 3,
+    .optional_inputs = 1,
     .types = attention_types,
     .gradient = attention_gradient,
-    .kept = [](std::uint32_t) { return Kept{.inputs = 7, .outputs = 3}; },
+    .kept = [](std::uint32_t) { return Kept{.inputs = 15, .outputs = 3}; },
     .cost =
         [](const OpInputs& in, std::span<const TensorType> out) {
           return Cost{product_flops(in, in.shape(1).dim(-1) + in.shape(2).dim(-1)),
@@ -101,7 +122,7 @@ const OpDef kAttentionGrad = {
     .family = "attention",
     .summary = "the gradients of attention by q, k and v; scores are computed again",
     .inputs = 6,
-    .optional_inputs = 1,
+    .optional_inputs = 2,
     .types = attention_grad_types,
     .cost =
         [](const OpInputs& in, std::span<const TensorType> out) {
@@ -121,9 +142,10 @@ const OpDef kAttentionGrad = {
 };
 
 void attention_gradient(GradientContext& g) {
-  std::array<Tensor, 7> inputs = {g.input(0),  g.input(1), g.input(2), g.output(0),
-                                  g.output(1), g.grad(0),  Tensor()};
-  if (g.has_grad(1)) inputs[6] = g.grad(1);
+  std::vector<Tensor> inputs = {g.input(0),  g.input(1),  g.input(2),
+                                g.output(0), g.output(1), g.grad(0)};
+  if (g.input_count() > 3) inputs.push_back(g.input(3));
+  if (g.has_grad(1)) inputs.push_back(g.grad(1));
   const std::vector<Tensor> gradients = call(kAttentionGrad, inputs, g.attributes());
   for (int i = 0; i < 3; ++i) g.set(i, gradients[static_cast<std::size_t>(i)]);
 }
@@ -142,7 +164,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   }
   Attributes attributes = {{"causal", options.causal}, {"scale", scale}};
   if (options.tf32) attributes.set("tf32", true);
-  return call_one(kAttention, {q, k, v}, attributes);
+  return call_one(kAttention, {q, k, v, options.key_mask}, attributes);
 }
 
 }  // namespace plimsoll::ops

@@ -44,9 +44,9 @@ bool joins_norm_grad_add(Group group, const FusedCall& call) {
   return is_plain_add(call) && call.chained >= 0 && same_size(group[0].outputs[0], call.inputs[0]);
 }
 
-constexpr std::array<std::string_view, 5> kUpdates = {"sgd_update", "sgd_momentum_update",
-                                                      "adam_update", "rmsprop_update",
-                                                      "rmsprop_momentum_update"};
+constexpr std::array<std::string_view, 6> kUpdates = {"sgd_update",     "sgd_momentum_update",
+                                                      "adam_update",    "adagrad_update",
+                                                      "rmsprop_update", "rmsprop_momentum_update"};
 
 bool joins_updates(Group group, const FusedCall& call) {
   if (std::ranges::find(kUpdates, call.op.name) == kUpdates.end()) return false;

@@ -1,10 +1,11 @@
-// gather, scatter_add, embedding, one_hot: elements chosen by indices.
+// gather, scatter_add, embedding_bag, one_hot: elements chosen by indices.
 #include <array>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/embedding_bag.h>
 #include <plimsoll/ops/scatter_workspace.h>
 #include <plimsoll/ops/shape_ops.h>
 
@@ -83,6 +84,75 @@ const OpDef kScatterAdd = {
         },
 };
 
+/// The ids' shape without their last dimension, then that of a row.
+Shape bags_shape(const OpInputs& inputs, const Shape& table, const Shape& ids) {
+  if (table.rank() == 0 || ids.rank() == 0 || ids.dim(-1) == 0) {
+    inputs.fail("the table must be [count, ...] and ids [..., bag] with a bag of 1 or more");
+  }
+  std::vector<std::int64_t> dims(ids.begin(), ids.end() - 1);
+  dims.insert(dims.end(), table.begin() + 1, table.end());
+  if (dims.size() > static_cast<std::size_t>(kMaxRank)) {
+    inputs.fail(fmt::format("the result would have more than {} dimensions", kMaxRank));
+  }
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+extern const OpDef kEmbeddingBag;
+
+const OpDef kEmbeddingBagGrad = {
+    .name = "embedding_bag_grad",
+    .family = "gather",
+    .summary = "zeros to which the slice of each bag is added at all of its ids",
+    .inputs = 2,
+    .types =
+        [](const OpInputs& inputs) {
+          require_indices(inputs);
+          const Shape shape = inputs.attributes().shape("shape");
+          const Shape expected = bags_shape(inputs, shape, inputs.shape(1));
+          if (inputs.shape(0) != expected) {
+            inputs.fail(fmt::format("the gradient must be {}", expected.to_string()));
+          }
+          return std::vector<TensorType>{{inputs.dtype(0), shape}};
+        },
+    .gradient =
+        [](GradientContext& g) {
+          g.set(0, call_one(kEmbeddingBag, {g.grad(), g.input(1)},
+                            {{"padding_id", g.attributes().integer("padding_id")}}));
+        },
+    .kept = [](std::uint32_t) { return Kept{.inputs = 2}; },
+    .workspace =
+        [](const OpInputs& inputs, std::span<const TensorType> outputs) {
+          return ScatterWorkspace::of(inputs[1].elements(), outputs[0].shape[0]).total();
+        },
+};
+
+const OpDef kEmbeddingBag = {
+    .name = "embedding_bag",
+    .family = "gather",
+    .summary = "sums over bags of slices of the first dimension at ids",
+    .inputs = 2,
+    .types =
+        [](const OpInputs& inputs) {
+          require_indices(inputs);
+          return std::vector<TensorType>{
+              {inputs.dtype(0), bags_shape(inputs, inputs.shape(0), inputs.shape(1))}};
+        },
+    .gradient =
+        [](GradientContext& g) {
+          g.set(0, call_one(kEmbeddingBagGrad, {g.grad(), g.input(1)},
+                            {{"shape", to_integers(g.input_type(0).shape)},
+                             {"padding_id", g.attributes().integer("padding_id")}}));
+        },
+    .kept = [](std::uint32_t) { return Kept{.inputs = 2}; },
+    .cost =
+        [](const OpInputs& inputs, std::span<const TensorType> outputs) {
+          const auto bag = static_cast<double>(inputs.shape(1).dim(-1));
+          return Cost{.flops = bag * static_cast<double>(outputs[0].elements()),
+                      .bytes = (1 + bag) * static_cast<double>(outputs[0].bytes()) +
+                               static_cast<double>(inputs[1].bytes())};
+        },
+};
+
 const OpDef kOneHot = {
     .name = "one_hot",
     .family = "gather",
@@ -101,7 +171,8 @@ const OpDef kOneHot = {
     .cheap = true,
 };
 
-constexpr std::array kGatherOps = {&kGather, &kScatterAdd, &kOneHot};
+constexpr std::array kGatherOps = {&kGather, &kScatterAdd, &kEmbeddingBag, &kEmbeddingBagGrad,
+                                   &kOneHot};
 
 const RegisterOps kGatherRegistered(kGatherOps);
 
@@ -122,6 +193,10 @@ Tensor embedding(const Tensor& table, const Tensor& ids) {
                                       table.type().to_string()));
   }
   return gather(table, ids, 0);
+}
+
+Tensor embedding_bag(const Tensor& table, const Tensor& ids, std::int64_t padding_id) {
+  return call_one(kEmbeddingBag, {table, ids}, {{"padding_id", padding_id}});
 }
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {

@@ -1,40 +1,21 @@
 // The steps of optimizers: one pass over a parameter, its state and its gradient, in place.
 #include <array>
 
-#include <fmt/format.h>
-
-#include <plimsoll/ops/dispatcher.h>
-#include <plimsoll/ops/update.h>
+#include "ops/update_inputs.h"
 
 namespace plimsoll::ops {
 namespace {
 
-constexpr DTypeSet kMasters = {DType::f64, DType::f32};
-
 /// Inputs: the parameter, `states` tensors like it, its gradient, `scalars` f32 scalars and, where
 /// it is given, the bool scalar without which nothing is written.
 std::vector<TensorType> update_types(const OpInputs& inputs, int states, int scalars) {
-  for (int i = 1; i <= states; ++i) {
-    if (inputs[i] != inputs[0]) inputs.fail("the state must have the parameter's type");
-  }
+  require_states(inputs, states);
   const int gradient = states + 1;
   if (inputs.shape(gradient) != inputs.shape(0)) {
     inputs.fail("the gradient must have the parameter's shape");
   }
-  const bool wide = inputs.dtype(0) == DType::f64;
-  if (!is_floating(inputs.dtype(gradient)) || wide != (inputs.dtype(gradient) == DType::f64)) {
-    inputs.fail(wide ? "the gradient of an f64 parameter must be f64"
-                     : "the gradient of an f32 parameter must be f32, f16 or bf16");
-  }
-  const int enable = gradient + 1 + scalars;
-  for (int i = gradient + 1; i < enable; ++i) {
-    if (inputs.shape(i).rank() != 0 || inputs.dtype(i) != DType::f32) {
-      inputs.fail("the rate and the step must be f32 scalars");
-    }
-  }
-  if (inputs.count() > enable && inputs[enable] != TensorType{DType::boolean, {}}) {
-    inputs.fail("what enables the step must be a bool scalar");
-  }
+  require_gradient_dtype(inputs, gradient);
+  require_scalars(inputs, gradient + 1, scalars);
   return std::vector<TensorType>(static_cast<std::size_t>(states) + 1, inputs[0]);
 }
 template <int States, int Scalars>
@@ -68,17 +49,24 @@ constexpr OpDef kSgd = update_op<0, 1, 4>("sgd_update", "a step of gradient desc
 constexpr OpDef kSgdMomentum =
     update_op<1, 1, 6>("sgd_momentum_update", "a step of gradient descent with momentum");
 constexpr OpDef kAdam = update_op<2, 2, 14>("adam_update", "a step of Adam or AdamW");
+constexpr OpDef kLazyAdam = [] {
+  OpDef def = update_op<2, 2, 14>("lazy_adam_update", "a step of Adam for rows with a gradient");
+  def.types = [](const OpInputs& inputs) {
+    if (inputs.shape(0).rank() == 0) inputs.fail("a scalar has no rows");
+    if (inputs.attributes().number("weight_decay") != 0) {
+      inputs.fail("rows without a gradient cannot decay: weight_decay must be 0");
+    }
+    return update_types(inputs, 2, 2);
+  };
+  return def;
+}();
+constexpr OpDef kAdagrad = update_op<1, 2, 9>("adagrad_update", "a step of Adagrad");
 constexpr OpDef kRmsprop = update_op<1, 1, 9>("rmsprop_update", "a step of RMSprop");
 constexpr OpDef kRmspropMomentum =
     update_op<2, 1, 11>("rmsprop_momentum_update", "a step of RMSprop with momentum");
 
-constexpr std::array kOptimizerUpdateOps = {&kSgd, &kSgdMomentum, &kAdam, &kRmsprop,
-                                            &kRmspropMomentum};
-
-void run_update(const OpDef& def, std::initializer_list<Tensor> inputs,
-                const Attributes& attributes) {
-  call(def, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
-}
+constexpr std::array kOptimizerUpdateOps = {&kSgd,     &kSgdMomentum, &kAdam,           &kLazyAdam,
+                                            &kAdagrad, &kRmsprop,     &kRmspropMomentum};
 
 const RegisterOps kOptimizerUpdateRegistered(kOptimizerUpdateOps);
 
@@ -100,11 +88,20 @@ void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& sec
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
                  const AdamOptions& options, const Tensor& enable) {
   run_update(kAdam, {parameter, first, second, gradient, rate, step, enable},
-             {{"beta1", options.beta1},
-              {"beta2", options.beta2},
-              {"epsilon", options.epsilon},
-              {"weight_decay", options.weight_decay},
-              {"decoupled", options.decoupled}});
+             attributes_of(options));
+}
+
+void lazy_adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
+                      const Tensor& gradient, const Tensor& rate, const Tensor& step,
+                      const AdamOptions& options, const Tensor& enable) {
+  run_update(kLazyAdam, {parameter, first, second, gradient, rate, step, enable},
+             attributes_of(options));
+}
+
+void adagrad_update(const Tensor& parameter, const Tensor& sum, const Tensor& gradient,
+                    const Tensor& rate, const Tensor& step, const AdagradOptions& options,
+                    const Tensor& enable) {
+  run_update(kAdagrad, {parameter, sum, gradient, rate, step, enable}, attributes_of(options));
 }
 
 void rmsprop_update(const Tensor& parameter, const Tensor& mean_square, const Tensor& velocity,

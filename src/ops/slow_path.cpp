@@ -17,13 +17,14 @@ std::optional<SlowPath> slow_attention(const AttentionWork& work, const OpInputs
   const AttentionShape& s = work.shape;
   const bool grad = work.gradient;
   // With a gradient by the logarithms of sums, too.
-  const bool more = grad && in.count() > in.def().inputs;
+  const bool more = grad && in.count() > in.def().inputs + (s.mask_batches > 0 ? 1 : 0);
   const DType dtype = in.dtype(0);
   if (attention_route(s, dtype, grad, more) != AttentionRoute::plain) return std::nullopt;
   return SlowPath{.reason = fmt::format(
                       "plain kernels: no others take {} heads of {} with {} queries and {} "
-                      "keys{}",
-                      dtype_name(dtype), s.size, s.queries, s.keys, s.causal ? ", causal" : ""),
+                      "keys{}{}",
+                      dtype_name(dtype), s.size, s.queries, s.keys, s.causal ? ", causal" : "",
+                      s.mask_batches > 0 ? ", with a mask of keys" : ""),
                   .remedy = attention_remedy(s, dtype, more),
                   .flops_per_byte = kPlainAttention};
 }

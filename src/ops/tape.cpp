@@ -184,23 +184,19 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     }
   }
 
-  std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
-                               const Tensor& seed) {
+  /// An undefined seed is ones.
+  std::vector<Tensor> gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
+                               std::span<const Tensor> seeds) {
     if (used_up_) {
       throw InvalidArgument(
           "[GradientTape::gradient] this tape was used; make it persistent to "
           "take several gradients");
     }
-    if (!is_floating(target.dtype())) {
-      throw InvalidArgument(
-          fmt::format("[GradientTape::gradient] the target is {}, which has no "
-                      "derivative",
-                      target.type().to_string()));
+    if (targets.size() != seeds.size()) {
+      throw InvalidArgument(fmt::format("[GradientTape::gradient] {} seeds for {} targets",
+                                        seeds.size(), targets.size()));
     }
-    if (seed.defined() && seed.type() != target.type()) {
-      throw InvalidArgument(fmt::format("[GradientTape::gradient] the seed is {}, the target {}",
-                                        seed.type().to_string(), target.type().to_string()));
-    }
+    for (std::size_t i = 0; i < targets.size(); ++i) check_target(targets[i], seeds[i]);
     const bool was_recording = std::exchange(recording_, false);
     used_up_ = !options_.persistent;
     // Dtypes were settled going forward.
@@ -210,9 +206,11 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     std::unordered_set<std::uint64_t> wanted;
     for (const Tensor& source : sources) wanted.insert(source.id());
     ById gradients;
-    if (followed_.contains(target.id()) || wanted.contains(target.id())) {
-      gradients.emplace(target.id(),
-                        seed.defined() ? seed : full_like_type(target, target.type(), 1.0));
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const Tensor& target = targets[i];
+      if (!followed_.contains(target.id()) && !wanted.contains(target.id())) continue;
+      add_up(gradients, target.id(),
+             seeds[i].defined() ? seeds[i] : full_like_type(target, target.type(), 1.0));
     }
     for (std::size_t left = records_.size(); left-- > 0;) {
       walk(records_[left], gradients, wanted);
@@ -229,6 +227,24 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
   }
 
  private:
+  static void check_target(const Tensor& target, const Tensor& seed) {
+    if (!is_floating(target.dtype())) {
+      throw InvalidArgument(
+          fmt::format("[GradientTape::gradient] the target is {}, which has no "
+                      "derivative",
+                      target.type().to_string()));
+    }
+    if (seed.defined() && seed.type() != target.type()) {
+      throw InvalidArgument(fmt::format("[GradientTape::gradient] the seed is {}, the target {}",
+                                        seed.type().to_string(), target.type().to_string()));
+    }
+  }
+
+  static void add_up(ById& gradients, std::uint64_t id, const Tensor& gradient) {
+    const auto [it, fresh] = gradients.try_emplace(id, gradient);
+    if (!fresh) it->second = add(it->second, gradient);
+  }
+
   void refuse_write(const OpCall& call) const {
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       if (call.def.overwrites(i) && kept_.contains(call.inputs[i].id())) {
@@ -272,10 +288,7 @@ class GradientTape::Impl final : public Dispatcher, public VariableReader, publi
     for (const Operand& output : record.outputs) {
       if (!wanted.contains(output.id)) gradients.erase(output.id);
     }
-    for (auto& [id, gradient] : results) {
-      const auto [it, fresh] = gradients.try_emplace(id, gradient);
-      if (!fresh) it->second = add(it->second, gradient);
-    }
+    for (const auto& [id, gradient] : results) add_up(gradients, id, gradient);
   }
 
   static std::vector<std::pair<std::uint64_t, Tensor>> gradients_of_op(const Record& record,
@@ -313,10 +326,15 @@ void GradientTape::watch(std::span<const Tensor> tensors) {
 void GradientTape::stop() { impl_->stop(); }
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources,
                                            const Tensor& seed) {
-  return impl_->gradient(target, sources, seed);
+  return impl_->gradient({&target, 1}, sources, {&seed, 1});
+}
+std::vector<Tensor> GradientTape::gradient(std::span<const Tensor> targets,
+                                           std::span<const Tensor> sources,
+                                           std::span<const Tensor> seeds) {
+  return impl_->gradient(targets, sources, seeds);
 }
 Tensor GradientTape::gradient(const Tensor& target, const Tensor& source) {
-  return impl_->gradient(target, {&source, 1}, {}).front();
+  return gradient(target, {&source, 1}, Tensor()).front();
 }
 Tensor GradientTape::gradient(const Tensor& target, const Variable& source) {
   return gradient(target, source.tensor());
@@ -325,7 +343,7 @@ Gradients GradientTape::gradient(const Tensor& target, std::span<const Variable>
   Gradients result{.variables = {variables.begin(), variables.end()}, .tensors = {}};
   std::vector<Tensor> sources;
   for (const Variable& variable : variables) sources.push_back(variable.tensor());
-  result.tensors = impl_->gradient(target, sources, {});
+  result.tensors = gradient(target, sources, Tensor());
   return result;
 }
 

@@ -137,8 +137,8 @@ TEST_F(Layouts, ANetIsTransposedOnlyWhereItBeginsAndEnds) {
   EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
 }
 
-TEST_F(Layouts, FullPrecisionGoesChannelsFirst) {
-  const Graph graph = checked(bottleneck(Layout::channels_last), DType::f32, false);
+TEST_F(Layouts, FullPrecisionGoesChannelsLast) {
+  const Graph graph = checked(bottleneck(Layout::channels_first), DType::f32, true);
   EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
 }
 
@@ -150,7 +150,7 @@ TEST_F(Layouts, Tf32GoesChannelsLastAsMatrixUnitsWantIt) {
 }
 
 TEST_F(Layouts, WhatIsFastAlreadyStaysAsItIs) {
-  for (const auto& [layout, dtype] : {std::pair{Layout::channels_first, DType::f32},
+  for (const auto& [layout, dtype] : {std::pair{Layout::channels_last, DType::f32},
                                       std::pair{Layout::channels_last, DType::bf16}}) {
     const Graph graph = trace(bottleneck(layout), dtype);
     EXPECT_EQ(graph::with_fast_layouts(graph).to_string(), graph.to_string());

@@ -1,4 +1,4 @@
-// Convolutions on the GPU in f32 and TF32, in both layouts, all passes, with the CPU as reference.
+// Convolutions on the GPU in both layouts, all passes, with the CPU as reference.
 #include <string>
 #include <vector>
 
@@ -7,6 +7,7 @@
 
 #include <plimsoll/ops/convolution_shape.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/elementwise.h>
 
 #include "support/on_gpu.h"
 #include "support/op_cases.h"
@@ -50,7 +51,9 @@ TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
   for (const Kind& k :
        {Kind{3, 16, 33, 30, 7, 2, 1}, Kind{4, 8, 20, 20, 3, 1, 1}, Kind{32, 64, 14, 17, 3, 1, 1},
         Kind{64, 32, 14, 14, 1, 1, 1}, Kind{5, 7, 12, 12, 3, 1, 1}, Kind{32, 32, 16, 16, 3, 2, 4},
-        Kind{24, 24, 15, 15, 3, 1, 24}, Kind{16, 64, 8, 8, 2, 2, 1}}) {
+        Kind{24, 24, 15, 15, 3, 1, 24}, Kind{16, 64, 8, 8, 2, 2, 1},
+        // Windows copied out for products in parts of the batch.
+        Kind{128, 24, 96, 80, 5, 1, 1}}) {
     for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
       for (const bool tf32 : {false, true}) {
         const bool nhwc = layout == Layout::channels_last;
@@ -71,6 +74,37 @@ TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
         const double share = tf32 ? 4e-3 : 4 * test::allowed(DType::f32);
         check("conv2d", {x, w}, attributes, share);
         check("conv2d", {x, w, bias}, attributes, share);
+        ops::Attributes with = attributes;
+        with.set("shape", ops::to_integers(in));
+        check("conv2d_transpose", {dy, w}, with, share);
+        with.set("shape", ops::to_integers(w.shape()));
+        check("conv2d_weight_grad", {x, dy}, with, share);
+      }
+    }
+  }
+}
+
+TEST_F(ConvolutionsOnGpu, DepthwiseOnesAreAsOnTheCpu) {
+  for (const Kind& k :
+       {Kind{96, 96, 19, 23, 7, 1, 96}, Kind{8, 8, 17, 33, 5, 2, 8}, Kind{40, 40, 9, 31, 4, 1, 40},
+        Kind{300, 300, 14, 14, 3, 1, 300}, Kind{4, 4, 40, 7, 7, 1, 4}}) {
+    for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+      for (const std::int64_t dilation : {1, 2}) {
+        SCOPED_TRACE(fmt::format("{} channels of {}x{} by {}, stride {}, dilation {}, {}", k.in,
+                                 k.height, k.width, k.size, k.stride, dilation, dtype_name(dtype)));
+        const ops::Attributes attributes =
+            ops::conv_attributes({.stride = {k.stride, k.stride},
+                                  .padding = ops::Padding::all(k.size / 2),
+                                  .dilation = {dilation, 1},
+                                  .groups = k.groups,
+                                  .layout = Layout::channels_last});
+        const Shape in = ops::picture_shape(true, 5, k.in, k.height, k.width);
+        const Tensor x = ops::cast(random_tensor(in, 1), dtype);
+        const Tensor w = ops::cast(random_tensor({k.out, 1, k.size, k.size}, 2), dtype);
+        const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
+        const Tensor dy = ops::cast(random_tensor(out, 4), dtype);
+        const double share = 4 * test::allowed(dtype);
+        check("conv2d", {x, w}, attributes, share);
         ops::Attributes with = attributes;
         with.set("shape", ops::to_integers(in));
         check("conv2d_transpose", {dy, w}, with, share);

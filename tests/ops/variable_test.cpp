@@ -54,6 +54,21 @@ TEST_F(VariableTest, ATapeFollowsWhatIsReadAndTrainable) {
   EXPECT_FALSE(gradients.of(frozen).defined());
 }
 
+TEST_F(VariableTest, ATapeAddsUpSeveralTargetsWithTheirSeeds) {
+  const Tensor x = of({2, 3});
+  ops::GradientTape tape;
+  tape.watch(x);
+  const Tensor square = ops::mul(x, x);
+  const std::vector<Tensor> targets = {square, ops::mul(square, x), square};
+  const std::vector<Tensor> sources = {x, square};
+  const std::vector<Tensor> seeds = {of({1, 10}), of({1, -1}), of({2, 0})};
+  const std::vector<Tensor> found = tape.gradient(targets, sources, seeds);
+  EXPECT_THAT(found[0].to_vector<float>(), ElementsAre(3 * 4 + 12, 10 * 6 - 27));
+  EXPECT_THAT(found[1].to_vector<float>(), ElementsAre(3 + 2, 10 - 3));
+  EXPECT_THROW(ops::GradientTape().gradient(targets, sources, std::vector<Tensor>{seeds[0]}),
+               InvalidArgument);
+}
+
 TEST_F(VariableTest, AStoppedTapeMayGoAfterOneThatWasMadeLater) {
   const Variable w(of({2, 3}), {.name = "w"});
   auto first = std::make_unique<ops::GradientTape>();

@@ -53,7 +53,7 @@ inline AttentionChunks attention_chunks(const AttentionShape& s, DType dtype, bo
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
   const std::int64_t most = grad ? kGradient : kForward;
   AttentionChunks c;
-  c.of_batches = s.batches >= s.heads;
+  c.of_batches = s.group > 1 || s.batches >= s.heads;
   c.stride = up(s.keys, 4);
   // Queries at a time. Keys behind a mask are left out by blocks: smaller ones leave out more.
   std::int64_t rows = s.queries;

@@ -21,11 +21,11 @@ inline AttentionRoute attention_route(const AttentionShape& shape, DType dtype, 
                                       bool more = false) {
   const AttentionShape apart = with_heads_apart(shape);
   if (chunked_attention(apart, dtype)) return AttentionRoute::products;
-  if (grad && short_attention(shape, dtype)) return AttentionRoute::few_tokens;
+  if (grad && short_attention(shape, dtype, true)) return AttentionRoute::few_tokens;
   if (grad ? fused_attention_grad(apart, dtype) && !more : fused_attention(shape, dtype)) {
     return AttentionRoute::fused;
   }
-  return short_attention(shape, dtype) ? AttentionRoute::few_tokens : AttentionRoute::plain;
+  return short_attention(shape, dtype, grad) ? AttentionRoute::few_tokens : AttentionRoute::plain;
 }
 
 /// Scores from which on slow kernels are worth a word.
@@ -35,6 +35,11 @@ inline constexpr std::int64_t kManyScores = std::int64_t{1} << 20;
 inline std::string attention_remedy(const AttentionShape& s, DType dtype, bool more) {
   if (dtype == DType::f32 || dtype == DType::f64) return "use at least as many keys as queries";
   if (s.size != s.value_size) return "give keys and values one size";
+  if (s.mask_batches > 0) {
+    return s.group == 1
+               ? "use heads of 32 or 64 elements and at most 384 tokens, or no mask of keys"
+               : "use as many heads of keys as of queries, or no mask of keys";
+  }
   if (s.size % 8 != 0 || s.size > 128) return "use heads of 8 to 128 elements in steps of 8";
   if (more) return "let the loss not depend on the logarithms of sums";
   if (s.causal && s.queries != s.keys) return "use as many queries as keys, or no causal mask";

@@ -20,7 +20,8 @@ struct AttentionLayout {
 /// out as what they are by; the logarithms of sums are [batches, heads, queries].
 struct AttentionShape {
   std::int64_t batches = 1;
-  std::int64_t heads = 1;
+  std::int64_t heads = 1;  ///< of queries
+  std::int64_t group = 1;  ///< of them, so many share a head of keys and values
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t size = 0;        ///< of q and k
@@ -32,13 +33,23 @@ struct AttentionShape {
   AttentionLayout v;
   AttentionLayout y;
   bool together = false;  ///< q, k and v are parts of one array's rows
+  /// There is a mask of keys, and this many batches share a row of it; 0: there is none.
+  std::int64_t mask_batches = 0;
 
+  std::int64_t key_heads() const { return heads / group; }
   /// Batches times heads.
   std::int64_t units() const { return batches * heads; }
-  /// The first element of unit `u`, which is head u % heads of batch u / heads.
+  std::int64_t key_units() const { return batches * key_heads(); }
+  /// The first element of q or y of unit `u`, which is head u % heads of batch u / heads.
   std::int64_t at(const AttentionLayout& layout, std::int64_t u) const {
     return layout.start + u / heads * layout.batch + u % heads * layout.head;
   }
+  /// The same of k or v.
+  std::int64_t key_at(const AttentionLayout& layout, std::int64_t u) const {
+    return layout.start + u / heads * layout.batch + u % heads / group * layout.head;
+  }
+  /// The unit's row of the mask.
+  std::int64_t mask_row(std::int64_t u) const { return u / heads / mask_batches; }
   /// Keys that query `i` sees: those before this one.
   std::int64_t seen(std::int64_t i) const {
     return causal ? std::clamp<std::int64_t>(i + 1 + keys - queries, 0, keys) : keys;
@@ -47,30 +58,44 @@ struct AttentionShape {
 
 /// The layouts of q, k, v and y [heads, tokens, size] each.
 inline void lay_apart(AttentionShape& s) {
-  const auto dense = [&](std::int64_t tokens, std::int64_t size) {
-    return AttentionLayout{0, s.heads * tokens * size, tokens * size, size};
+  const auto dense = [](std::int64_t heads, std::int64_t tokens, std::int64_t size) {
+    return AttentionLayout{0, heads * tokens * size, tokens * size, size};
   };
-  s.q = dense(s.queries, s.size);
-  s.k = dense(s.keys, s.size);
-  s.v = dense(s.keys, s.value_size);
-  s.y = dense(s.queries, s.value_size);
+  s.q = dense(s.heads, s.queries, s.size);
+  s.k = dense(s.key_heads(), s.keys, s.size);
+  s.v = dense(s.key_heads(), s.keys, s.value_size);
+  s.y = dense(s.heads, s.queries, s.value_size);
 }
 
-/// Each head as a batch of its own where they lie alike, so that as few as one head can be taken at
-/// a time.
+/// Each head of keys, with the queries that read it, as a batch of its own where they lie alike, so
+/// that as few as one can be taken at a time.
 inline AttentionShape with_heads_apart(AttentionShape s) {
   if (s.together) return s;
-  s.batches = s.units();
-  s.heads = 1;
+  s.mask_batches *= s.key_heads();
+  s.batches = s.key_units();
+  s.heads = s.group;
   lay_apart(s);
   return s;
 }
 
-/// Of attention and attention_grad: q, k, v [..., heads, tokens, size].
+/// Which input is the mask of keys, the only one that is bool; -1 if there is none.
+inline int mask_input(const OpInputs& in) {
+  for (int i = 0; i < in.count(); ++i) {
+    if (in.dtype(i) == DType::boolean) return i;
+  }
+  return -1;
+}
+
+/// Of attention and attention_grad: q, k, v [..., heads, tokens, size], of which k and v may have
+/// fewer heads.
 inline AttentionShape attention_shape(const OpInputs& in) {
   const Shape& q = in.shape(0);
   AttentionShape s;
-  if (q.rank() > 2) s.heads = q.dim(-3);
+  if (q.rank() > 2) {
+    s.heads = q.dim(-3);
+    s.group = s.heads / std::max<std::int64_t>(1, in.shape(1).dim(-3));
+    s.group = std::max<std::int64_t>(1, s.group);
+  }
   for (int i = 0; i < q.rank() - 3; ++i) s.batches *= q[i];
   s.queries = q.dim(-2);
   s.keys = in.shape(1).dim(-2);
@@ -78,34 +103,43 @@ inline AttentionShape attention_shape(const OpInputs& in) {
   s.value_size = in.shape(2).dim(-1);
   s.causal = in.attributes().flag("causal");
   s.scale = in.attributes().number("scale");
+  s.mask_batches = mask_input(in) < 0 ? 0 : 1;
   lay_apart(s);
   return s;
 }
 
-/// The layouts of rows [tokens, 3 * heads * size], and of results [tokens, heads * size].
+/// The layouts of rows [tokens, (heads + 2 * key heads) * size], and of results [tokens, heads *
+/// size].
 inline void lay_together(AttentionShape& s) {
-  const std::int64_t features = s.heads * s.size;
-  const auto part = [&](std::int64_t which) {
-    return AttentionLayout{which * features, s.queries * 3 * features, s.size, 3 * features};
+  const std::int64_t row = (s.heads + 2 * s.key_heads()) * s.size;
+  const auto part = [&](std::int64_t heads_before) {
+    return AttentionLayout{heads_before * s.size, s.queries * row, s.size, row};
   };
   s.q = part(0);
-  s.k = part(1);
-  s.v = part(2);
-  s.y = {0, s.queries * features, s.size, features};
+  s.k = part(s.heads);
+  s.v = part(s.heads + s.key_heads());
+  s.y = {0, s.queries * s.heads * s.size, s.size, s.heads * s.size};
   s.together = true;
 }
 
-/// Of self_attention and its gradient: qkv [n, tokens, 3 * heads * size].
+/// Heads of keys in rows of self_attention.
+inline std::int64_t self_attention_key_heads(const Attributes& attributes) {
+  return attributes.integer(attributes.has("key_heads") ? "key_heads" : "heads");
+}
+
+/// Of self_attention and its gradient: qkv [n, tokens, (heads + 2 * key heads) * size].
 inline AttentionShape self_attention_shape(const OpInputs& in) {
   const Shape& qkv = in.shape(0);
   AttentionShape s;
   s.batches = qkv[0];
   s.heads = in.attributes().integer("heads");
+  const std::int64_t key_heads = self_attention_key_heads(in.attributes());
+  s.group = s.heads / key_heads;
   s.queries = s.keys = qkv[1];
-  const std::int64_t features = qkv[2] / 3;
-  s.size = s.value_size = features / s.heads;
+  s.size = s.value_size = qkv[2] / (s.heads + 2 * key_heads);
   s.causal = in.attributes().flag("causal");
   s.scale = in.attributes().number("scale");
+  s.mask_batches = mask_input(in) < 0 ? 0 : 1;
   lay_together(s);
   return s;
 }
@@ -114,23 +148,28 @@ inline AttentionShape self_attention_shape(const OpInputs& in) {
 
 /// A head of at most this many queries and keys is in shared memory as a whole, in steps of 16.
 inline constexpr std::int64_t kShortTokens = 256;
+/// The same with a mask of keys, which no library's kernels take.
+inline constexpr std::int64_t kShortMaskedTokens = 384;
 inline constexpr int kShortStep = 16;
 
-/// Whether a library's fused kernels are tried: 16 bits, heads of a size they take, and a mask
-/// whose diagonal begins in the corner. Few tokens of small heads are not worth their blocks.
+/// Whether a library's fused kernels are tried: 16 bits, heads of a size they take, no mask of
+/// keys, and a causal one whose diagonal begins in the corner. Few tokens of small heads are not
+/// worth their blocks, unless our own kernels for few tokens have no gradient.
 inline bool fused_attention(const AttentionShape& s, DType dtype) {
   return (dtype == DType::f16 || dtype == DType::bf16) && s.size == s.value_size &&
-         (s.size >= 64 || std::max(s.queries, s.keys) > kShortTokens) && s.size >= 8 &&
-         s.size <= 128 && s.size % 8 == 0 && s.queries >= 16 && s.keys >= 16 &&
+         s.mask_batches == 0 &&
+         (s.size >= 64 || std::max(s.queries, s.keys) > kShortTokens || s.group > 1) &&
+         s.size >= 8 && s.size <= 128 && s.size % 8 == 0 && s.queries >= 16 && s.keys >= 16 &&
          (!s.causal || s.queries == s.keys) && s.scale > 0 && s.units() > 0;
 }
 
 /// Whether our own kernels for few tokens take the shape, on a device that has the shared memory
 /// for them: the gradient's always do, the other where no library is used. They need no workspace.
-inline bool short_attention(const AttentionShape& s, DType dtype) {
-  const auto few = [](std::int64_t tokens) { return tokens > 0 && tokens <= kShortTokens; };
+inline bool short_attention(const AttentionShape& s, DType dtype, bool grad) {
+  const std::int64_t most = s.mask_batches > 0 ? kShortMaskedTokens : kShortTokens;
+  const auto few = [&](std::int64_t tokens) { return tokens > 0 && tokens <= most; };
   return (dtype == DType::f16 || dtype == DType::bf16) && (s.size == 32 || s.size == 64) &&
-         s.size == s.value_size && few(s.queries) && few(s.keys);
+         s.size == s.value_size && few(s.queries) && few(s.keys) && (!grad || s.group == 1);
 }
 
 /// The library's deterministic gradient works on whole blocks of this many tokens, and reads and
@@ -197,19 +236,23 @@ inline AttentionCopies attention_copies(const AttentionShape& s, std::int64_t ba
     return align_up(static_cast<Bytes>(elements) * size, 256);
   };
   return {.queries = bytes(batches * run.heads * run.queries * run.size, 2),
-          .keys = bytes(batches * run.heads * run.keys * run.size, 2),
+          .keys = bytes(batches * run.key_heads() * run.keys * run.size, 2),
           .sums = bytes(batches * run.heads * run.queries, 4),
           .lengths = bytes(batches, 4)};
 }
 
 /// Bytes that the fused gradient may take for `batches` of them. Deterministic ones keep the
-/// gradients of all scores in 16 bits, besides a number for each query; a little more is allowed.
+/// gradients of all scores in 16 bits, besides a number for each query, and where heads share keys
+/// the gradients by these for each head, until they are added up; a little more is allowed.
 inline Bytes fused_attention_grad_workspace(const AttentionShape& s, std::int64_t batches) {
   const AttentionShape run = fused_attention_grad_shape(s);
   const auto units = static_cast<Bytes>(batches * s.heads);
   const Bytes scores = units * static_cast<Bytes>(run.queries * run.keys) * 2;
-  return align_up(scores + scores / 16 + units * static_cast<Bytes>(run.queries) * 8 + MiB(2),
-                  256) +
+  const Bytes keys =
+      s.group == 1 ? 0 : units * static_cast<Bytes>(run.keys * (run.size + run.value_size)) * 4;
+  return align_up(
+             scores + scores / 16 + keys + units * static_cast<Bytes>(run.queries) * 8 + MiB(2),
+             256) +
          attention_copies(s, batches, needs_marks(s) ? kMarks : 0).total();
 }
 
@@ -233,7 +276,7 @@ inline Bytes plain_attention_grad_workspace(const AttentionShape& s, DType dtype
 /// Beyond the slot that all kernels may count on. `s` is with_heads_apart.
 inline Bytes attention_grad_workspace(const AttentionShape& s, DType dtype) {
   const Bytes plain = plain_attention_grad_workspace(s, dtype);
-  if (short_attention(s, dtype) || !fused_attention_grad(s, dtype)) return plain;
+  if (short_attention(s, dtype, true) || !fused_attention_grad(s, dtype)) return plain;
   return std::max(plain, fused_attention_grad_workspace(s, fused_attention_grad_batches(s)));
 }
 

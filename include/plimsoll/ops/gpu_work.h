@@ -36,9 +36,16 @@ struct HeadWork {
   bool with_dweight = false;
 };
 
+struct ScanBody;
+/// The ops of a body, one after the other in each step.
+struct ScanWork {
+  const ScanBody* body = nullptr;
+  std::int64_t steps = 0;
+};
+
 /// See OpDef::gpu_work.
 struct GpuWork {
-  std::variant<Products, AttentionWork, HeadWork, ConvWork> what;
+  std::variant<Products, AttentionWork, HeadWork, ConvWork, ScanWork> what;
 };
 
 }  // namespace plimsoll::ops

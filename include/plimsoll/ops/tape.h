@@ -62,6 +62,9 @@ class GradientTape {
   /// InvalidArgument naming the op if one on the way has no gradient, or if the tape was used up.
   std::vector<Tensor> gradient(const Tensor& target, std::span<const Tensor> sources,
                                const Tensor& seed = {});
+  /// The same of several targets, each weighed by its seed: the sum of what they give.
+  std::vector<Tensor> gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
+                               std::span<const Tensor> seeds);
   Tensor gradient(const Tensor& target, const Tensor& source);
   Tensor gradient(const Tensor& target, const Variable& source);
   /// The same by variables, or by those of a module that are trained.

@@ -44,6 +44,21 @@ struct AdamOptions {
 void adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
                  const Tensor& gradient, const Tensor& rate, const Tensor& step,
                  const AdamOptions& options, const Tensor& enable = {});
+/// adam_update() of the rows of a matrix (slices of the first dimension) that have a gradient: a
+/// row in which it is 0 everywhere keeps its parameters and moments. No weight decay.
+void lazy_adam_update(const Tensor& parameter, const Tensor& first, const Tensor& second,
+                      const Tensor& gradient, const Tensor& rate, const Tensor& step,
+                      const AdamOptions& options, const Tensor& enable = {});
+
+struct AdagradOptions {
+  double lr_decay = 0;  ///< the rate is divided by 1 + lr_decay * (step - 1)
+  double epsilon = 1e-10;
+  double weight_decay = 0;
+};
+/// sum += gradient^2; parameter -= rate * gradient / (sqrt(sum) + epsilon). `step` counts from 1.
+void adagrad_update(const Tensor& parameter, const Tensor& sum, const Tensor& gradient,
+                    const Tensor& rate, const Tensor& step, const AdagradOptions& options,
+                    const Tensor& enable = {});
 
 struct RmspropOptions {
   double decay = 0.9;

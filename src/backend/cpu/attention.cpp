@@ -3,9 +3,11 @@
 // the shape, and each head (forward: each block of queries) is computed by one thread in one order.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
+#include <plimsoll/backend/common/attention_inputs.h>
 #include <plimsoll/base/parallel.h>
 #include <plimsoll/ops/attention_shape.h>
 
@@ -17,6 +19,7 @@
 namespace plimsoll::cpu {
 namespace {
 
+using backend::AttentionExtras;
 using ops::AttentionLayout;
 using ops::AttentionShape;
 using ops::KernelState;
@@ -42,6 +45,7 @@ struct Arrays {
   const void* v = nullptr;
   void* y = nullptr;
   void* log_sums = nullptr;
+  const bool* mask = nullptr;
   const void* dy = nullptr;
   const void* d_log_sums = nullptr;
   void* dq = nullptr;
@@ -128,16 +132,26 @@ void narrow_rows(const Acc<T>* from, std::int64_t rows, std::int64_t width, Rows
   }
 }
 
-/// The rows of a unit from row `first` on.
-template <typename T>
-Rows<T> rows_at(void* array, const AttentionShape& s, const AttentionLayout& layout,
+/// The rows of q or y of a unit from row `first` on.
+template <typename T, typename Array>
+Rows<T> rows_at(Array* array, const AttentionShape& s, const AttentionLayout& layout,
                 std::int64_t unit, std::int64_t first = 0) {
   return {static_cast<T*>(array) + s.at(layout, unit) + first * layout.row, layout.row};
 }
-template <typename T>
-Rows<const T> rows_at(const void* array, const AttentionShape& s, const AttentionLayout& layout,
-                      std::int64_t unit, std::int64_t first = 0) {
-  return {static_cast<const T*>(array) + s.at(layout, unit) + first * layout.row, layout.row};
+/// Those of k or v.
+template <typename T, typename Array>
+Rows<T> key_rows_at(Array* array, const AttentionShape& s, const AttentionLayout& layout,
+                    std::int64_t unit, std::int64_t first) {
+  return {static_cast<T*>(array) + s.key_at(layout, unit) + first * layout.row, layout.row};
+}
+
+/// The unit's row of the mask; null where there is none.
+const bool* mask_of(const Arrays& arrays, const AttentionShape& s, std::int64_t unit) {
+  return arrays.mask == nullptr ? nullptr : arrays.mask + s.mask_row(unit) * s.keys;
+}
+/// Whether the mask hides all of `count` keys from `first` on.
+bool all_hidden(const bool* mask, std::int64_t first, std::int64_t count) {
+  return mask != nullptr && std::none_of(mask + first, mask + first + count, std::identity());
 }
 
 std::int64_t blocks_of(std::int64_t count, std::int64_t block) {
@@ -177,33 +191,49 @@ void forward_block(const Arrays& arrays, const AttentionShape& s, std::int64_t u
   std::fill_n(highest, rows, -std::numeric_limits<A>::infinity());
   std::fill_n(sums, rows, A(0));
 
+  /// Sums of row i go on with `top` as what exponents are counted from, if that is higher.
+  const auto raise = [&](std::int64_t i, A top) {
+    if (!(top > highest[i])) return;
+    if (sums[i] != A(0)) {
+      const A factor = std::exp(highest[i] - top);
+      sums[i] *= factor;
+      row_scale(sum_of_values.data + i * sum_of_values.stride, s.value_size, factor);
+    }
+    highest[i] = top;
+  };
+  const bool* mask = mask_of(arrays, s, head);
   const std::int64_t last = s.seen(q0 + rows - 1);
   for (std::int64_t k0 = 0; k0 < last; k0 += key_block(s)) {
     const std::int64_t columns = std::min(key_block(s), last - k0);
-    const Matrix<const A> key =
-        wide_rows<T>(rows_at<const T>(arrays.k, s, s.k, head, k0), columns, s.size, k_space, true);
-    const Matrix<const A> value =
-        wide_rows<T>(rows_at<const T>(arrays.v, s, s.v, head, k0), columns, s.value_size, v_space);
+    if (all_hidden(mask, k0, columns)) continue;
+    const Matrix<const A> key = wide_rows<T>(key_rows_at<const T>(arrays.k, s, s.k, head, k0),
+                                             columns, s.size, k_space, true);
+    const Matrix<const A> value = wide_rows<T>(key_rows_at<const T>(arrays.v, s, s.v, head, k0),
+                                               columns, s.value_size, v_space);
     gemm(rows, columns, s.size, A(1), q, key, A(0), {scores, columns});
     for (std::int64_t i = 0; i < rows; ++i) {
       A* row = scores + i * columns;
       const std::int64_t seen = std::clamp<std::int64_t>(s.seen(q0 + i) - k0, 0, columns);
       std::fill(row + seen, row + columns, A(0));
       if (seen == 0) continue;
+      if (mask != nullptr) {
+        const A top = row_hide(row, mask + k0, seen, scale);
+        if (top == std::numeric_limits<A>::lowest()) {
+          std::fill_n(row, seen, A(0));
+          continue;
+        }
+        raise(i, top);
+        sums[i] += row_exp(row, seen, A(1), highest[i]);
+        row_clear(row, mask + k0, seen);
+        continue;
+      }
       // A negative scale turns the order around.
       A top = row_max(row, seen) * scale;
       if (scale < A(0)) {
         top = -std::numeric_limits<A>::infinity();
         for (std::int64_t j = 0; j < seen; ++j) top = std::max(top, row[j] * scale);
       }
-      if (top > highest[i]) {
-        if (sums[i] != A(0)) {
-          const A factor = std::exp(highest[i] - top);
-          sums[i] *= factor;
-          row_scale(sum_of_values.data + i * sum_of_values.stride, s.value_size, factor);
-        }
-        highest[i] = top;
-      }
+      raise(i, top);
       sums[i] += row_exp(row, seen, scale, highest[i]);
     }
     gemm(rows, s.value_size, columns, A(1), {scores, columns}, value, A(1),
@@ -211,7 +241,7 @@ void forward_block(const Arrays& arrays, const AttentionShape& s, std::int64_t u
   }
   A* log_sums = static_cast<A*>(arrays.log_sums) + head * s.queries + q0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const bool blind = s.seen(q0 + i) == 0;
+    const bool blind = sums[i] == A(0);  // it sees no key
     log_sums[i] = blind ? A(0) : highest[i] + std::log(sums[i]);
     if (!blind) {
       row_scale(sum_of_values.data + i * sum_of_values.stride, s.value_size, A(1) / sums[i]);
@@ -231,45 +261,26 @@ void run_forward(const KernelContext& k, const Arrays& arrays) {
 std::int64_t backward_elements(const AttentionShape& s, DType dtype) {
   const std::int64_t rows = query_block(s);
   const std::int64_t columns = key_block(s);
-  std::int64_t elements = 2 * rows * columns + s.queries;
+  std::int64_t elements = 2 * rows * columns + s.group * s.queries;
   if (narrow(dtype)) {
     elements += rows * (s.size + s.value_size) + 2 * columns * (s.size + s.value_size) +
-                s.queries * s.size + s.value_size;
+                s.group * s.queries * s.size + s.value_size;
   }
   return elements;
 }
 
-/// The gradients of one head.
+/// What the weights of a head's rows share: the sum of y dy, less what comes in by the sums
+/// themselves.
 template <typename T>
-void backward_head(const Arrays& arrays, const AttentionShape& s, std::int64_t head,
-                   Acc<T>* space) {
+void fill_deltas(const Arrays& arrays, const AttentionShape& s, std::int64_t head, Acc<T>* deltas) {
   using A = Acc<T>;
-  constexpr bool kWide = std::is_same_v<T, A>;
-  const std::int64_t block_rows = query_block(s);
-  const std::int64_t block_columns = key_block(s);
-  A* weights = space;
-  A* d_scores = weights + block_rows * block_columns;
-  A* deltas = d_scores + block_rows * block_columns;
-  A* q_space = deltas + s.queries;
-  A* dy_space = q_space + block_rows * s.size;
-  A* k_space = dy_space + block_rows * s.value_size;
-  A* v_space = k_space + block_columns * s.size;
-  A* dk_space = v_space + block_columns * s.value_size;
-  A* dv_space = dk_space + block_columns * s.size;
-  A* dq_space = dv_space + block_columns * s.value_size;
-
-  const auto scale = static_cast<A>(s.scale);
-  const Rows<const T> y = rows_at<const T>(static_cast<const void*>(arrays.y), s, s.y, head);
+  const Rows<const T> y = rows_at<const T>(arrays.y, s, s.y, head);
   const Rows<const T> dy = rows_at<const T>(arrays.dy, s, s.y, head);
-  const A* log_sums = static_cast<const A*>(arrays.log_sums) + head * s.queries;
   const A* d_log_sums = static_cast<const A*>(arrays.d_log_sums);
   if (d_log_sums != nullptr) d_log_sums += head * s.queries;
-  const Rows<T> dq_out = rows_at<T>(arrays.dq, s, s.q, head);
-
-  // What the rows' weights share: the sum of y dy, less what comes in by the sums themselves.
   for (std::int64_t i = 0; i < s.queries; ++i) {
     A total{};
-    if constexpr (kWide) {
+    if constexpr (std::is_same_v<T, A>) {
       total = row_dot(y.data + i * y.stride, dy.data + i * dy.stride, s.value_size);
     } else {
       for (std::int64_t j = 0; j < s.value_size; ++j) {
@@ -279,49 +290,90 @@ void backward_head(const Arrays& arrays, const AttentionShape& s, std::int64_t h
     }
     deltas[i] = total - (d_log_sums == nullptr ? A(0) : d_log_sums[i]);
   }
-  const Rows<A> dq = sum_rows<T>(dq_out, s.queries, s.size, dq_space);
+}
+
+/// The gradients of one head of keys and values, and of all heads of queries that read it.
+template <typename T>
+void backward_head(const Arrays& arrays, const AttentionShape& s, std::int64_t key_unit,
+                   Acc<T>* space) {
+  using A = Acc<T>;
+  const std::int64_t block_rows = query_block(s);
+  const std::int64_t block_columns = key_block(s);
+  A* weights = space;
+  A* d_scores = weights + block_rows * block_columns;
+  A* deltas = d_scores + block_rows * block_columns;
+  A* q_space = deltas + s.group * s.queries;
+  A* dy_space = q_space + block_rows * s.size;
+  A* k_space = dy_space + block_rows * s.value_size;
+  A* v_space = k_space + block_columns * s.size;
+  A* dk_space = v_space + block_columns * s.value_size;
+  A* dv_space = dk_space + block_columns * s.size;
+  A* dq_space = dv_space + block_columns * s.value_size;
+
+  const auto scale = static_cast<A>(s.scale);
+  const std::int64_t first = key_unit * s.group;  // head of queries
+  const bool* mask = mask_of(arrays, s, first);
+  const auto dq_of = [&](std::int64_t head) {
+    Rows<A> sums{dq_space + (head - first) * s.queries * s.size, s.size};
+    [[maybe_unused]] const Rows<T> out = rows_at<T>(arrays.dq, s, s.q, head);
+    if constexpr (std::is_same_v<T, A>) sums = out;
+    return sums;
+  };
+  for (std::int64_t head = first; head < first + s.group; ++head) {
+    fill_deltas<T>(arrays, s, head, deltas + (head - first) * s.queries);
+    sum_rows<T>(rows_at<T>(arrays.dq, s, s.q, head), s.queries, s.size, dq_of(head).data);
+  }
 
   for (std::int64_t k0 = 0; k0 < s.keys; k0 += block_columns) {
     const std::int64_t columns = std::min(block_columns, s.keys - k0);
     const Matrix<const A> key =
-        wide_rows<T>(rows_at<const T>(arrays.k, s, s.k, head, k0), columns, s.size, k_space);
-    const Matrix<const A> value = wide_rows<T>(rows_at<const T>(arrays.v, s, s.v, head, k0),
+        wide_rows<T>(key_rows_at<const T>(arrays.k, s, s.k, first, k0), columns, s.size, k_space);
+    const Matrix<const A> value = wide_rows<T>(key_rows_at<const T>(arrays.v, s, s.v, first, k0),
                                                columns, s.value_size, v_space, true);
-    const Rows<T> dk_out = rows_at<T>(arrays.dk, s, s.k, head, k0);
-    const Rows<T> dv_out = rows_at<T>(arrays.dv, s, s.v, head, k0);
+    const Rows<T> dk_out = key_rows_at<T>(arrays.dk, s, s.k, first, k0);
+    const Rows<T> dv_out = key_rows_at<T>(arrays.dv, s, s.v, first, k0);
     const Rows<A> dk = sum_rows<T>(dk_out, columns, s.size, dk_space);
     const Rows<A> dv = sum_rows<T>(dv_out, columns, s.value_size, dv_space);
-    for (std::int64_t q0 = 0; q0 < s.queries; q0 += block_rows) {
-      const std::int64_t rows = std::min(block_rows, s.queries - q0);
-      if (s.seen(q0 + rows - 1) <= k0) continue;
-      const Matrix<const A> query =
-          wide_rows<T>(rows_at<const T>(arrays.q, s, s.q, head, q0), rows, s.size, q_space);
-      const Matrix<const A> d_out =
-          wide_rows<T>(rows_at<const T>(arrays.dy, s, s.y, head, q0), rows, s.value_size, dy_space);
-      gemm(rows, columns, s.size, A(1), query, {key.data, key.stride, true}, A(0),
-           {weights, columns});
-      gemm(rows, columns, s.value_size, A(1), d_out, value, A(0), {d_scores, columns});
-      for (std::int64_t i = 0; i < rows; ++i) {
-        A* p = weights + i * columns;
-        A* d = d_scores + i * columns;
-        const std::int64_t seen = std::clamp<std::int64_t>(s.seen(q0 + i) - k0, 0, columns);
-        std::fill(p + seen, p + columns, A(0));
-        std::fill(d + seen, d + columns, A(0));
-        if (seen == 0) continue;
-        row_exp(p, seen, scale, log_sums[q0 + i]);
-        row_softmax_grad(d, p, seen, deltas[q0 + i], scale);
+    const std::int64_t heads = all_hidden(mask, k0, columns) ? 0 : s.group;
+    for (std::int64_t head = first; head < first + heads; ++head) {
+      const A* log_sums = static_cast<const A*>(arrays.log_sums) + head * s.queries;
+      const A* of_rows = deltas + (head - first) * s.queries;
+      const Rows<A> dq = dq_of(head);
+      for (std::int64_t q0 = 0; q0 < s.queries; q0 += block_rows) {
+        const std::int64_t rows = std::min(block_rows, s.queries - q0);
+        if (s.seen(q0 + rows - 1) <= k0) continue;
+        const Matrix<const A> query =
+            wide_rows<T>(rows_at<const T>(arrays.q, s, s.q, head, q0), rows, s.size, q_space);
+        const Matrix<const A> d_out = wide_rows<T>(rows_at<const T>(arrays.dy, s, s.y, head, q0),
+                                                   rows, s.value_size, dy_space);
+        gemm(rows, columns, s.size, A(1), query, {key.data, key.stride, true}, A(0),
+             {weights, columns});
+        gemm(rows, columns, s.value_size, A(1), d_out, value, A(0), {d_scores, columns});
+        for (std::int64_t i = 0; i < rows; ++i) {
+          A* p = weights + i * columns;
+          A* d = d_scores + i * columns;
+          const std::int64_t seen = std::clamp<std::int64_t>(s.seen(q0 + i) - k0, 0, columns);
+          std::fill(p + seen, p + columns, A(0));
+          std::fill(d + seen, d + columns, A(0));
+          if (seen == 0) continue;
+          row_exp(p, seen, scale, log_sums[q0 + i]);
+          if (mask != nullptr) row_clear(p, mask + k0, seen);
+          row_softmax_grad(d, p, seen, of_rows[q0 + i], scale);
+        }
+        gemm(columns, s.value_size, rows, A(1), {weights, columns, true}, d_out, A(1),
+             {dv.data, dv.stride});
+        gemm(columns, s.size, rows, A(1), {d_scores, columns, true}, query, A(1),
+             {dk.data, dk.stride});
+        gemm(rows, s.size, columns, A(1), {d_scores, columns}, key, A(1),
+             {dq.data + q0 * dq.stride, dq.stride});
       }
-      gemm(columns, s.value_size, rows, A(1), {weights, columns, true}, d_out, A(1),
-           {dv.data, dv.stride});
-      gemm(columns, s.size, rows, A(1), {d_scores, columns, true}, query, A(1),
-           {dk.data, dk.stride});
-      gemm(rows, s.size, columns, A(1), {d_scores, columns}, key, A(1),
-           {dq.data + q0 * dq.stride, dq.stride});
     }
     narrow_rows<T>(dk.data, columns, s.size, dk_out);
     narrow_rows<T>(dv.data, columns, s.value_size, dv_out);
   }
-  narrow_rows<T>(dq.data, s.queries, s.size, dq_out);
+  for (std::int64_t head = first; head < first + s.group; ++head) {
+    narrow_rows<T>(dq_of(head).data, s.queries, s.size, rows_at<T>(arrays.dq, s, s.q, head));
+  }
 }
 
 void run_backward(const KernelContext& k, const Arrays& arrays) {
@@ -332,44 +384,49 @@ void run_backward(const KernelContext& k, const Arrays& arrays) {
   });
 }
 
-/// Input `i`, or null where it was not given.
-void* optional_input(const KernelContext& k, int i) {
-  return static_cast<int>(k.inputs.size()) > i ? k.in(i).data : nullptr;
-}
-
 void run_attention(const KernelContext& k) {
   run_forward(k, {.q = k.in(0).data,
                   .k = k.in(1).data,
                   .v = k.in(2).data,
                   .y = k.out(0).data,
-                  .log_sums = k.out(1).data});
+                  .log_sums = k.out(1).data,
+                  .mask = AttentionExtras(k, 3).mask});
 }
 void run_attention_grad(const KernelContext& k) {
+  const AttentionExtras more(k, 6);
   run_backward(k, {.q = k.in(0).data,
                    .k = k.in(1).data,
                    .v = k.in(2).data,
                    .y = k.in(3).data,
                    .log_sums = k.in(4).data,
+                   .mask = more.mask,
                    .dy = k.in(5).data,
-                   .d_log_sums = optional_input(k, 6),
+                   .d_log_sums = more.d_log_sums,
                    .dq = k.out(0).data,
                    .dk = k.out(1).data,
                    .dv = k.out(2).data});
 }
 void run_self_attention(const KernelContext& k) {
   void* qkv = k.in(0).data;
-  run_forward(k, {.q = qkv, .k = qkv, .v = qkv, .y = k.out(0).data, .log_sums = k.out(1).data});
+  run_forward(k, {.q = qkv,
+                  .k = qkv,
+                  .v = qkv,
+                  .y = k.out(0).data,
+                  .log_sums = k.out(1).data,
+                  .mask = AttentionExtras(k, 1).mask});
 }
 void run_self_attention_grad(const KernelContext& k) {
   void* qkv = k.in(0).data;
   void* dqkv = k.out(0).data;
+  const AttentionExtras more(k, 4);
   run_backward(k, {.q = qkv,
                    .k = qkv,
                    .v = qkv,
                    .y = k.in(1).data,
                    .log_sums = k.in(2).data,
+                   .mask = more.mask,
                    .dy = k.in(3).data,
-                   .d_log_sums = optional_input(k, 4),
+                   .d_log_sums = more.d_log_sums,
                    .dq = dqkv,
                    .dk = dqkv,
                    .dv = dqkv});
@@ -380,7 +437,7 @@ std::shared_ptr<const KernelState> prepare_forward(const AttentionShape& s, DTyp
                   forward_elements(s, dtype));
 }
 std::shared_ptr<const KernelState> prepare_backward(const AttentionShape& s, DType dtype) {
-  return prepared(s, dtype, s.units(), backward_elements(s, dtype));
+  return prepared(s, dtype, s.key_units(), backward_elements(s, dtype));
 }
 
 void add_kernels(KernelTable& table) {

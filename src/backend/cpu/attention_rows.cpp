@@ -3,6 +3,7 @@
 #include "backend/cpu/attention_rows.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/cpu/row_math.h"
 
@@ -68,6 +69,14 @@ PLIMSOLL_INLINE T dot_row(const T* __restrict a, const T* __restrict b, std::int
   return sum;
 }
 
+template <typename T>
+PLIMSOLL_INLINE T hide_row(T* __restrict row, const bool* __restrict mask, std::int64_t count,
+                           T scale) {
+  constexpr T kLowest = std::numeric_limits<T>::lowest();
+  for (std::int64_t i = 0; i < count; ++i) row[i] = mask[i] ? row[i] * scale : kLowest;
+  return max_row(row, count);
+}
+
 }  // namespace
 
 PLIMSOLL_CLONES float row_max(const float* row, std::int64_t count) { return max_row(row, count); }
@@ -100,6 +109,21 @@ PLIMSOLL_CLONES void row_softmax_grad(float* __restrict to, const float* __restr
 }
 void row_softmax_grad(double* to, const double* p, std::int64_t count, double delta, double scale) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = p[i] * (to[i] - delta) * scale;
+}
+
+PLIMSOLL_CLONES float row_hide(float* row, const bool* mask, std::int64_t count, float scale) {
+  return hide_row(row, mask, count, scale);
+}
+double row_hide(double* row, const bool* mask, std::int64_t count, double scale) {
+  return hide_row(row, mask, count, scale);
+}
+
+PLIMSOLL_CLONES void row_clear(float* __restrict row, const bool* __restrict mask,
+                               std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) row[i] = mask[i] ? row[i] : 0.0F;
+}
+void row_clear(double* row, const bool* mask, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) row[i] = mask[i] ? row[i] : 0.0;
 }
 
 }  // namespace plimsoll::cpu

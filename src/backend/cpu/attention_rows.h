@@ -26,4 +26,12 @@ void row_scale(double* row, std::int64_t count, double factor);
 void row_softmax_grad(float* to, const float* p, std::int64_t count, float delta, float scale);
 void row_softmax_grad(double* to, const double* p, std::int64_t count, double delta, double scale);
 
+/// row *= scale where the mask says so, else the lowest number there is; returns the largest.
+float row_hide(float* row, const bool* mask, std::int64_t count, float scale);
+double row_hide(double* row, const bool* mask, std::int64_t count, double scale);
+
+/// row = 0 where the mask does not say so.
+void row_clear(float* row, const bool* mask, std::int64_t count);
+void row_clear(double* row, const bool* mask, std::int64_t count);
+
 }  // namespace plimsoll::cpu

@@ -127,9 +127,9 @@ struct Operand {
   int argument = 0;
 
   Operand() = default;
-  Operand(Desc outside, Desc inside, bool output, bool always, int arg)
-      : outer(std::move(outside)),
-        inner(std::move(inside)),
+  Operand(const Desc& outside, const Desc& inside, bool output, bool always, int arg)
+      : outer(outside),
+        inner(inside),
         reordered(always || !onednn::same_layout(outer, inner)),
         argument(arg) {
     if (!reordered) return;
@@ -182,12 +182,18 @@ struct ConvKernel {
 
 class Conv final : public OnednnConv {
  public:
-  /// Null if oneDNN has nothing but a plain loop for some part.
+  /// Null if oneDNN has nothing but a plain loop for some part, or describes what it cannot
+  /// generate: extents beyond its offsets, say.
   static std::unique_ptr<const OnednnConv> make(const ConvSpec& spec, int threads,
                                                 bool any_picture) {
-    auto conv = std::make_unique<Conv>(spec, threads, any_picture);
-    if (conv->kernels_.empty()) return nullptr;
-    return conv;
+    try {
+      auto conv = std::make_unique<Conv>(spec, threads, any_picture);
+      if (conv->kernels_.empty()) return nullptr;
+      return conv;
+    } catch (const dnnl::error& error) {
+      if (error.status == dnnl_out_of_memory) throw;
+      return nullptr;
+    }
   }
 
   Conv(const ConvSpec& spec, int threads, bool any_picture)

@@ -3,42 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include <plimsoll/backend/common/around.h>
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/dtype_switch.h"
+#include "backend/cpu/indices.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/row_math.h"
+#include "backend/cpu/sum_updates.h"
 
 namespace plimsoll::cpu {
 namespace {
 
 constexpr std::int64_t kGrainBytes = 128 * 1024;
 
-template <typename Body>
-void with_index(DType dtype, Body&& body) {
-  if (dtype == DType::i32) return body.template operator()<std::int32_t>();
-  body.template operator()<std::int64_t>();
-}
-
 using backend::Around;
 using backend::around;
-
-template <typename Index>
-void check_indices(const TensorView& indices, std::int64_t axis, std::int64_t extent,
-                   const char* op) {
-  const Index* at = indices.as<const Index>();
-  for (std::int64_t i = 0; i < indices.elements(); ++i) {
-    if (at[i] < 0 || at[i] >= extent) {
-      throw InvalidArgument(
-          fmt::format("[{}] index {} at position {} is outside dimension {}, which has {} elements",
-                      op, at[i], i, axis, extent));
-    }
-  }
-}
 
 void run_gather(const KernelContext& k) {
   const std::int64_t axis = k.attributes.integer("axis");
@@ -68,19 +49,59 @@ void run_gather(const KernelContext& k) {
   });
 }
 
+void run_embedding_bag(const KernelContext& k) {
+  const Around source = around(k.in(0).shape(), 0);
+  const Bags bags = Bags::of(k.attributes, k.in(1).shape());
+  const std::int64_t count = k.in(1).elements() / bags.size;
+  const std::int64_t inner = source.inner;
+  with_index(k.in(1).dtype(), [&]<typename Index>() {
+    check_indices<Index>(k.in(1), 0, source.extent, "embedding_bag", bags);
+    const Index* ids = k.in(1).as<const Index>();
+    with_float(k.out(0).dtype(), [&]<typename T>() {
+      const T* table = k.in(0).as<const T>();
+      const std::int64_t work = std::max<std::int64_t>(1, inner * bags.size);
+      parallel_for(count, std::max<std::int64_t>(1, 32768 / work),
+                   [&](std::int64_t first, std::int64_t last) {
+                     std::array<Acc<T>, kSumColumns> sums;
+                     std::vector<std::int64_t> rows;
+                     for (std::int64_t i = first; i < last; ++i) {
+                       rows.clear();
+                       for (std::int64_t p = i * bags.size; p < (i + 1) * bags.size; ++p) {
+                         if (!bags.skips(ids[p])) rows.push_back(ids[p]);
+                       }
+                       T* to = k.out(0).as<T>() + i * inner;
+                       for (std::int64_t at = 0; at < inner; at += kSumColumns) {
+                         const std::int64_t columns = std::min(kSumColumns, inner - at);
+                         sum_updates(sums.data(), table + at, rows.data(), 0,
+                                     static_cast<std::int64_t>(rows.size()), inner, columns);
+                         for (std::int64_t c = 0; c < columns; ++c) {
+                           to[at + c] = narrow<T>(sums[static_cast<std::size_t>(c)]);
+                         }
+                       }
+                     }
+                   });
+    });
+  });
+}
+
 /// Positions sorted by the index they name: those of index i are at order[starts[i]] up to
 /// order[starts[i + 1]], rising.
 struct Positions {
   std::int64_t* starts;
   std::int64_t* order;
 
+  /// With bags, the order is of bags.
   template <typename Index>
-  void sort(const Index* at, std::int64_t positions, std::int64_t extent) const {
+  void sort(const Index* at, std::int64_t positions, std::int64_t extent, const Bags& bags) const {
     std::fill_n(starts, extent + 1, 0);
-    for (std::int64_t i = 0; i < positions; ++i) ++starts[at[i] + 1];
+    for (std::int64_t i = 0; i < positions; ++i) {
+      if (!bags.skips(at[i])) ++starts[at[i] + 1];
+    }
     for (std::int64_t i = 0; i < extent; ++i) starts[i + 1] += starts[i];
     // Filling moves each start to its end; going back from there restores it.
-    for (std::int64_t i = 0; i < positions; ++i) order[starts[at[i]]++] = i;
+    for (std::int64_t i = 0; i < positions; ++i) {
+      if (!bags.skips(at[i])) order[starts[at[i]]++] = i / bags.size;
+    }
     for (std::int64_t i = extent; i > 0; --i) starts[i] = starts[i - 1];
     starts[0] = 0;
   }
@@ -88,38 +109,28 @@ struct Positions {
 
 /// Columns first to last of row `row`: the sum of its updates in order, rounded once.
 template <typename T>
-PLIMSOLL_CLONES void add_updates(T* to, const T* updates, const Positions& positions,
-                                 std::int64_t row, std::int64_t inner, std::int64_t first,
-                                 std::int64_t last) {
-  constexpr std::int64_t kBlock = 256;
-  std::array<Acc<T>, kBlock> sums;
-  const std::int64_t begin = positions.starts[row];
-  const std::int64_t end = positions.starts[row + 1];
-  for (std::int64_t column = first; column < last; column += kBlock) {
-    const std::int64_t count = std::min(kBlock, last - column);
-    std::fill_n(sums.data(), count, Acc<T>(0));
-    for (std::int64_t p = begin; p < end; ++p) {
-      const T* update = updates + positions.order[p] * inner + column;
-      for (std::int64_t i = 0; i < count; ++i) {
-        auto& sum = sums[static_cast<std::size_t>(i)];
-        sum = static_cast<Acc<T>>(sum + widen(update[i]));
-      }
-    }
+void add_updates(T* to, const T* updates, const Positions& positions, std::int64_t row,
+                 std::int64_t inner, std::int64_t first, std::int64_t last) {
+  std::array<Acc<T>, kSumColumns> sums;
+  for (std::int64_t column = first; column < last; column += kSumColumns) {
+    const std::int64_t count = std::min(kSumColumns, last - column);
+    sum_updates(sums.data(), updates + column, positions.order, positions.starts[row],
+                positions.starts[row + 1], inner, count);
     for (std::int64_t i = 0; i < count; ++i) {
       to[row * inner + column + i] = narrow<T>(sums[static_cast<std::size_t>(i)]);
     }
   }
 }
 
-void run_scatter_add(const KernelContext& k) {
-  const std::int64_t axis = k.attributes.integer("axis");
+void scatter(const KernelContext& k, std::int64_t axis, const char* name) {
   const Around shape = around(k.out(0).shape(), axis);
   const std::int64_t positions = k.in(1).elements();
   auto* scratch = static_cast<std::int64_t*>(k.workspace);
   const Positions sorted{scratch, scratch + shape.extent + 1};
+  const Bags bags = Bags::of(k.attributes, k.in(1).shape());
   with_index(k.in(1).dtype(), [&]<typename Index>() {
-    check_indices<Index>(k.in(1), axis, shape.extent, "scatter_add");
-    sorted.sort(k.in(1).as<const Index>(), positions, shape.extent);
+    check_indices<Index>(k.in(1), axis, shape.extent, name, bags);
+    sorted.sort(k.in(1).as<const Index>(), positions, shape.extent, bags);
   });
   // Threads share the columns where there are many, as some rows have far more updates than
   // others; else the rows. Each element is the sum of the same updates in the same order.
@@ -155,10 +166,16 @@ void run_scatter_add(const KernelContext& k) {
   });
 }
 
+void run_scatter_add(const KernelContext& k) {
+  scatter(k, k.attributes.integer("axis"), "scatter_add");
+}
+void run_embedding_bag_grad(const KernelContext& k) { scatter(k, 0, "embedding_bag_grad"); }
+
 std::shared_ptr<const ops::KernelState> prepare_scatter_add(const ops::OpInputs& inputs,
                                                             std::span<const TensorType> outputs) {
   auto state = std::make_shared<ops::KernelState>();
-  const auto axis = static_cast<int>(inputs.attributes().integer("axis"));
+  const ops::Attributes& attributes = inputs.attributes();
+  const auto axis = attributes.has("axis") ? static_cast<int>(attributes.integer("axis")) : 0;
   const std::int64_t entries = outputs[0].shape[axis] + 1 + inputs[1].elements();
   state->workspace = static_cast<Bytes>(entries) * sizeof(std::int64_t);
   return state;
@@ -182,6 +199,8 @@ void run_one_hot(const KernelContext& k) {
 void add_kernels(KernelTable& table) {
   table.add("gather", {run_gather});
   table.add("scatter_add", {run_scatter_add, prepare_scatter_add});
+  table.add("embedding_bag", {run_embedding_bag});
+  table.add("embedding_bag_grad", {run_embedding_bag_grad, prepare_scatter_add});
   table.add("one_hot", {run_one_hot});
 }
 

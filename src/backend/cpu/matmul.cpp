@@ -158,10 +158,23 @@ std::optional<ProductKernel> make_kernel(const Product& p, const ProductPart& pa
   return ProductKernel{std::move(*desc), std::move(primitive)};
 }
 
+/// oneDNN packs a panel of the columns of a part into memory of its own, which no budget counts:
+/// for all threads together it stays below a few MiB, however many columns there are.
+std::int64_t most_columns(int threads) {
+  constexpr std::int64_t kPacked = 8 << 20;
+  constexpr std::int64_t kDepth = 384 * 4;  ///< bytes of a column in a panel
+  constexpr std::int64_t kLeast = 512;
+  return std::max(kLeast, kPacked / (kDepth * threads));
+}
+
 /// Batches are divided where there are enough of them, else rows and columns of each.
 std::vector<ProductPart> divide(const Product& p, int threads) {
   std::vector<ProductPart> parts;
-  const auto add = [&](Part batches, const ProductGrid& grid) {
+  const auto add = [&](Part batches, ProductGrid grid) {
+    const std::int64_t widest = p.n / grid.columns;
+    if (const std::int64_t most = most_columns(threads); widest > most) {
+      grid.columns *= (widest + most - 1) / most;
+    }
     for (std::int64_t i = 0; i < grid.parts(); ++i) {
       parts.push_back({batches, Part::of(p.m, i / grid.columns, grid.rows, kDivisionBlock),
                        Part::of(p.n, i % grid.columns, grid.columns, kDivisionBlock)});

@@ -4,16 +4,24 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <plimsoll/backend/common/cuda.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/version.h>
 
 namespace plimsoll {
 namespace {
 
 constexpr const char* kLibrary = "libplimsoll_cuda.so";
 constexpr const char* kDriver = "libcuda.so.1";
+/// The folder that the wheel plimsoll-cuda13 has beside the package's.
+constexpr const char* kWheelFolder = "plimsoll_cuda13";
 
 struct Loaded {
   const Backend* backend = nullptr;
@@ -21,44 +29,92 @@ struct Loaded {
 };
 const Loaded& loaded();
 
-/// The folder this library was loaded from, with its last slash; empty if nothing tells.
-std::string own_folder() {
+/// The folder this library was loaded from; empty if nothing tells.
+std::filesystem::path own_folder() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&loaded), &info) == 0) return {};
-  const std::string path = info.dli_fname != nullptr ? info.dli_fname : "";
-  return path.substr(0, path.rfind('/') + 1);
+  const std::filesystem::path file(info.dli_fname != nullptr ? info.dli_fname : "");
+  return file.lexically_normal().parent_path();  // "bin/../lib" has other folders above it
+}
+
+/// A library that the user names; empty: it is looked for.
+std::filesystem::path stated_library() {
+  const char* stated = std::getenv("PLIMSOLL_CUDA_LIBRARY");  // NOLINT: read, not kept
+  return stated != nullptr ? stated : "";
+}
+
+/// Where the library may be, the likeliest first. The wheel's has the version in its name: one of
+/// another version must not even be loaded, as its kernels register themselves then.
+std::vector<std::filesystem::path> places(const std::filesystem::path& folder) {
+  if (!stated_library().empty()) return {stated_library()};
+  std::vector<std::filesystem::path> result;
+  if (!folder.empty()) {
+    result.push_back(folder / kLibrary);
+    result.push_back(folder.parent_path().parent_path() / kWheelFolder /
+                     fmt::format("{}.{}", kLibrary, version()));
+  }
+  result.emplace_back(kLibrary);
+  return result;
+}
+
+std::string last_error() {
+  const char* error = ::dlerror();
+  return error != nullptr ? error : "for a reason that the linker does not tell";
+}
+
+/// Why nothing was loaded, and what to do about it. `error` is that of a library that is there.
+std::string why_not(const std::filesystem::path& folder, const std::string& error) {
+  const std::string wheel = fmt::format("pip install 'plimsoll-cuda13[nvidia]=={}'", version());
+  if (!error.empty()) {
+    const bool lacks_some = error.find("cannot open shared object file") != std::string::npos;
+    return fmt::format("the CUDA library of Plimsoll cannot be loaded: {}{}", error,
+                       !lacks_some ? ""
+                                   : fmt::format("; {} brings NVIDIA's libraries, or have CUDA 13 "
+                                                 "and cuDNN 9 where the linker finds them "
+                                                 "(LD_LIBRARY_PATH)",
+                                                 wheel));
+  }
+  if (!stated_library().empty()) {
+    return fmt::format("PLIMSOLL_CUDA_LIBRARY names {}, which is not there",
+                       stated_library().string());
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder.parent_path().parent_path() / kWheelFolder, ignored)) {
+    return fmt::format("plimsoll-cuda13 is of another version than plimsoll: {}", wheel);
+  }
+  return fmt::format(
+      "the CUDA library of Plimsoll is not here: {}, or build with -DPLIMSOLL_CUDA=ON where a "
+      "toolkit is installed",
+      wheel);
 }
 
 Loaded load() {
   Loaded result;
-  // The module brings libraries of half a gigabyte along, which nobody needs without a driver.
+  // The library brings others of half a gigabyte along, which nobody needs without a driver.
   if (::dlopen(kDriver, RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    const char* error = ::dlerror();
-    result.why = std::string("no NVIDIA driver: ") + (error != nullptr ? error : kDriver);
+    result.why = fmt::format("no NVIDIA driver: {}", last_error());
     return result;
   }
-  // Beside this library first: that one belongs to it. Never closed, as devices may live until the
-  // program ends.
-  constexpr int kFlags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-  const std::string folder = own_folder();
-  void* library = folder.empty() ? nullptr : ::dlopen((folder + kLibrary).c_str(), kFlags);
-  if (library == nullptr) {
-    const char* error = folder.empty() ? nullptr : ::dlerror();
-    if (error != nullptr) result.why = error;
-    library = ::dlopen(kLibrary, kFlags);
+  const std::filesystem::path folder = own_folder();
+  void* library = nullptr;
+  std::string error;
+  for (const std::filesystem::path& place : places(folder)) {
+    // Never closed, as devices may live until the program ends.
+    library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library != nullptr) break;
+    const std::string told = last_error();
+    const bool is_there = !told.starts_with(place.string() + ": cannot open shared object file");
+    if (is_there && error.empty()) error = told;
   }
   if (library == nullptr) {
-    const char* error = ::dlerror();
-    if (result.why.empty() && error != nullptr) result.why = error;
-    result.why = "the CUDA library of Plimsoll cannot be loaded: " + result.why;
+    result.why = why_not(folder, error);
     return result;
   }
   auto* function = reinterpret_cast<BackendFunction>(::dlsym(library, kBackendSymbol));
   if (function == nullptr) {
-    result.why = std::string(kLibrary) + " has no " + kBackendSymbol + "; is it of this version?";
+    result.why = fmt::format("{} has no {}; is it of this version?", kLibrary, kBackendSymbol);
     return result;
   }
-  result.why.clear();
   result.backend = function(result.why);
   return result;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <plimsoll/backend/common/attention_inputs.h>
 #include <plimsoll/base/log.h>
 
 #include <plimsoll/ops/attention_route.h>
@@ -21,6 +22,7 @@
 namespace plimsoll::cuda {
 namespace {
 
+using backend::AttentionExtras;
 using ops::AttentionShape;
 using ops::KernelState;
 using ops::OpInputs;
@@ -36,10 +38,12 @@ struct AttentionState final : KernelState {
 
 /// What is prepared, for messages.
 std::string name_of(const AttentionShape& s, DType dtype, bool grad) {
-  return fmt::format("[{}{}] {}, {} x {} heads of {}, {} queries, {} keys{}",
+  return fmt::format("[{}{}] {}, {} x {} heads of {}{}, {} queries, {} keys{}{}",
                      s.together ? "self_attention" : "attention", grad ? "_grad" : "",
-                     dtype_name(dtype), s.batches, s.heads, s.size, s.queries, s.keys,
-                     s.causal ? ", causal" : "");
+                     dtype_name(dtype), s.batches, s.heads, s.size,
+                     s.group > 1 ? fmt::format(" over {} of keys", s.key_heads()) : "", s.queries,
+                     s.keys, s.causal ? ", causal" : "",
+                     s.mask_batches > 0 ? ", with a mask of keys" : "");
 }
 
 /// What would bring a shape to faster kernels. `more`: see prepare_grad.
@@ -83,7 +87,7 @@ std::shared_ptr<const KernelState> prepare(const AttentionShape& shape, DType dt
         fuse_attention({.shape = shape, .dtype = dtype, .batches = shape.batches}, kSlot);
   }
   state->few_tokens =
-      !state->fused && ops::short_attention(shape, dtype) && short_attention_fits(shape);
+      !state->fused && ops::short_attention(shape, dtype, false) && short_attention_fits(shape);
   if (state->fused) {
     state->workspace = state->fused->workspace;
     log_debug(name_of(shape, dtype, false) + ": cuDNN");
@@ -141,7 +145,7 @@ std::shared_ptr<const KernelState> prepare_grad(const AttentionShape& shape, DTy
   auto state = std::make_shared<AttentionState>();
   state->shape = shape;
   if (prepare_chunks(*state, dtype, tf32, true)) return state;
-  state->few_tokens = ops::short_attention(shape, dtype) && short_attention_fits(shape);
+  state->few_tokens = ops::short_attention(shape, dtype, true) && short_attention_fits(shape);
   if (state->few_tokens) {
     log_debug(name_of(shape, dtype, true) + ": kernel for few tokens");
     return state;
@@ -185,22 +189,30 @@ void run_backward(const KernelContext& k, const AttentionArrays& arrays) {
   plain_attention_grad(state.shape, k.in(0).dtype(), arrays, k.workspace, queue_of(k));
 }
 
+/// Whether there is a gradient by the sums, behind `inputs` and a mask.
+bool has_sums_gradient(const OpInputs& in, int inputs) {
+  return in.count() > inputs + (ops::mask_input(in) < 0 ? 0 : 1);
+}
+
 void run_attention(const KernelContext& k) {
   run_forward(k, {.q = k.in(0).data,
                   .k = k.in(1).data,
                   .v = k.in(2).data,
                   .y = k.out(0).data,
-                  .log_sums = k.out(1).data});
+                  .log_sums = k.out(1).data,
+                  .mask = AttentionExtras(k, 3).mask});
 }
 
 void run_attention_grad(const KernelContext& k) {
+  const AttentionExtras more(k, 6);
   run_backward(k, {.q = k.in(0).data,
                    .k = k.in(1).data,
                    .v = k.in(2).data,
                    .y = k.in(3).data,
                    .log_sums = k.in(4).data,
+                   .mask = more.mask,
                    .dy = k.in(5).data,
-                   .d_log_sums = k.inputs.size() > 6 ? k.in(6).data : nullptr,
+                   .d_log_sums = more.d_log_sums,
                    .dq = k.out(0).data,
                    .dk = k.out(1).data,
                    .dv = k.out(2).data});
@@ -208,19 +220,26 @@ void run_attention_grad(const KernelContext& k) {
 
 void run_self_attention(const KernelContext& k) {
   const void* qkv = k.in(0).data;
-  run_forward(k, {.q = qkv, .k = qkv, .v = qkv, .y = k.out(0).data, .log_sums = k.out(1).data});
+  run_forward(k, {.q = qkv,
+                  .k = qkv,
+                  .v = qkv,
+                  .y = k.out(0).data,
+                  .log_sums = k.out(1).data,
+                  .mask = AttentionExtras(k, 1).mask});
 }
 
 void run_self_attention_grad(const KernelContext& k) {
   const void* qkv = k.in(0).data;
   void* dqkv = k.out(0).data;
+  const AttentionExtras more(k, 4);
   run_backward(k, {.q = qkv,
                    .k = qkv,
                    .v = qkv,
                    .y = k.in(1).data,
                    .log_sums = k.in(2).data,
+                   .mask = more.mask,
                    .dy = k.in(3).data,
-                   .d_log_sums = k.inputs.size() > 4 ? k.in(4).data : nullptr,
+                   .d_log_sums = more.d_log_sums,
                    .dq = dqkv,
                    .dk = dqkv,
                    .dv = dqkv});
@@ -234,7 +253,7 @@ void add_kernels(KernelTable& table) {
   table.add("attention_grad",
             {run_attention_grad, [](const OpInputs& in, std::span<const TensorType>) {
                return prepare_grad(ops::attention_shape(in), in.dtype(0),
-                                   ops::uses_tf32(in.attributes()), in.count() > 6);
+                                   ops::uses_tf32(in.attributes()), has_sums_gradient(in, 6));
              }});
   table.add("self_attention",
             {run_self_attention, [](const OpInputs& in, std::span<const TensorType>) {
@@ -244,7 +263,7 @@ void add_kernels(KernelTable& table) {
   table.add("self_attention_grad",
             {run_self_attention_grad, [](const OpInputs& in, std::span<const TensorType>) {
                return prepare_grad(ops::self_attention_shape(in), in.dtype(0),
-                                   ops::uses_tf32(in.attributes()), in.count() > 4);
+                                   ops::uses_tf32(in.attributes()), has_sums_gradient(in, 4));
              }});
 }
 

@@ -20,6 +20,7 @@ struct AttentionArrays {
   const void* v = nullptr;
   void* y = nullptr;
   void* log_sums = nullptr;
+  const bool* mask = nullptr;  ///< of keys, a row for ops::AttentionShape::mask_batches batches
   const void* dy = nullptr;
   const void* d_log_sums = nullptr;
   void* dq = nullptr;

@@ -99,12 +99,14 @@ void ChunkedAttention::run(cublasLtHandle_t blas, const AttentionArrays& arrays,
       const std::int64_t units = std::min(chunks_.units, across() - unit);
       const std::int64_t batch = chunks_.of_batches ? unit : other;
       const std::int64_t head = chunks_.of_batches ? other : unit;
+      const std::int64_t key_head = head / shape_.group;
       for (const Block& block : units == chunks_.units ? main_ : rest_) {
-        const auto at = [&](auto* array, const AttentionLayout& layout, std::int64_t token) {
+        const auto at = [&](auto* array, const AttentionLayout& layout, std::int64_t own,
+                            std::int64_t token) {
           using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array)>>,
                                           const std::byte, std::byte>;
           return static_cast<Byte*>(array) +
-                 (layout.start + batch * layout.batch + head * layout.head + token * layout.row) *
+                 (layout.start + batch * layout.batch + own * layout.head + token * layout.row) *
                      size;
         };
         const std::int64_t sums = (batch * shape_.heads + head) * shape_.queries + block.first;
@@ -117,25 +119,30 @@ void ChunkedAttention::run(cublasLtHandle_t blas, const AttentionArrays& arrays,
             .seen = shape_.seen(block.first),
             .causal = shape_.causal,
             .scale = shape_.scale,
-            .log_sums_step = chunks_.of_batches ? shape_.heads * shape_.queries : shape_.queries};
-        const void* q = at(arrays.q, shape_.q, block.first);
-        const void* k = at(arrays.k, shape_.k, 0);
-        const void* v = at(arrays.v, shape_.v, 0);
+            .log_sums_step = chunks_.of_batches ? shape_.heads * shape_.queries : shape_.queries,
+            .mask = arrays.mask,
+            .keys = shape_.keys,
+            .mask_batches = std::max<std::int64_t>(1, shape_.mask_batches),
+            .batch = batch,
+            .batch_step = chunks_.of_batches ? 1 : 0};
+        const void* q = at(arrays.q, shape_.q, head, block.first);
+        const void* k = at(arrays.k, shape_.k, key_head, 0);
+        const void* v = at(arrays.v, shape_.v, key_head, 0);
         auto* log_sums = static_cast<std::byte*>(arrays.log_sums) + sums * size;
         block.products[kScores].run(blas, stream, q, k, scores, nullptr, scratch);
         if (!grad_) {
           softmax_scores(scores, log_sums, rows, dtype_, stream);
-          block.products[kResult].run(blas, stream, scores, v, at(arrays.y, shape_.y, block.first),
-                                      nullptr, scratch);
+          block.products[kResult].run(blas, stream, scores, v,
+                                      at(arrays.y, shape_.y, head, block.first), nullptr, scratch);
           continue;
         }
-        const void* dy = at(arrays.dy, shape_.y, block.first);
+        const void* dy = at(arrays.dy, shape_.y, head, block.first);
         const void* d_log_sums =
             arrays.d_log_sums == nullptr
                 ? nullptr
                 : static_cast<const std::byte*>(arrays.d_log_sums) + sums * size;
         block.products[kWeightsGrad].run(blas, stream, dy, v, gradients, nullptr, scratch);
-        const void* y = at(arrays.y, shape_.y, block.first);
+        const void* y = at(arrays.y, shape_.y, head, block.first);
         softmax_scores_grad(scores, gradients, log_sums, d_log_sums,
                             {.y = y,
                              .dy = dy,
@@ -143,13 +150,17 @@ void ChunkedAttention::run(cublasLtHandle_t blas, const AttentionArrays& arrays,
                              .row = shape_.y.row,
                              .step = step_of(shape_.y)},
                             rows, dtype_, stream);
-        const bool begun = block.first + block.queries < shape_.queries;
-        block.products[kValuesGrad].run(blas, stream, scores, dy, at(arrays.dv, shape_.v, 0),
-                                        nullptr, scratch, begun);
+        // Queries before this one's and other heads that read the same keys have begun their sums.
+        const bool begun = block.first + block.queries < shape_.queries || head % shape_.group != 0;
+        block.products[kValuesGrad].run(blas, stream, scores, dy,
+                                        at(arrays.dv, shape_.v, key_head, 0), nullptr, scratch,
+                                        begun);
         block.products[kQueriesGrad].run(blas, stream, gradients, k,
-                                         at(arrays.dq, shape_.q, block.first), nullptr, scratch);
-        block.products[kKeysGrad].run(blas, stream, gradients, q, at(arrays.dk, shape_.k, 0),
-                                      nullptr, scratch, begun);
+                                         at(arrays.dq, shape_.q, head, block.first), nullptr,
+                                         scratch);
+        block.products[kKeysGrad].run(blas, stream, gradients, q,
+                                      at(arrays.dk, shape_.k, key_head, 0), nullptr, scratch,
+                                      begun);
       }
     }
   }

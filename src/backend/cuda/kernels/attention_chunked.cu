@@ -45,6 +45,12 @@ struct Row {
   }
 };
 
+/// The unit's row of the mask; null where there is none.
+__device__ __forceinline__ const bool* mask_of(const ScoreRows& rows, std::int64_t unit) {
+  if (rows.mask == nullptr) return nullptr;
+  return rows.mask + (rows.batch + unit * rows.batch_step) / rows.mask_batches * rows.keys;
+}
+
 template <typename T, int Threads>
 __global__ void __launch_bounds__(kBlock)
     softmax_kernel(T* scores, T* log_sums, ScoreRows rows, T scale) {
@@ -55,13 +61,17 @@ __global__ void __launch_bounds__(kBlock)
   T* at = scores + row.unit * rows.step + row.query * rows.stride;
   const std::int64_t seen = rows.seen + (rows.causal ? row.query : 0);
   const std::int64_t vectors = (seen + kN - 1) / kN;
+  const bool* mask = mask_of(rows, row.unit);
+  const auto counts = [&](std::int64_t key) {
+    return key < seen && (mask == nullptr || mask[key]);
+  };
   const T lowest = -std::numeric_limits<T>::infinity();
   T highest = lowest;
   for (std::int64_t v = row.lane; v < vectors; v += Threads) {
     const Vec<T, kN> read = load_vec<kN>(at + v * kN);
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      if (v * kN + i < seen) highest = fmax(highest, read.lane[i] * scale);
+      if (counts(v * kN + i)) highest = fmax(highest, read.lane[i] * scale);
     }
   }
   highest = join_row<Threads>(highest, shared, [](T a, T b) { return fmax(a, b); });
@@ -70,18 +80,21 @@ __global__ void __launch_bounds__(kBlock)
     const Vec<T, kN> read = load_vec<kN>(at + v * kN);
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      if (v * kN + i < seen) sum += exp(read.lane[i] * scale - highest);
+      if (counts(v * kN + i)) sum += exp(read.lane[i] * scale - highest);
     }
   }
   sum = join_row<Threads>(sum, shared, [](T a, T b) { return a + b; });
-  if (row.lane == 0) log_sums[row.unit * rows.log_sums_step + row.query] = highest + log(sum);
-  const T factor = T(1) / sum;
+  const bool blind = sum == T(0);  // the mask hides all keys that it would see
+  if (row.lane == 0) {
+    log_sums[row.unit * rows.log_sums_step + row.query] = blind ? T(0) : highest + log(sum);
+  }
+  const T factor = blind ? T(0) : T(1) / sum;
   const std::int64_t all = (rows.columns + kN - 1) / kN;
   for (std::int64_t v = row.lane; v < all; v += Threads) {
     Vec<T, kN> vec = load_vec<kN>(at + v * kN);
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      vec.lane[i] = v * kN + i < seen ? exp(vec.lane[i] * scale - highest) * factor : T(0);
+      vec.lane[i] = counts(v * kN + i) ? exp(vec.lane[i] * scale - highest) * factor : T(0);
     }
     store_vec(at + v * kN, vec);
   }
@@ -107,12 +120,14 @@ __global__ void __launch_bounds__(kBlock)
   const std::int64_t at = row.unit * rows.step + row.query * rows.stride;
   const std::int64_t seen = rows.seen + (rows.causal ? row.query : 0);
   const std::int64_t all = (rows.columns + kN - 1) / kN;
+  const bool* mask = mask_of(rows, row.unit);
   for (std::int64_t v = row.lane; v < all; v += Threads) {
     Vec<T, kN> weights = load_vec<kN>(scores + at + v * kN);
     Vec<T, kN> grads = load_vec<kN>(gradients + at + v * kN);
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      const bool counts = v * kN + i < seen;
+      const std::int64_t key = v * kN + i;
+      const bool counts = key < seen && (mask == nullptr || mask[key]);
       const T weight = counts ? exp(weights.lane[i] * scale - log_sum) : T(0);
       weights.lane[i] = weight;
       grads.lane[i] = counts ? weight * (grads.lane[i] - delta) * scale : T(0);

@@ -26,6 +26,11 @@ struct ScoreRows {
   bool causal = false;       ///< then the next one sees one more, and so on; else all the same
   double scale = 1;
   std::int64_t log_sums_step = 0;  ///< from unit to unit
+  const bool* mask = nullptr;      ///< of keys, in rows of `keys`; null: all count
+  std::int64_t keys = 0;
+  std::int64_t mask_batches = 1;  ///< that share a row of it
+  std::int64_t batch = 0;         ///< of the first unit
+  std::int64_t batch_step = 0;    ///< from unit to unit
 };
 
 /// Scores become weights in their place; `log_sums` is written.

@@ -107,29 +107,29 @@ AttentionLayout in_vectors(const AttentionLayout& at, std::int64_t first) {
 class Mover {
  public:
   Mover(const AttentionShape& to, const AttentionShape& from, std::int64_t batches)
-      : heads_(to.heads), row_(to.size / kElements) {
+      : row_(to.size / kElements) {
     moves_.batches = batches;
     moves_.heads_inside = to.together;
     moves_.row = Divider(row_);
     moves_.row_from = static_cast<std::uint32_t>(from.size / kElements);
   }
 
-  /// `tokens_to` and `tokens_from`: of each head. Layouts as `in_vectors` gives them.
-  void add(void* to, const AttentionLayout& at_to, std::int64_t tokens_to, const void* from,
-           const AttentionLayout& at_from, std::int64_t tokens_from, std::uint32_t old_mark = 0,
-           std::uint32_t new_mark = 0) {
+  /// `tokens_to` and `tokens_from`: of each of `heads`. Layouts as `in_vectors` gives them.
+  void add(std::int64_t heads, void* to, const AttentionLayout& at_to, std::int64_t tokens_to,
+           const void* from, const AttentionLayout& at_from, std::int64_t tokens_from,
+           std::uint32_t old_mark = 0, std::uint32_t new_mark = 0) {
     moves_.list[count_++] = {
         .to = static_cast<uint4*>(to),
         .from = static_cast<const uint4*>(from),
         .at_to = at_to,
         .at_from = at_from,
-        .vectors = static_cast<std::uint32_t>(heads_ * tokens_to * row_),
+        .vectors = static_cast<std::uint32_t>(heads * tokens_to * row_),
         .tokens_from = static_cast<std::uint32_t>(tokens_from),
         .old_mark = old_mark,
         .new_mark = new_mark,
-        .inner = Divider(moves_.heads_inside ? heads_ : tokens_to),
+        .inner = Divider(moves_.heads_inside ? heads : tokens_to),
     };
-    most_ = std::max(most_, heads_ * tokens_to * row_);
+    most_ = std::max(most_, heads * tokens_to * row_);
   }
 
   void run(cudaStream_t stream) const {
@@ -142,7 +142,6 @@ class Mover {
 
  private:
   Moves moves_;
-  std::int64_t heads_;
   std::int64_t row_;
   std::int64_t most_ = 0;
   int count_ = 0;
@@ -199,8 +198,9 @@ void run_fused_attention_on_copies(const AttentionShape& shape, const FusedAtten
     const auto copy = [&](const void* to, const void* from, const AttentionLayout& at_to,
                           const AttentionLayout& at_from, bool of_queries,
                           std::uint32_t old_mark = 0, std::uint32_t new_mark = 0) {
-      in.add(writable(to), in_vectors(at_to, 0), of_queries ? run.queries : run.keys, from,
-             in_vectors(at_from, b), of_queries ? s.queries : s.keys, old_mark, new_mark);
+      in.add(of_queries ? s.heads : s.key_heads(), writable(to), in_vectors(at_to, 0),
+             of_queries ? run.queries : run.keys, from, in_vectors(at_from, b),
+             of_queries ? s.queries : s.keys, old_mark, new_mark);
     };
     copy(copies.q, arrays.q, run.q, s.q, true, above, 0);
     copy(copies.k, arrays.k, run.k, s.k, false, 0, below);
@@ -228,8 +228,9 @@ void run_fused_attention_on_copies(const AttentionShape& shape, const FusedAtten
     Mover out(s, run, n);
     const auto take_back = [&](void* to, const void* from, const AttentionLayout& at_to,
                                const AttentionLayout& at_from, bool of_queries) {
-      out.add(to, in_vectors(at_to, b), of_queries ? s.queries : s.keys, from,
-              in_vectors(at_from, 0), of_queries ? run.queries : run.keys);
+      out.add(of_queries ? s.heads : s.key_heads(), to, in_vectors(at_to, b),
+              of_queries ? s.queries : s.keys, from, in_vectors(at_from, 0),
+              of_queries ? run.queries : run.keys);
     };
     take_back(arrays.dq, copies.dq, s.q, run.q, true);
     take_back(arrays.dk, copies.dk, s.k, run.k, false);

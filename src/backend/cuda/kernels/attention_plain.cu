@@ -102,13 +102,24 @@ __device__ __forceinline__ A warp_sum(A value) {
 /// What kernels read of a shape.
 struct Extents {
   std::int64_t heads;
+  std::int64_t group;
   std::int64_t queries;
   std::int64_t keys;
   std::int64_t size;
   std::int64_t value_size;
   bool causal;
   double scale;
+  const bool* mask;
+  std::int64_t mask_batches;
 
+  /// The unit of k and v that `unit` reads.
+  __device__ std::int64_t key_unit(std::int64_t unit) const {
+    return unit / heads * (heads / group) + unit % heads / group;
+  }
+  /// The unit's row of the mask; null where there is none.
+  __device__ const bool* mask_of(std::int64_t unit) const {
+    return mask == nullptr ? nullptr : mask + unit / heads / mask_batches * keys;
+  }
   __device__ std::int64_t seen(std::int64_t query) const {
     if (!causal) return keys;
     const std::int64_t count = query + 1 + keys - queries;
@@ -116,17 +127,10 @@ struct Extents {
   }
 };
 
-template <typename T>
-__device__ __forceinline__ Matrix<T> matrix(const T* array, const AttentionLayout& at,
-                                            const Extents& e, std::int64_t unit, std::int64_t rows,
-                                            std::int64_t columns) {
-  return {array + at.start + unit / e.heads * at.batch + unit % e.heads * at.head, at.row, rows,
-          columns};
-}
-template <typename T>
-__device__ __forceinline__ T* unit_rows(T* array, const AttentionLayout& at, const Extents& e,
-                                        std::int64_t unit) {
-  return array + at.start + unit / e.heads * at.batch + unit % e.heads * at.head;
+/// Where unit `unit` begins, of which a batch has `heads`.
+__device__ __forceinline__ std::int64_t start_of(const AttentionLayout& at, std::int64_t heads,
+                                                 std::int64_t unit) {
+  return at.start + unit / heads * at.batch + unit % heads * at.head;
 }
 
 template <typename T>
@@ -155,9 +159,12 @@ __global__ void __launch_bounds__(kWarps * 32) forward_kernel(ForwardArguments<T
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.y) * kGroups * kTile;
   const int lane = threadIdx.x % 32;
   const std::int64_t first = q0 + threadIdx.x / 32 * kRows;
-  const Matrix<T> q = matrix(a.q, a.at_q, e, unit, e.queries, e.size);
-  const Matrix<T> k = matrix(a.k, a.at_k, e, unit, e.keys, e.size);
-  const Matrix<T> v = matrix(a.v, a.at_v, e, unit, e.keys, e.value_size);
+  const std::int64_t key_unit = e.key_unit(unit);
+  const std::int64_t key_heads = e.heads / e.group;
+  const Matrix<T> q{a.q + start_of(a.at_q, e.heads, unit), a.at_q.row, e.queries, e.size};
+  const Matrix<T> k{a.k + start_of(a.at_k, key_heads, key_unit), a.at_k.row, e.keys, e.size};
+  const Matrix<T> v{a.v + start_of(a.at_v, key_heads, key_unit), a.at_v.row, e.keys, e.value_size};
+  const bool* mask = e.mask_of(unit);
   const A lowest = -std::numeric_limits<A>::infinity();
   const A scale = static_cast<A>(e.scale);
 
@@ -175,7 +182,8 @@ __global__ void __launch_bounds__(kWarps * 32) forward_kernel(ForwardArguments<T
     add_dots(weights, row_tile, column_tile, q, q0, k, k0);
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      const bool valid = first + r < e.queries && k0 + lane < e.seen(first + r);
+      const bool valid = first + r < e.queries && k0 + lane < e.seen(first + r) &&
+                         (mask == nullptr || mask[k0 + lane]);
       const A score = weights[r] * scale;
       const A top = fmax(highest[r], warp_max(valid ? score : lowest));
       // Without a key in this tile nothing changes.
@@ -192,12 +200,12 @@ __global__ void __launch_bounds__(kWarps * 32) forward_kernel(ForwardArguments<T
     }
     add_weighted(values, weights, column_tile, v, k0, column);
   }
-  T* y = unit_rows(a.y, a.at_y, e, unit);
+  T* y = a.y + start_of(a.at_y, e.heads, unit);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     const std::int64_t query = first + r;
     if (query >= e.queries) break;
-    const bool blind = e.seen(query) == 0;
+    const bool blind = sums[r] == A(0);  // it sees no key
     const A factor = blind ? A(0) : A(1) / sums[r];
     if (blockIdx.y == 0 && lane == 0) {
       a.log_sums[unit * e.queries + query] = blind ? A(0) : highest[r] + log(sums[r]);
@@ -220,8 +228,9 @@ __global__ void __launch_bounds__(kWarps * 32)
   for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
        row < rows; row += warps) {
     const std::int64_t start = row % e.queries * at.row;
-    const T* a = unit_rows(y, at, e, row / e.queries) + start;
-    const T* b = unit_rows(dy, at, e, row / e.queries) + start;
+    const std::int64_t unit = start_of(at, e.heads, row / e.queries);
+    const T* a = y + unit + start;
+    const T* b = dy + unit + start;
     Acc<T> sum = 0;
     for (std::int64_t i = lane; i < e.value_size; i += 32) sum += widen(a[i]) * widen(b[i]);
     sum = warp_sum(sum);
@@ -263,19 +272,19 @@ __global__ void __launch_bounds__(kWarps * 32) backward_kernel(BackwardArguments
   const std::int64_t columns = a.rows_are_queries ? e.keys : e.queries;
   const std::int64_t width = a.by_weight ? e.value_size : e.size;
   const std::int64_t tiles = (rows + kTile - 1) / kTile;
-  const std::int64_t unit = blockIdx.x / tiles;
+  // Of what the rows are of; a batch has `row_heads` of them, and `column_heads` of the others.
+  const std::int64_t row_unit = blockIdx.x / tiles;
+  const std::int64_t key_heads = e.heads / e.group;
+  const std::int64_t row_heads = a.rows_are_queries ? e.heads : key_heads;
+  const std::int64_t column_heads = a.rows_are_queries ? key_heads : e.heads;
   const std::int64_t r0 = blockIdx.x % tiles * kTile;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.y) * kGroups * kTile;
   const int lane = threadIdx.x % 32;
   const std::int64_t first = r0 + threadIdx.x / 32 * kRows;
-  const Matrix<T> row_keys = matrix(a.row_keys, a.at_row_keys, e, unit, rows, e.size);
-  const Matrix<T> row_values = matrix(a.row_values, a.at_row_values, e, unit, rows, e.value_size);
-  const Matrix<T> column_keys = matrix(a.column_keys, a.at_column_keys, e, unit, columns, e.size);
-  const Matrix<T> column_values =
-      matrix(a.column_values, a.at_column_values, e, unit, columns, e.value_size);
-  const Matrix<T> other = matrix(a.other, a.at_other, e, unit, columns, width);
-  const A* log_sums = a.log_sums + unit * e.queries;
-  const A* deltas = a.deltas + unit * e.queries;
+  const Matrix<T> row_keys{a.row_keys + start_of(a.at_row_keys, row_heads, row_unit),
+                           a.at_row_keys.row, rows, e.size};
+  const Matrix<T> row_values{a.row_values + start_of(a.at_row_values, row_heads, row_unit),
+                             a.at_row_values.row, rows, e.value_size};
   const A scale = static_cast<A>(e.scale);
 
   // Columns that some row of the tile may see, or be seen by.
@@ -288,27 +297,45 @@ __global__ void __launch_bounds__(kWarps * 32) backward_kernel(BackwardArguments
     begin = begin < 0 ? 0 : begin / kTile * kTile;
   }
   A sums[kRows][kGroups] = {};
-  for (std::int64_t c0 = begin; c0 < end; c0 += kTile) {
-    A weights[kRows] = {};
-    A products[kRows] = {};
-    add_dots(weights, row_tile, column_tile, row_keys, r0, column_keys, c0);
-    if (!a.by_weight) {
-      add_dots(products, row_tile, column_tile, row_values, r0, column_values, c0);
-    }
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const std::int64_t query = a.rows_are_queries ? first + r : c0 + lane;
-      const std::int64_t key = a.rows_are_queries ? c0 + lane : first + r;
-      A weight = 0;
-      if (query < e.queries && key < e.keys && key < e.seen(query)) {
-        weight = exp(weights[r] * scale - log_sums[query]);
-        if (!a.by_weight) weight = weight * (products[r] - deltas[query]) * scale;
+  // A head of keys is read by all heads of its group.
+  const std::int64_t units = a.rows_are_queries ? 1 : e.group;
+  for (std::int64_t of_group = 0; of_group < units; ++of_group) {
+    const std::int64_t unit = a.rows_are_queries ? row_unit : row_unit * e.group + of_group;
+    const std::int64_t column_unit = a.rows_are_queries ? e.key_unit(unit) : unit;
+    const Matrix<T> column_keys{
+        a.column_keys + start_of(a.at_column_keys, column_heads, column_unit), a.at_column_keys.row,
+        columns, e.size};
+    const Matrix<T> column_values{
+        a.column_values + start_of(a.at_column_values, column_heads, column_unit),
+        a.at_column_values.row, columns, e.value_size};
+    const Matrix<T> other{a.other + start_of(a.at_other, column_heads, column_unit), a.at_other.row,
+                          columns, width};
+    const A* log_sums = a.log_sums + unit * e.queries;
+    const A* deltas = a.deltas + unit * e.queries;
+    const bool* mask = e.mask_of(unit);
+    for (std::int64_t c0 = begin; c0 < end; c0 += kTile) {
+      A weights[kRows] = {};
+      A products[kRows] = {};
+      add_dots(weights, row_tile, column_tile, row_keys, r0, column_keys, c0);
+      if (!a.by_weight) {
+        add_dots(products, row_tile, column_tile, row_values, r0, column_values, c0);
       }
-      weights[r] = weight;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const std::int64_t query = a.rows_are_queries ? first + r : c0 + lane;
+        const std::int64_t key = a.rows_are_queries ? c0 + lane : first + r;
+        A weight = 0;
+        if (query < e.queries && key < e.keys && key < e.seen(query) &&
+            (mask == nullptr || mask[key])) {
+          weight = exp(weights[r] * scale - log_sums[query]);
+          if (!a.by_weight) weight = weight * (products[r] - deltas[query]) * scale;
+        }
+        weights[r] = weight;
+      }
+      add_weighted(sums, weights, column_tile, other, c0, column);
     }
-    add_weighted(sums, weights, column_tile, other, c0, column);
   }
-  T* to = unit_rows(a.to, a.at_to, e, unit);
+  T* to = a.to + start_of(a.at_to, row_heads, row_unit);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     if (first + r >= rows) break;
@@ -320,8 +347,17 @@ __global__ void __launch_bounds__(kWarps * 32) backward_kernel(BackwardArguments
   }
 }
 
-Extents extents_of(const AttentionShape& s) {
-  return {s.heads, s.queries, s.keys, s.size, s.value_size, s.causal, s.scale};
+Extents extents_of(const AttentionShape& s, const AttentionArrays& arrays) {
+  return {.heads = s.heads,
+          .group = s.group,
+          .queries = s.queries,
+          .keys = s.keys,
+          .size = s.size,
+          .value_size = s.value_size,
+          .causal = s.causal,
+          .scale = s.scale,
+          .mask = arrays.mask,
+          .mask_batches = s.mask_batches};
 }
 
 dim3 grid_for(std::int64_t units, std::int64_t rows, std::int64_t width) {
@@ -347,7 +383,7 @@ void plain_attention(const AttentionShape& s, DType dtype, const AttentionArrays
                      cudaStream_t stream) {
   if (s.units() == 0 || s.queries == 0) return;
   with_float(dtype, [&]<typename T>() {
-    const ForwardArguments<T> a{.extents = extents_of(s),
+    const ForwardArguments<T> a{.extents = extents_of(s, arrays),
                                 .q = static_cast<const T*>(arrays.q),
                                 .k = static_cast<const T*>(arrays.k),
                                 .v = static_cast<const T*>(arrays.v),
@@ -373,11 +409,11 @@ void plain_attention_grad(const AttentionShape& s, DType dtype, const AttentionA
     const std::int64_t rows = s.units() * s.queries;
     if (rows != 0) {
       delta_kernel<T><<<blocks_for(rows * 32), kWarps * 32, 0, stream>>>(
-          extents_of(s), rows, static_cast<const T*>(arrays.y), dy, s.y,
+          extents_of(s, arrays), rows, static_cast<const T*>(arrays.y), dy, s.y,
           static_cast<const Acc<T>*>(arrays.d_log_sums), deltas);
       check_launch("attention_grad");
     }
-    BackwardArguments<T> a{.extents = extents_of(s),
+    BackwardArguments<T> a{.extents = extents_of(s, arrays),
                            .rows_are_queries = true,
                            .by_weight = false,
                            .row_keys = q,
@@ -404,13 +440,13 @@ void plain_attention_grad(const AttentionShape& s, DType dtype, const AttentionA
     a.at_other = s.q;
     a.to = static_cast<T*>(arrays.dk);
     a.at_to = s.k;
-    launch_backward(a, s.units(), stream);
+    launch_backward(a, s.key_units(), stream);
     a.by_weight = true;
     a.other = dy;
     a.at_other = s.y;
     a.to = static_cast<T*>(arrays.dv);
     a.at_to = s.v;
-    launch_backward(a, s.units(), stream);
+    launch_backward(a, s.key_units(), stream);
   });
 }
 

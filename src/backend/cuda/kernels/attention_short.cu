@@ -13,6 +13,7 @@ constexpr int kBlockThreads = 128;
 constexpr int kBlocks = 3;        ///< of a multiprocessor
 constexpr int kTiles = 2;         ///< of 16 queries, in a warp
 constexpr int kKeys = 2 * kStep;  ///< at a time
+static_assert(kKeys == kMaskKeys, "a word of bits is for the keys of a turn");
 
 template <typename T>
 struct Arguments : ShortHeads {
@@ -77,9 +78,10 @@ __device__ __forceinline__ void multiply_keys(Scores& scores,
   }
 }
 
+/// `counted` has a bit for each key of the head.
 template <typename T, int kSize>
 __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys, unsigned values,
-                                            int first) {
+                                            const unsigned* counted, int first) {
   using R = Rows<kSize>;
   const int lane = static_cast<int>(threadIdx.x % 32);
   // The largest product has the largest score: where the scale is negative, queries are turned.
@@ -91,16 +93,18 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
                          a.q + unit_start(a.at_q, blockIdx.x, a.heads) + first * a.at_q.row,
                          a.at_q.row, a.queries - first, a.scale < 0);
 
-  /// Puts `value` where a query does not see the key, of those from c on.
-  const auto hide = [&](Scores& scores, int c, float value) {
-    if (c + kKeys <= a.keys && c + kKeys - 1 <= first + a.ahead) return;
+  /// Puts `value` where a query does not see the key, of those from c on. `bits`: those that count.
+  const auto hide = [&](Scores& scores, int c, unsigned bits, float value) {
+    if (bits == 0xffffffffU && c + kKeys - 1 <= first + a.ahead) return;
 #pragma unroll
     for (int i = 0; i < kTiles * kKeys / 2; ++i) {
       const int m = i / (kKeys / 2);
       const int n = i / 4 % (kKeys / 8);
-      const int key = c + n * 8 + lane % 4 * 2 + i % 2;
-      const int last = min(a.keys - 1, first + m * kStep + i / 2 % 2 * 8 + lane / 4 + a.ahead);
-      scores[m][n][i % 4] = key <= last ? scores[m][n][i % 4] : value;
+      const int key = n * 8 + lane % 4 * 2 + i % 2;
+      const int last = first + m * kStep + i / 2 % 2 * 8 + lane / 4 + a.ahead;
+      const bool seen =
+          static_cast<int>((bits >> key & 1U) != 0) & static_cast<int>(c + key <= last);
+      scores[m][n][i % 4] = seen ? scores[m][n][i % 4] : value;
     }
   };
   // Of this lane's rows, two in each tile.
@@ -109,9 +113,11 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
 #pragma unroll
   for (int m = 0; m < kTiles; ++m) highest[m][0] = highest[m][1] = lowest;
   for (int c = 0; c < end; c += kKeys) {
+    const unsigned bits = counted[c / kKeys];
+    if (bits == 0) continue;
     Scores scores = {};
     multiply_keys<T, kSize>(scores, queries, keys + static_cast<unsigned>(c * R::kBytes));
-    hide(scores, c, lowest);
+    hide(scores, c, bits, lowest);
 #pragma unroll
     for (int i = 0; i < kTiles * kKeys / 2; ++i) {
       float& top = highest[i / (kKeys / 2)][i / 2 % 2];
@@ -129,6 +135,8 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
 
   float y[kTiles][kSize / 8][4] = {};
   for (int c = 0; c < end; c += kKeys) {
+    const unsigned bits = counted[c / kKeys];
+    if (bits == 0) continue;
     Scores scores = {};
     multiply_keys<T, kSize>(scores, queries, keys + static_cast<unsigned>(c * R::kBytes));
 #pragma unroll
@@ -136,7 +144,7 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
       float& score = scores[i / (kKeys / 2)][i / 4 % (kKeys / 8)][i % 4];
       score = power_of_two(score * exponent - shifts[i / (kKeys / 2)][i / 2 % 2]);
     }
-    hide(scores, c, 0.0F);
+    hide(scores, c, bits, 0.0F);
     unsigned weights[kTiles][kKeys / kStep][4];
 #pragma unroll
     for (int i = 0; i < kTiles * kKeys / 4; ++i) {
@@ -175,7 +183,7 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, unsigned keys
       sum += __shfl_xor_sync(kWholeWarp, sum, 1);
       sum += __shfl_xor_sync(kWholeWarp, sum, 2);
       const int query = row + half * 8 + lane / 4;
-      const bool blind = query + a.ahead < 0;
+      const bool blind = sum == 0.0F;  // it sees no key: of those it sees, one has the weight 1
       factors[half] = blind ? 0.0F : 1.0F / sum;
       if (lane % 4 == 0 && query < a.queries) {
         log_sums[query] = blind ? 0.0F : highest[m][half] * fabsf(a.scale) + logf(sum);
@@ -192,6 +200,7 @@ template <typename T, int kSize>
 __global__ void __launch_bounds__(kBlockThreads, kBlocks) short_kernel(Arguments<T> a) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) std::byte memory[];
+  __shared__ unsigned counted[kMaskWords];
   const int rows = whole_keys(a.keys);
   const unsigned keys = shared_address(memory);
   const unsigned values = keys + static_cast<unsigned>(rows * Rows<kSize>::kBytes);
@@ -199,22 +208,23 @@ __global__ void __launch_bounds__(kBlockThreads, kBlocks) short_kernel(Arguments
   const int warps = static_cast<int>(blockDim.x) / 32;
   const int begin = rows / kStep * warp / warps;
   const int end = rows / kStep * (warp + 1) / warps;
-  copy_steps<T, kSize>(keys, a.k + unit_start(a.at_k, blockIdx.x, a.heads), a.at_k.row, a.keys,
-                       begin, end);
-  copy_steps<T, kSize>(values, a.v + unit_start(a.at_v, blockIdx.x, a.heads), a.at_v.row, a.keys,
-                       begin, end);
+  copy_steps<T, kSize>(keys, a.k + unit_start(a.at_k, blockIdx.x, a.heads, a.group), a.at_k.row,
+                       a.keys, begin, end);
+  copy_steps<T, kSize>(values, a.v + unit_start(a.at_v, blockIdx.x, a.heads, a.group), a.at_v.row,
+                       a.keys, begin, end);
+  find_keys(counted, a, blockIdx.x, warp, warps);
   wait_for_copies();
   __syncthreads();
   constexpr int kQueries = kTiles * kStep;
   for (int first = warp * kQueries; first < a.queries; first += warps * kQueries) {
-    run_queries<T, kSize>(a, keys, values, first);
+    run_queries<T, kSize>(a, keys, values, counted, first);
   }
 #endif
 }
 
 template <typename T, int kSize>
 void launch(const Arguments<T>& a, const AttentionShape& s, cudaStream_t stream) {
-  constexpr int kMost = 2 * whole_keys(ops::kShortTokens) * Rows<kSize>::kBytes;
+  constexpr int kMost = 2 * whole_keys(ops::kShortMaskedTokens) * Rows<kSize>::kBytes;
   check(cudaFuncSetAttribute(short_kernel<T, kSize>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              kMost),
         "attention");
@@ -229,7 +239,7 @@ void launch(const Arguments<T>& a, const AttentionShape& s, cudaStream_t stream)
 template <typename T>
 void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStream_t stream) {
   Arguments<T> a{};
-  static_cast<ShortHeads&>(a) = short_heads(s);
+  static_cast<ShortHeads&>(a) = short_heads(s, arrays);
   a.q = static_cast<const T*>(arrays.q);
   a.k = static_cast<const T*>(arrays.k);
   a.v = static_cast<const T*>(arrays.v);

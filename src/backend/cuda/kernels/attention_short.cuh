@@ -17,30 +17,60 @@ struct ShortHeads {
   ops::AttentionLayout at_v;
   ops::AttentionLayout at_y;
   int heads;
+  int group;  ///< of heads that share one of keys and values
   int queries;
   int keys;
   int ahead;  ///< query i sees the keys up to i + ahead
   float scale;
+  const bool* mask;  ///< of keys; null: all count
+  int mask_units;    ///< that share a row of it
 };
 
-inline ShortHeads short_heads(const ops::AttentionShape& s) {
+inline ShortHeads short_heads(const ops::AttentionShape& s, const AttentionArrays& arrays) {
   return {.at_q = s.q,
           .at_k = s.k,
           .at_v = s.v,
           .at_y = s.y,
           .heads = static_cast<int>(s.heads),
+          .group = static_cast<int>(s.group),
           .queries = static_cast<int>(s.queries),
           .keys = static_cast<int>(s.keys),
           .ahead = static_cast<int>(s.causal ? s.keys - s.queries : s.keys),
-          .scale = static_cast<float>(s.scale)};
+          .scale = static_cast<float>(s.scale),
+          .mask = arrays.mask,
+          .mask_units = static_cast<int>(s.heads * s.mask_batches)};
 }
 
-/// Where a unit begins: a head of a batch.
+/// Where a unit begins: a head of a batch. `group`: of heads that share one, as of k and v.
 __device__ __forceinline__ std::int64_t unit_start(const ops::AttentionLayout& at, unsigned unit,
-                                                   int heads) {
+                                                   int heads, int group = 1) {
   const unsigned batch = unit / static_cast<unsigned>(heads);
-  const unsigned head = unit % static_cast<unsigned>(heads);
+  const unsigned head = unit % static_cast<unsigned>(heads) / static_cast<unsigned>(group);
   return at.start + batch * at.batch + head * at.head;
+}
+
+/// Keys that one word of a mask's bits is for.
+inline constexpr int kMaskKeys = 32;
+/// Words of all keys of a head.
+inline constexpr int kMaskWords = static_cast<int>(ops::kShortMaskedTokens) / kMaskKeys;
+static_assert(ops::kShortMaskedTokens % kMaskKeys == 0 &&
+              ops::kShortTokens <= ops::kShortMaskedTokens);
+
+/// Which of the unit's keys count, as bits of `words`: by one warp of `warps`, that of number
+/// `warp`. Bits after the last key are 0.
+__device__ __forceinline__ void find_keys(unsigned* words, const ShortHeads& a, unsigned unit,
+                                          int warp, int warps) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const bool* mask =
+      a.mask == nullptr
+          ? nullptr
+          : a.mask + static_cast<std::int64_t>(unit / static_cast<unsigned>(a.mask_units)) * a.keys;
+  for (int word = warp; word < kMaskWords; word += warps) {
+    const int key = word * kMaskKeys + lane;
+    const bool counts = key < a.keys && (mask == nullptr || mask[key]);
+    const unsigned bits = __ballot_sync(0xffffffffU, counts);
+    if (lane == 0) words[word] = bits;
+  }
 }
 
 __host__ __device__ constexpr int whole_steps(int tokens) {

@@ -2,9 +2,8 @@
 // on a multiprocessor and computes one head after the other; its warps take tiles of 32 keys, for
 // which they compute dk and dv, and tiles of 32 queries, for dq. Each tile's scores are computed
 // where they are needed, so that weights and their gradients go from product to product in
-// registers: seven products instead of five, and no word between the warps. Copies of the heads to
-// come are jobs among the others, so that no warp waits for memory while there is work. Every sum
-// has one order, whichever warp takes a tile.
+// registers: seven products instead of five, and no word between warps. Copies of heads to come are
+// jobs among the others, so that no warp waits for memory in vain. Every sum has one order.
 #include "backend/cuda/kernels/attention_short.cuh"
 #include "backend/cuda/kernels/barrier.cuh"
 #include "backend/cuda/kernels/launch.h"
@@ -37,19 +36,25 @@ struct Arguments : ShortHeads {
   int buffer_bytes;  ///< each
 };
 
-/// A head in shared memory: for each of q, dy, k and v the address of its rows, which end in whole
-/// steps, zeros after the last token; and for each query how far the scores' exponents are shifted,
-/// as power of two, and what the gradients of its weights have in common.
+/// A head in shared memory: the addresses of q, dy, k and v, whose rows end in whole steps, zeros
+/// after the last token; for each query how far the scores' exponents are shifted, as power of two,
+/// and what the gradients of its weights have in common; a bit for each key that counts.
 struct Head {
   unsigned q;
   unsigned dy;
   unsigned k;
   unsigned v;
   const float2* rows;
+  const unsigned* counted;
   int queries;
   int keys;
   int ahead;  ///< query i sees the keys up to i + ahead
   float scale;
+
+  /// Which of the 16 keys from `first` on count, as bits.
+  __device__ __forceinline__ unsigned counted_from(int first) const {
+    return counted[first / kMaskKeys] >> first % kMaskKeys & 0xffffU;
+  }
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -91,10 +96,22 @@ __device__ __forceinline__ void add_tile(const Head& head, int first, unsigned r
   const int columns = kByKeys ? head.queries : head.keys;
   const int begin = kByKeys ? max(0, first - head.ahead) / kStep * kStep : 0;
   const int end = kByKeys ? columns : min(columns, first + kTiles * kStep + head.ahead);
+  unsigned tile_keys = 0;  // a bit for each
+  if constexpr (kByKeys) {
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      tile_keys |= head.counted_from(first + m * kStep) << m * kStep;
+    }
+    if (tile_keys == 0) return;
+  }
+  constexpr unsigned kAllKeys = 0xffffffffU >> (32 - (kByKeys ? kTiles : 1) * kStep);
   for (int c = begin; c < end; c += kStep) {
+    const unsigned keys = kByKeys ? tile_keys : head.counted_from(c);
+    if (keys == 0) continue;
     const auto offset = static_cast<unsigned>(c * R::kBytes);
-    const bool edge = c + kStep > columns || (kByKeys ? first + kTiles * kStep - 1 > c + head.ahead
-                                                      : c + kStep - 1 > first + head.ahead);
+    const bool edge = keys != kAllKeys || c + kStep > columns ||
+                      (kByKeys ? first + kTiles * kStep - 1 > c + head.ahead
+                               : c + kStep - 1 > first + head.ahead);
     float score[kTiles][2][4] = {};
     float slope[kTiles][2][4] = {};
     float4 shifts[2] = {};
@@ -150,9 +167,9 @@ __device__ __forceinline__ void add_tile(const Head& head, int first, unsigned r
         const int n = i / 4 % 2;
         const int r = first + m * kStep + i / 2 % 2 * 8 + lane / 4;
         const int x = c + n * 8 + lane % 4 * 2 + i % 2;
-        // Rows after the last are not stored.
-        const bool seen =
-            static_cast<int>(x < columns) & (kByKeys ? r <= x + head.ahead : x <= r + head.ahead);
+        const int key = kByKeys ? r - first : x - c;  // rows after the last are not stored
+        const bool seen = static_cast<int>(x < columns) & static_cast<int>(keys >> key & 1U) &
+                          (kByKeys ? r <= x + head.ahead : x <= r + head.ahead);
         score[m][n][i % 4] = seen ? score[m][n][i % 4] : 0.0F;
         slope[m][n][i % 4] = seen ? slope[m][n][i % 4] : 0.0F;
       }
@@ -227,7 +244,7 @@ __device__ __forceinline__ void run_queries(const Arguments<T>& a, const Head& h
   }
 }
 
-/// A buffer's contents: q, dy, k, v and what a Head has for each query.
+/// A buffer's contents: q, dy, k, v, what a Head has for each query, and its bits.
 template <typename T, int kSize>
 __device__ __forceinline__ Head head_in(const Arguments<T>& a, std::byte* buffer) {
   const int query_bytes = whole_steps(a.queries) * Rows<kSize>::kBytes;
@@ -238,6 +255,7 @@ __device__ __forceinline__ Head head_in(const Arguments<T>& a, std::byte* buffer
   head.k = head.dy + static_cast<unsigned>(query_bytes);
   head.v = head.k + static_cast<unsigned>(key_bytes);
   head.rows = reinterpret_cast<const float2*>(buffer + 2 * query_bytes + 2 * key_bytes);
+  head.counted = reinterpret_cast<const unsigned*>(head.rows + whole_steps(a.queries));
   head.queries = a.queries;
   head.keys = a.keys;
   head.ahead = a.ahead;
@@ -245,8 +263,7 @@ __device__ __forceinline__ Head head_in(const Arguments<T>& a, std::byte* buffer
   return head;
 }
 
-/// Steps `begin` to `end` of dy, and of what a Head has for each query: y dy less what comes in by
-/// the sums themselves.
+/// Steps `begin` to `end` of dy, and of what a Head has for each query: y dy less d_log_sums.
 template <typename T, int kSize>
 __device__ __forceinline__ void load_queries(const Arguments<T>& a, std::byte* buffer,
                                              unsigned unit, int begin, int end) {
@@ -319,6 +336,7 @@ __device__ __forceinline__ void load_part(const Arguments<T>& a, std::byte* buff
   copy_steps<T, kSize>(head.v, a.v + unit_start(a.at_v, unit, a.heads), a.at_v.row, a.keys, keys,
                        keys_end);
   load_queries<T, kSize>(a, buffer, unit, queries, queries_end);
+  find_keys(const_cast<unsigned*>(head.counted), a, unit, part, kLoads);
   wait_for_copies();
 }
 
@@ -411,7 +429,8 @@ int buffer_bytes(const AttentionShape& s) {
   const int queries = whole_steps(static_cast<int>(s.queries));
   const int keys = whole_steps(static_cast<int>(s.keys));
   const int bytes = 2 * (queries + keys) * static_cast<int>(s.size) * 2 +
-                    queries * static_cast<int>(sizeof(float2));
+                    queries * static_cast<int>(sizeof(float2)) +
+                    kMaskWords * static_cast<int>(sizeof(unsigned));
   return (bytes + 127) / 128 * 128;
 }
 
@@ -444,7 +463,7 @@ void launch(const Arguments<T>& a, cudaStream_t stream) {
 template <typename T>
 void launch_as(const AttentionShape& s, const AttentionArrays& arrays, cudaStream_t stream) {
   Arguments<T> a{};
-  static_cast<ShortHeads&>(a) = short_heads(s);
+  static_cast<ShortHeads&>(a) = short_heads(s, arrays);
   a.q = static_cast<const T*>(arrays.q);
   a.k = static_cast<const T*>(arrays.k);
   a.v = static_cast<const T*>(arrays.v);

@@ -61,8 +61,8 @@ inline constexpr int kGradLoads = R == Relu::none           ? 4
 
 /// What x is normalised by, where that is found again.
 struct Normalisation {
-  Parameters scales;
-  Parameters biases;
+  Parameters scales = {};
+  Parameters biases = {};
   const void* variances = nullptr;
   double epsilon = 0;
 };

@@ -28,14 +28,10 @@ struct ConvPart {
 struct ConvState final : KernelState {
   ConvSpec spec;
   ops::ConvRoute route;
-  std::vector<ConvPart> parts;  ///< one after another; empty where cuDNN is not used
-  bool add_bias = false;        ///< after the convolution
+  std::vector<ConvPart> parts;           ///< one after another; empty where cuDNN is not used
+  bool add_bias = false;                 ///< after the convolution
+  std::optional<ConvProducts> products;  ///< where the route says so
 };
-
-/// How many pictures part `i` of a batch has.
-std::int64_t pictures_of(const ops::ConvShape& s, std::int64_t parts, std::int64_t i) {
-  return s.n * (i + 1) / parts - s.n * i / parts;
-}
 
 const char* name_of(ConvPass pass) {
   switch (pass) {
@@ -70,7 +66,7 @@ bool fuse_parts(ConvState& state, const ConvSpec& spec, Bytes limit) {
   state.parts.clear();
   for (std::int64_t i = 0; i < state.route.parts; ++i) {
     ConvSpec part = spec;
-    part.shape.n = pictures_of(spec.shape, state.route.parts, i);
+    part.shape.n = ops::conv_pictures(spec.shape, state.route.parts, i, state.route.unit);
     const auto fused = fuse_conv(part, limit);
     if (!fused) return false;
     state.parts.push_back({part.shape.n, *fused});
@@ -106,6 +102,10 @@ std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {
   if (state->route.kernel == ops::ConvKernel::library) choose(*state);
   if (state->route.kernel == ops::ConvKernel::depthwise) {
     state->workspace = state->route.workspace;
+  }
+  if (state->route.kernel == ops::ConvKernel::products) {
+    state->products.emplace(spec);
+    state->workspace = state->products->workspace();
   }
   return state;
 }
@@ -155,6 +155,7 @@ void run(const KernelContext& k) {
   if (state.route.kernel == ops::ConvKernel::depthwise) {
     return depthwise_conv(spec, arrays, k.workspace, stream);
   }
+  if (state.products) return state.products->run(arrays, k.workspace, stream);
   if (state.parts.empty()) return plain_conv(spec, arrays, stream);
   void* weight = arrays.w;
   auto* workspace = static_cast<std::byte*>(k.workspace);

@@ -1,14 +1,7 @@
-// scatter_add without atomics: positions are sorted by the index they name, which keeps their order
-// among equals, and each element of the result adds up its updates in order of position, as the CPU
-// does. Indices outside the dimension add to nothing.
-#include <cub/device/device_radix_sort.cuh>
-
-#include <bit>
-#include <string>
-
-#include <plimsoll/ops/scatter_workspace.h>
-
-#include "backend/cuda/kernels/gather.cuh"
+// scatter_add and embedding_bag_grad without atomics: positions are sorted by the index they name,
+// which keeps their order among equals, and each element of the result adds up its updates in order
+// of position, as the CPU does. Indices outside the dimension add to nothing.
+#include "backend/cuda/kernels/position_sort.cuh"
 #include "backend/cuda/kernels/rows.cuh"
 
 namespace plimsoll::cuda {
@@ -16,41 +9,18 @@ namespace {
 
 constexpr int kInFlight = 8;
 
-using Number = std::uint32_t;
-
-/// The workspace in parts.
-struct Parts {
-  Number* keys[2];
-  Number* order[2];
-  Number* starts;  ///< extent + 1: where the positions of each index begin in the order
-  void* sorting;
-
-  Parts(void* workspace, const ops::ScatterWorkspace& w) {
-    auto* at = static_cast<std::byte*>(workspace);
-    const auto next = [&at](Bytes bytes) {
-      void* const here = at;
-      at += bytes;
-      return here;
-    };
-    for (auto& array : keys) array = static_cast<Number*>(next(w.per_position));
-    for (auto& array : order) array = static_cast<Number*>(next(w.per_position));
-    starts = static_cast<Number*>(next(w.per_index));
-    sorting = next(w.sorting);
-  }
-};
-
-int bits_for(std::int64_t extent) { return std::bit_width(static_cast<std::uint64_t>(extent)); }
-
-/// Keys of positions outside are `extent`, so that they come last.
+/// Keys of positions outside, and of padding, are `extent`, so that they come last. With bags, the
+/// order is of bags.
 __global__ void __launch_bounds__(kThreads)
     number_positions(Number* keys, Number* order, Indices indices, std::int64_t positions,
-                     std::int64_t extent) {
+                     std::int64_t extent, const Bags bags) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
        i < positions; i += stride) {
     const std::int64_t index = indices[i];
-    keys[i] = static_cast<Number>(index >= 0 && index < extent ? index : extent);
-    order[i] = static_cast<Number>(i);
+    const bool counts = index >= 0 && index < extent && !bags.skips(index);
+    keys[i] = static_cast<Number>(counts ? index : extent);
+    order[i] = static_cast<Number>(bags.bag(i));
   }
 }
 
@@ -134,65 +104,56 @@ void add_all(const KernelContext& k, const Around& shape, const Number* starts,
   launch_add<T, 1>(k, shape, starts, order);
 }
 
-void run_scatter_add(const KernelContext& k) {
+void scatter(const KernelContext& k, std::int64_t axis, const char* name) {
   if (k.out(0).elements() == 0) return;
   const cudaStream_t queue = queue_of(k);
   const std::int64_t positions = k.in(1).elements();
   if (positions == 0) {
-    check(cudaMemsetAsync(k.out(0).data, 0, k.out(0).type.bytes(), queue), "scatter_add");
+    check(cudaMemsetAsync(k.out(0).data, 0, k.out(0).type.bytes(), queue), name);
     return;
   }
-  const Around shape = around(k.out(0).shape(), k.attributes.integer("axis"));
+  const Around shape = around(k.out(0).shape(), axis);
   const auto sizes = ops::ScatterWorkspace::of(positions, shape.extent);
-  const Parts parts(k.workspace, sizes);
+  const SortParts parts(k.workspace, sizes);
   number_positions<<<blocks_for(positions), kThreads, 0, queue>>>(
-      parts.keys[0], parts.order[0], indices_of(k.in(1)), positions, shape.extent);
-  cub::DoubleBuffer<Number> keys(parts.keys[0], parts.keys[1]);
-  cub::DoubleBuffer<Number> order(parts.order[0], parts.order[1]);
-  std::size_t bytes = sizes.sorting;
-  check(cub::DeviceRadixSort::SortPairs(parts.sorting, bytes, keys, order,
-                                        static_cast<int>(positions), 0, bits_for(shape.extent),
-                                        queue),
-        "scatter_add");
-  find_starts<<<blocks_for(shape.extent + 1), kThreads, 0, queue>>>(parts.starts, keys.Current(),
+      parts.keys[0], parts.order[0], indices_of(k.in(1)), positions, shape.extent,
+      Bags::of(k.attributes, k.in(1).shape()));
+  const SortedPositions sorted = sort_positions(parts, sizes, positions, shape.extent, queue, name);
+  find_starts<<<blocks_for(shape.extent + 1), kThreads, 0, queue>>>(parts.starts, sorted.keys,
                                                                     positions, shape.extent);
   const DType dtype = k.out(0).dtype();
   if (is_floating(dtype)) {
-    with_float(dtype, [&]<typename T>() { add_all<T>(k, shape, parts.starts, order.Current()); });
+    with_float(dtype, [&]<typename T>() { add_all<T>(k, shape, parts.starts, sorted.order); });
   } else {
     // Sums wrap around, with or without a sign.
     with_size(dtype_size(dtype),
-              [&]<typename T>() { add_all<T>(k, shape, parts.starts, order.Current()); });
+              [&]<typename T>() { add_all<T>(k, shape, parts.starts, sorted.order); });
   }
-  check_launch("scatter_add");
+  check_launch(name);
 }
+
+void run_scatter_add(const KernelContext& k) {
+  scatter(k, k.attributes.integer("axis"), "scatter_add");
+}
+void run_embedding_bag_grad(const KernelContext& k) { scatter(k, 0, "embedding_bag_grad"); }
 
 std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
                                                 std::span<const TensorType> outputs) {
   auto state = std::make_shared<ops::KernelState>();
   const std::int64_t positions = inputs[1].elements();
-  const Around shape = around(outputs[0].shape, inputs.attributes().integer("axis"));
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (positions >= kMost || shape.extent >= kMost) {
-    inputs.fail("on a GPU, indices and the dimension they are for must number less than 2^31");
-  }
-  if (positions == 0 || outputs[0].elements() == 0) return state;
-  const auto sizes = ops::ScatterWorkspace::of(positions, shape.extent);
-  cub::DoubleBuffer<Number> none(nullptr, nullptr);
-  std::size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, none, none, static_cast<int>(positions), 0,
-                                        bits_for(shape.extent)),
-        "scatter_add");
-  if (bytes > sizes.sorting) {
-    throw InternalError("[scatter_add] sorting " + std::to_string(positions) + " positions takes " +
-                        std::to_string(bytes) + " bytes, more than the " +
-                        std::to_string(sizes.sorting) + " that plans count on");
-  }
-  state->workspace = sizes.total();
+  const ops::Attributes& attributes = inputs.attributes();
+  const Around shape =
+      around(outputs[0].shape, attributes.has("axis") ? attributes.integer("axis") : 0);
+  if (outputs[0].elements() == 0) return state;
+  state->workspace = checked_sort_workspace(inputs, positions, shape.extent,
+                                            ops::ScatterWorkspace::of(positions, shape.extent));
   return state;
 }
 
-void add_kernels(KernelTable& table) { table.add("scatter_add", {run_scatter_add, prepare}); }
+void add_kernels(KernelTable& table) {
+  table.add("scatter_add", {run_scatter_add, prepare});
+  table.add("embedding_bag_grad", {run_embedding_bag_grad, prepare});
+}
 
 const RegisterKernels kRegistered("cuda", add_kernels);
 

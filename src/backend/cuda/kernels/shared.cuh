@@ -6,12 +6,22 @@
 #include <plimsoll/backend/common/inline.h>
 
 #include "backend/cuda/kernels/elementwise.cuh"
+#include "backend/cuda/kernels/parts.cuh"
 
 // What kernels of src/backend/shared are written in, for CUDA.
 
 namespace plimsoll::cuda {
 
 inline constexpr const char* kBackend = "cuda";
+
+template <typename T>
+PLIMSOLL_INLINE T sigmoid_of(T x) {
+  return T{1} / (T{1} + ::exp(-x));
+}
+template <typename T>
+PLIMSOLL_INLINE T tanh_of(T x) {
+  return ::tanh(x);
+}
 
 /// F over Count elements of T, with the op's numbers behind them.
 template <typename F, int Count, typename T>

@@ -58,9 +58,9 @@ class Builder {
                        .set_attn_scale(static_cast<float>(s_.scale));
     if (s_.causal) options.set_causal_mask(true);
     auto [y, log_sums] =
-        graph_.sdpa(input(kQ, s_.queries, s_.size, s_.q), input(kK, s_.keys, s_.size, s_.k),
-                    input(kV, s_.keys, s_.value_size, s_.v), options);
-    output(*y, kY, s_.queries, s_.value_size, s_.y);
+        graph_.sdpa(input(kQ, queries(s_.size), s_.q), input(kK, keys(s_.size), s_.k),
+                    input(kV, keys(s_.value_size), s_.v), options);
+    output(*y, kY, queries(s_.value_size), s_.y);
     log_sums->set_output(true)
         .set_uid(kLogSums)
         .set_data_type(fe::DataType_t::FLOAT)
@@ -86,29 +86,33 @@ class Builder {
                                       .set_dim({batches_, s_.heads, s_.queries, 1})
                                       .set_stride({s_.heads * s_.queries, s_.queries, 1, 1}));
     auto [dq, dk, dv] = graph_.sdpa_backward(
-        input(kQ, s_.queries, s_.size, s_.q), input(kK, s_.keys, s_.size, s_.k),
-        input(kV, s_.keys, s_.value_size, s_.v), input(kY, s_.queries, s_.value_size, s_.y),
-        input(kDy, s_.queries, s_.value_size, s_.y), log_sums, options);
-    output(*dq, kDq, s_.queries, s_.size, s_.q);
-    output(*dk, kDk, s_.keys, s_.size, s_.k);
-    output(*dv, kDv, s_.keys, s_.value_size, s_.v);
+        input(kQ, queries(s_.size), s_.q), input(kK, keys(s_.size), s_.k),
+        input(kV, keys(s_.value_size), s_.v), input(kY, queries(s_.value_size), s_.y),
+        input(kDy, queries(s_.value_size), s_.y), log_sums, options);
+    output(*dq, kDq, queries(s_.size), s_.q);
+    output(*dk, kDk, keys(s_.size), s_.k);
+    output(*dv, kDv, keys(s_.value_size), s_.v);
   }
 
  private:
-  std::vector<std::int64_t> dims(std::int64_t tokens, std::int64_t size) const {
-    return {batches_, s_.heads, tokens, size};
+  /// Extents of tensors with rows of `size` for each query, or for each key.
+  std::vector<std::int64_t> queries(std::int64_t size) const {
+    return {batches_, s_.heads, s_.queries, size};
+  }
+  std::vector<std::int64_t> keys(std::int64_t size) const {
+    return {batches_, s_.key_heads(), s_.keys, size};
   }
   static std::vector<std::int64_t> strides(const AttentionLayout& at) {
     return {at.batch, at.head, at.row, 1};
   }
-  std::shared_ptr<fe::graph::Tensor_attributes> input(Uid uid, std::int64_t tokens,
-                                                      std::int64_t size,
+  std::shared_ptr<fe::graph::Tensor_attributes> input(Uid uid,
+                                                      const std::vector<std::int64_t>& extents,
                                                       const AttentionLayout& at) {
     return graph_.tensor(fe::graph::Tensor_attributes()
                              .set_name(fmt::format("input{}", static_cast<int>(uid)))
                              .set_uid(uid)
                              .set_data_type(dtype_)
-                             .set_dim(dims(tokens, size))
+                             .set_dim(extents)
                              .set_stride(strides(at)));
   }
   std::shared_ptr<fe::graph::Tensor_attributes> lengths(Uid uid) {
@@ -119,13 +123,10 @@ class Builder {
                              .set_dim({batches_, 1, 1, 1})
                              .set_stride({1, 1, 1, 1}));
   }
-  void output(fe::graph::Tensor_attributes& tensor, Uid uid, std::int64_t tokens, std::int64_t size,
-              const AttentionLayout& at) const {
-    tensor.set_output(true)
-        .set_uid(uid)
-        .set_data_type(dtype_)
-        .set_dim(dims(tokens, size))
-        .set_stride(strides(at));
+  void output(fe::graph::Tensor_attributes& tensor, Uid uid,
+              const std::vector<std::int64_t>& extents, const AttentionLayout& at) const {
+    tensor.set_output(true).set_uid(uid).set_data_type(dtype_).set_dim(extents).set_stride(
+        strides(at));
   }
 
   const AttentionShape& s_;
@@ -151,10 +152,10 @@ std::string key_of(const FusedAttention& f, Bytes limit) {
   const auto layout = [](const AttentionLayout& at) {
     return fmt::format("{}.{}.{}", at.batch, at.head, at.row);
   };
-  return fmt::format("{}{} {} {}x{} {}x{} {} {} {} {} {} {} {} {}",
+  return fmt::format("{}{} {} {}x{}/{} {}x{} {} {} {} {} {} {} {} {}",
                      f.grad ? "attention_grad" : "attention", f.masked ? " masked" : "",
-                     dtype_name(f.dtype), f.batches, s.heads, s.queries, s.keys, s.size, s.causal,
-                     s.scale, layout(s.q), layout(s.k), layout(s.v), layout(s.y), limit);
+                     dtype_name(f.dtype), f.batches, s.heads, s.group, s.queries, s.keys, s.size,
+                     s.causal, s.scale, layout(s.q), layout(s.k), layout(s.v), layout(s.y), limit);
 }
 
 /// Array `from`, `elements` further.
@@ -208,17 +209,18 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
     libraries->with_cudnn(stream, [&](cudnnHandle_t handle) {
       run_graph(graph, handle, pack, workspace, "attention");
     });
-    const auto written = [&](Uid uid, std::int64_t tokens, const AttentionLayout& at) {
+    const auto written = [&](Uid uid, std::int64_t heads, std::int64_t tokens,
+                             const AttentionLayout& at) {
       const std::int64_t span =
-          (fused.batches - 1) * at.batch + (s.heads - 1) * at.head + (tokens - 1) * at.row + s.size;
+          (fused.batches - 1) * at.batch + (heads - 1) * at.head + (tokens - 1) * at.row + s.size;
       nvtx::written(pack.at(uid), static_cast<std::size_t>(span) * dtype_size(fused.dtype), stream);
     };
     if (fused.grad) {
-      written(kDq, s.queries, s.q);
-      written(kDk, s.keys, s.k);
-      written(kDv, s.keys, s.v);
+      written(kDq, s.heads, s.queries, s.q);
+      written(kDk, s.key_heads(), s.keys, s.k);
+      written(kDv, s.key_heads(), s.keys, s.v);
     } else {
-      written(kY, s.queries, s.y);
+      written(kY, s.heads, s.queries, s.y);
       nvtx::written(pack.at(kLogSums),
                     static_cast<std::size_t>(fused.batches * s.heads * s.queries) * sizeof(float),
                     stream);

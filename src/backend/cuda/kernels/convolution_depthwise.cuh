@@ -1,0 +1,108 @@
+#pragma once
+
+#include "backend/cuda/kernels/convolution.h"
+#include "backend/cuda/kernels/dtype.cuh"
+#include "backend/cuda/kernels/launch.h"
+
+// What the kernels of depthwise convolutions share: channels last, kLanes channels in a thread.
+
+namespace plimsoll::cuda::depthwise {
+
+using ops::ConvShape;
+
+constexpr int kLanes = 4;
+/// Results beside each other that a thread has.
+constexpr int kRow = 8;
+
+struct Window {
+  int channels;
+  int in_height;
+  int in_width;
+  int out_height;
+  int out_width;
+  int kernel_height;
+  int kernel_width;
+  int stride_down;
+  int stride_across;
+  int dilation_down;
+  int dilation_across;
+  int top;
+  int left;
+};
+
+inline Window window_of(const ConvShape& s) {
+  const auto as_int = [](std::int64_t value) { return static_cast<int>(value); };
+  return {.channels = as_int(s.in_channels),
+          .in_height = as_int(s.in_height),
+          .in_width = as_int(s.in_width),
+          .out_height = as_int(s.out_height),
+          .out_width = as_int(s.out_width),
+          .kernel_height = as_int(s.kernel_height),
+          .kernel_width = as_int(s.kernel_width),
+          .stride_down = as_int(s.stride_down),
+          .stride_across = as_int(s.stride_across),
+          .dilation_down = as_int(s.dilation_down),
+          .dilation_across = as_int(s.dilation_across),
+          .top = as_int(s.padding.top),
+          .left = as_int(s.padding.left)};
+}
+
+/// kLanes channels as they are in memory, zero where there are none.
+template <typename T>
+using Raw = Word<static_cast<int>(sizeof(T)) * kLanes>;
+
+template <typename T>
+__device__ __forceinline__ Raw<T> load_raw(const T* at, bool inside) {
+  Raw<T> raw = {};
+  if (inside) raw = *reinterpret_cast<const Raw<T>*>(at);
+  return raw;
+}
+
+template <typename T>
+__device__ __forceinline__ void widen_raw(const Raw<T>& raw, float* to) {
+  Vec<T, kLanes> vec;
+  __builtin_memcpy(&vec, &raw, sizeof(raw));
+#pragma unroll
+  for (int c = 0; c < kLanes; ++c) to[c] = static_cast<float>(widen(vec.lane[c]));
+}
+
+/// Whether 0 <= at < extent.
+__device__ __forceinline__ bool is_within(int at, int extent) {
+  return static_cast<unsigned>(at) < static_cast<unsigned>(extent);
+}
+
+inline bool is_dense(const ConvShape& s) {
+  return s.stride_down == 1 && s.stride_across == 1 && s.dilation_down == 1 &&
+         s.dilation_across == 1;
+}
+
+/// Whether there are kernels for a window of its width that have a row of results in a thread.
+inline bool has_rows(const ConvShape& s) {
+  return is_dense(s) && (s.kernel_width == 3 || s.kernel_width == 5 || s.kernel_width == 7);
+}
+
+/// body.operator()<Width>() for windows that have; false for others.
+template <typename Body>
+bool with_width(const ConvShape& s, Body&& body) {
+  if (!has_rows(s)) return false;
+  switch (s.kernel_width) {
+    case 3:
+      body.template operator()<3>();
+      return true;
+    case 5:
+      body.template operator()<5>();
+      return true;
+    case 7:
+      body.template operator()<7>();
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The gradient by the weight; `parts` is the workspace of its route.
+template <typename T>
+void run_by_weight(const ConvSpec& spec, const ConvArrays& arrays, float* parts,
+                   cudaStream_t stream);
+
+}  // namespace plimsoll::cuda::depthwise
