@@ -38,12 +38,15 @@
 #include <plimsoll/ops/cumulative.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/gated.h>
 #include <plimsoll/ops/linalg.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/random.h>
+#include <plimsoll/ops/recurrent_cells.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/reduce_axis.h>
+#include <plimsoll/ops/rope.h>
 #include <plimsoll/ops/seed.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>

@@ -1,6 +1,7 @@
 #include <plimsoll/base/run_log.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -86,7 +87,9 @@ struct RunLog::State {
 
   void write(std::string_view event, std::span<const NamedField> fields) {
     if (file < 0) return;
+    // The first character ends a line that was cut off by a full disk; it is left out elsewhere.
     Text line;
+    line.push_back('\n');
     fmt::format_to(std::back_inserter(line), "{{\"time\":{:.6f},\"event\":", seconds());
     append(line, json_string(event));
     for (const auto& [name, value] : fields) {
@@ -97,11 +100,22 @@ struct RunLog::State {
     }
     append(line, "}\n");
     const std::lock_guard lock(mutex);
-    // One call, so that lines of a killed process are whole.
-    if (::write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size()) && !failed) {
-      failed = true;
-      log_warning(fmt::format("[RunLog] {} cannot be written: {}", path, std::strerror(errno)));
+    std::string_view left(line.data(), line.size());
+    if (!cut) left.remove_prefix(1);
+    // One call, so that lines of a killed process are whole. Where only a part of one fits, the
+    // next call says why.
+    for (errno = 0; !left.empty();) {
+      const ssize_t written = ::write(file, left.data(), left.size());
+      if (written <= 0) break;
+      left.remove_prefix(static_cast<std::size_t>(written));
+      cut = !left.empty();
     }
+    if (left.empty()) return;
+    if (failed) return;
+    failed = true;
+    log_warning(
+        fmt::format("[RunLog] {} cannot be written: {}; lines are missing from it from here on",
+                    path, std::strerror(errno)));
   }
 
   std::string path;
@@ -109,12 +123,32 @@ struct RunLog::State {
   std::chrono::steady_clock::time_point opened = std::chrono::steady_clock::now();
   std::mutex mutex;
   bool failed = false;
+  bool cut = false;
   bool begun = false;
 };
 
 RunLog::RunLog() : state_(std::make_unique<State>()) {}
 
+namespace {
+
+/// A file that is something else (data, a program) is not written to: a run log begins with "{".
+void require_log(const std::string& path) {
+  struct stat there = {};
+  if (::stat(path.c_str(), &there) != 0 || !S_ISREG(there.st_mode) || there.st_size == 0) return;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  char first = 0;
+  const ssize_t read = ::read(file, &first, 1);
+  ::close(file);
+  if (read != 1 || first == '{') return;
+  throw DataError(
+      fmt::format("[RunLog] {} is there already and is not a run log; name another file", path));
+}
+
+}  // namespace
+
 RunLog::RunLog(const std::string& path) : RunLog() {
+  require_log(path);
   state_->path = path;
   state_->file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (state_->file < 0) {

@@ -123,8 +123,8 @@ void require_same(const Device::State& device, const DeviceInfo& info,
   const auto refuse = [&](const std::string& what) {
     throw InvalidArgument(fmt::format(
         "[Device::open] {0} is already open {1}, and a process has one budget for each device: "
-        "open it without that option to share it, move its limit with budget().set_limit(), or "
-        "divide it with split()",
+        "open it without that option to share it, move the limit of its budget, or divide it with "
+        "split()",
         device.name, what));
   };
   const auto limit = wanted.limit.resolve(info.total);

@@ -13,6 +13,7 @@
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/graph/fused_norms.h>
 #include <plimsoll/graph/layout.h>
+#include <plimsoll/graph/row_updates.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/seed.h>
@@ -163,7 +164,7 @@ class PlannedFunction::Impl {
       }
     }
     ++traces_;
-    auto graph = std::make_shared<graph::Graph>(tracer.finish());
+    auto graph = std::make_shared<graph::Graph>(graph::with_row_updates(tracer.finish()));
     if (device.capabilities().channels_last) {
       *graph = graph::with_fused_norms(graph::with_fast_layouts(*graph));
     }

@@ -8,6 +8,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/gpu_work.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/variable.h>
 
@@ -90,6 +91,12 @@ const ops::OpDef kScan = {
           return ops::scan_gpu_workspace(body, inputs.attributes().integers("recorded"));
         },
     .precision = ops::Precision::keep,
+    .gpu_work =
+        [](const OpInputs& inputs, std::span<const TensorType>) {
+          const Attributes& attributes = inputs.attributes();
+          return ops::GpuWork{
+              ops::ScanWork{&body_of(attributes.integer("body")), attributes.integer("steps")}};
+        },
 };
 constexpr std::array kOps = {&kScan};
 const ops::RegisterOps kRegistered(kOps);

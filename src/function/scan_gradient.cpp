@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/random.h>
-#include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/tape.h>
 
+#include "function/scan_edit.h"
 #include "function/scan_trace.h"
 
 namespace plimsoll::scanning {
@@ -70,8 +69,9 @@ struct Wanted {
 
 /// One step back: from the states before a step and the gradients by those after it to the
 /// gradients by the states before. Its states are these, and the sums of gradients by what of the
-/// shared is in `summed`; its xs are the xs and the gradients that were given; its ys the gradients
-/// by the xs, then those by the rest of what is shared.
+/// shared is in `summed`; its xs are the xs, the gradients that were given and what the step gave,
+/// which is read instead of being computed again; its ys the gradients by the xs, then those by the
+/// rest of what is shared.
 ScanBody backward_body(const ScanBody& body, const Wanted& wanted, const std::vector<int>& summed) {
   BodyTrace trace;
   std::map<int, Tensor> seeds;  // by result
@@ -89,6 +89,10 @@ ScanBody backward_body(const ScanBody& body, const Wanted& wanted, const std::ve
     const Tensor given = trace.add(trace.xs, body.result_type(i));
     seeds[i] = seeds.contains(i) ? ops::add(seeds[i], given) : given;
   }
+  std::vector<Tensor> known;
+  for (int i = 0; i < static_cast<int>(body.results.size()); ++i) {
+    known.push_back(trace.add(trace.xs, body.result_type(i)));
+  }
   for (int i = body.states + body.xs; i < body.inputs(); ++i) {
     trace.add(trace.shared, body.type(i));
   }
@@ -100,19 +104,16 @@ ScanBody backward_body(const ScanBody& body, const Wanted& wanted, const std::ve
   for (const auto* kind : {&wanted.states, &wanted.xs, &wanted.shared}) {
     for (const int i : *kind) sources.push_back(values[static_cast<std::size_t>(i)]);
   }
-  std::vector<Tensor> gradients(sources.size());
-  if (!seeds.empty()) {
-    ops::GradientTape tape;
-    tape.watch(sources);
-    const std::vector<Tensor> results = replay(body, values);
-    Tensor total;
-    for (const auto& [i, seed] : seeds) {
-      const Tensor weighed = ops::mul(results[static_cast<std::size_t>(i)], seed);
-      const Tensor term = ops::cast(ops::sum(weighed), sum_dtype(seed.dtype()));
-      total = total.defined() ? ops::add(total, ops::cast(term, total.dtype())) : term;
-    }
-    gradients = tape.gradient(total, sources);
+  ops::GradientTape tape;
+  tape.watch(sources);
+  const std::vector<Tensor> again = replay(body, values);
+  std::vector<Tensor> targets;
+  std::vector<Tensor> weights;
+  for (const auto& [i, seed] : seeds) {
+    targets.push_back(again[static_cast<std::size_t>(i)]);
+    weights.push_back(seed);
   }
+  const std::vector<Tensor> gradients = tape.gradient(targets, sources, weights);
 
   std::vector<Tensor> results;
   std::vector<Tensor> ys;
@@ -134,14 +135,19 @@ ScanBody backward_body(const ScanBody& body, const Wanted& wanted, const std::ve
   std::vector<graph::ValueId> captured;
   ScanBody made = trace.finish(results, captured);
   if (!captured.empty()) throw InternalError("[scan] a gradient took up a tensor of its own");
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const int value = trace.number_of(again[i]);
+    if (value >= 0) read_instead(made, value, trace.number_of(known[i]));
+  }
+  drop_unused(made);
   return made;
 }
 
 /// A factor of a product that all steps have: where its stack is to be found outside.
 struct Factor {
-  enum class From : std::uint8_t { result, x, before };
+  enum class From : std::uint8_t { result, x, before, after };
   From from = From::result;
-  int number = 0;   ///< of the body's results, of the forward body's xs, of its states
+  int number = 0;   ///< of the body's results; of the forward body's xs, states or results
   TensorType type;  ///< in each step
 };
 /// The gradient by something shared as the sum of first^T second over all steps.
@@ -162,8 +168,9 @@ Producers producers_of(const ScanBody& body) {
 }
 
 /// Finds `value` of the backward body outside; adds it to the results if it is nowhere. nullopt if
-/// it is the same in all steps, or a state. `xs`: how many of the forward body's there are.
-std::optional<Factor> factor_of(ScanBody& back, const Producers& producers, int value, int xs) {
+/// it is the same in all steps, a state, or a gradient that was given. `body` is the forward one.
+std::optional<Factor> factor_of(ScanBody& back, const Producers& producers, int value,
+                                const ScanBody& body) {
   Factor factor{.type = back.type(value)};
   int root = value;
   for (auto at = producers.find(root); at != producers.end() && at->second->op->view;
@@ -171,10 +178,14 @@ std::optional<Factor> factor_of(ScanBody& back, const Producers& producers, int 
     root = at->second->inputs.front();
   }
   const int x = root - back.states - back.delayed;
-  if (root < back.states || (x >= xs && root < back.inputs())) return std::nullopt;
+  const int after = x - back.xs + static_cast<int>(body.results.size());
+  if (root < back.states || (x >= back.xs && root < back.inputs())) return std::nullopt;
   if (root < back.inputs()) {
-    factor.from = x < 0 ? Factor::From::before : Factor::From::x;
-    factor.number = x < 0 ? root - back.states : x;
+    if (x >= body.xs && after < 0) return std::nullopt;
+    factor.from = x < 0         ? Factor::From::before
+                  : x < body.xs ? Factor::From::x
+                                : Factor::From::after;
+    factor.number = x < 0 ? root - back.states : x < body.xs ? x : after;
     return factor;
   }
   const auto known = std::ranges::find(back.results, root);
@@ -186,7 +197,7 @@ std::optional<Factor> factor_of(ScanBody& back, const Producers& producers, int 
 
 /// The product that `value` of the backward body is, if it is one of matrices whose rows are added
 /// up.
-std::optional<Product> product_of(ScanBody& back, int value, int xs) {
+std::optional<Product> product_of(ScanBody& back, int value, const ScanBody& body) {
   const Producers producers = producers_of(back);
   const auto node = producers.find(value);
   if (node == producers.end() || node->second->op->name != "matmul") return std::nullopt;
@@ -197,28 +208,17 @@ std::optional<Product> product_of(ScanBody& back, int value, int xs) {
     return std::nullopt;
   }
   const std::vector<int> before = back.results;
-  const auto first = factor_of(back, producers, inputs[0], xs);
-  const auto second = factor_of(back, producers, inputs[1], xs);
+  const auto first = factor_of(back, producers, inputs[0], body);
+  const auto second = factor_of(back, producers, inputs[1], body);
   if (first && second) return Product{*first, *second, attributes};
   back.results = before;
   return std::nullopt;
 }
 
-/// Without nodes that lead to no result.
-void drop_unused(ScanBody& body) {
-  std::set<int> needed(body.results.begin(), body.results.end());
-  std::vector<ScanBody::Node> kept;
-  for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
-    if (std::ranges::none_of(node->outputs, [&](int v) { return needed.contains(v); })) continue;
-    needed.insert(node->inputs.begin(), node->inputs.end());
-    kept.push_back(*node);
-  }
-  body.nodes.assign(kept.rbegin(), kept.rend());
-}
-
 /// The backward body, and what is left to do behind it.
 struct Backward {
   ScanBody body;
+  BodyInputs inputs;                ///< what of backward_body's inputs it has
   std::vector<int> summed;          ///< shared inputs whose gradients are states of it
   std::map<int, Product> products;  ///< of the others
 };
@@ -230,7 +230,7 @@ Backward backward_of(const ScanBody& body, const Wanted& wanted) {
   std::size_t next = wanted.states.size() + wanted.xs.size();
   for (const int i : wanted.shared) {
     ScanBody tried = back;
-    if (!product_of(tried, back.results[next++], body.xs)) result.summed.push_back(i);
+    if (!product_of(tried, back.results[next++], body)) result.summed.push_back(i);
   }
   if (!result.summed.empty()) back = backward_body(body, wanted, result.summed);
   // Of the results, those by what is shared and not summed up come last: their factors take their
@@ -242,11 +242,12 @@ Backward backward_of(const ScanBody& body, const Wanted& wanted) {
   next = 0;
   for (const int i : wanted.shared) {
     if (std::ranges::find(result.summed, i) != result.summed.end()) continue;
-    std::optional<Product> product = product_of(back, products[next++], body.xs);
+    std::optional<Product> product = product_of(back, products[next++], body);
     if (!product) throw InternalError("[scan] what was a product is none");
     result.products.emplace(i, std::move(*product));
   }
   drop_unused(back);
+  result.inputs = drop_unused_inputs(back);
   result.body = std::move(back);
   return result;
 }
@@ -260,6 +261,8 @@ Tensor stack_of(const Factor& factor, const GradientContext& g, const ScanBody& 
     stack = outputs[static_cast<std::size_t>(factor.number)];
   } else if (factor.from == Factor::From::x) {
     stack = g.input(body.states + factor.number);
+  } else if (factor.from == Factor::From::after) {
+    stack = g.output(factor.number);
   } else {
     const Tensor& first = g.input(factor.number);
     const Tensor one = ops::reshape(first, first.shape().with_inserted(0, 1));
@@ -275,7 +278,9 @@ Tensor stack_of(const Factor& factor, const GradientContext& g, const ScanBody& 
 
 void scan_gradient(GradientContext& g) {
   const ScanBody& body = body_of(g.attributes().integer("body"));
-  if (body.delayed > 0) {
+  // A gradient does not have all of its states.
+  const std::vector<std::int64_t>& recorded = g.attributes().integers("recorded");
+  if (recorded.empty() || std::ranges::find(recorded, 0) != recorded.end()) {
     throw InvalidArgument("[scan] has no second derivatives; unroll the steps instead");
   }
   const Wanted wanted(g, body);
@@ -284,11 +289,16 @@ void scan_gradient(GradientContext& g) {
   const Tensor& like = g.input(0);
   std::vector<Tensor> inputs;
   for (int i = 0; i < back.states; ++i) inputs.push_back(zeros(like, back.type(i)));
-  for (int i = 0; i < body.states; ++i) inputs.push_back(g.input(i));
-  for (int i = 0; i < body.states; ++i) inputs.push_back(g.output(i));
-  for (int i = body.states; i < body.states + body.xs; ++i) inputs.push_back(g.input(i));
-  for (const int i : wanted.given) inputs.push_back(g.grad(i));
-  for (int i = body.states + body.xs; i < body.inputs(); ++i) inputs.push_back(g.input(i));
+  for (const int i : backward.inputs.delayed) inputs.push_back(g.input(i));
+  for (const int i : backward.inputs.delayed) inputs.push_back(g.output(i));
+  const int given = static_cast<int>(wanted.given.size());
+  for (const int x : backward.inputs.xs) {
+    const int behind = x - body.xs;
+    inputs.push_back(behind < 0       ? g.input(body.states + x)
+                     : behind < given ? g.grad(wanted.given[static_cast<std::size_t>(behind)])
+                                      : g.output(behind - given));
+  }
+  for (const int i : backward.inputs.shared) inputs.push_back(g.input(body.states + body.xs + i));
   const std::vector<std::int64_t> last_only(static_cast<std::size_t>(back.states), 0);
   const std::vector<Tensor> outputs = ops::call(*ops::find_op("scan"), inputs,
                                                 {{"body", ops::number_of(back)},

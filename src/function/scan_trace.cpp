@@ -1,6 +1,5 @@
 #include "function/scan_trace.h"
 
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,16 +35,16 @@ Tensor copied(const Tensor& x) {
 }
 
 /// `inputs` are the tracer's, in the order of ScanBody, as many of each kind as `counts` says.
+/// `numbers` becomes what the body calls each value.
 ScanBody make_body(const graph::Tracer& tracer, const std::vector<Tensor>& inputs,
                    const ScanBody& counts, const std::vector<Tensor>& results,
-                   std::vector<ValueId>& captured) {
+                   std::vector<ValueId>& captured, std::map<ValueId, int>& numbers) {
   const graph::Graph graph = tracer.finish();
   ScanBody body;
   body.states = counts.states;
   body.delayed = counts.delayed;
   body.xs = counts.xs;
   body.shared = counts.shared;
-  std::map<ValueId, int> numbers;
   const auto add = [&](ValueId id) {
     numbers.emplace(id, static_cast<int>(body.types.size()));
     body.types.push_back(graph.value(id).type);
@@ -93,7 +92,12 @@ ScanBody BodyTrace::finish(std::vector<Tensor> results, std::vector<ValueId>& ca
   counts.delayed = static_cast<int>(delayed.size());
   counts.xs = static_cast<int>(xs.size());
   counts.shared = static_cast<int>(shared.size());
-  return ops::without_copies(make_body(tracer_, inputs, counts, results, captured));
+  return ops::without_copies(make_body(tracer_, inputs, counts, results, captured, numbers_));
+}
+
+int BodyTrace::number_of(const Tensor& tensor) const {
+  const auto found = numbers_.find(tracer_.find(tensor));
+  return found == numbers_.end() ? -1 : found->second;
 }
 
 }  // namespace plimsoll::scanning

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include <plimsoll/graph/trace.h>
@@ -20,9 +21,12 @@ class BodyTrace {
   /// what is shared, and to `captured` as values of the trace. Throws InvalidArgument for ops that
   /// draw random numbers or write.
   ops::ScanBody finish(std::vector<Tensor> results, std::vector<graph::ValueId>& captured);
+  /// What the finished body calls `tensor`; -1 if it leads to no result.
+  int number_of(const Tensor& tensor) const;
 
  private:
   graph::Tracer tracer_;
+  std::map<graph::ValueId, int> numbers_;
   int count_ = 0;
 };
 

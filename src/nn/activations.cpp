@@ -12,22 +12,6 @@ namespace {
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
 
-Tensor through(const Tensor& g, Gate gate) {
-  switch (gate) {
-    case Gate::sigmoid:
-      return ops::sigmoid(g);
-    case Gate::silu:
-      return ops::silu(g);
-    case Gate::gelu:
-      return ops::gelu(g);
-    case Gate::relu:
-      return ops::relu(g);
-    case Gate::linear:
-      break;
-  }
-  return g;
-}
-
 }  // namespace
 
 Tensor selu(const Tensor& x) { return ops::scale(ops::elu(x, kSeluAlpha), kSeluScale); }
@@ -67,14 +51,6 @@ Tensor prelu(const Tensor& x, const Tensor& slope) {
   return ops::sub(ops::relu(x), ops::mul(each, ops::relu(ops::neg(x))));
 }
 
-Tensor gated(const Tensor& g, const Tensor& x, Gate gate) {
-  if (g.shape() != x.shape()) {
-    throw InvalidArgument(fmt::format("[gated] the gate is {} and x {}; they need one shape",
-                                      g.type().to_string(), x.type().to_string()));
-  }
-  return ops::mul(through(g, gate), x);
-}
-
 Tensor glu(const Tensor& x, int axis, Gate gate) {
   const int at = x.shape().index(axis);
   const std::int64_t half = x.dim(at) / 2;
@@ -83,6 +59,7 @@ Tensor glu(const Tensor& x, int axis, Gate gate) {
         fmt::format("[glu] dimension {} of {} is odd; it is divided into values and gate", at,
                     x.type().to_string()));
   }
+  if (at == x.rank() - 1) return ops::glu(x, gate);
   const std::vector<Tensor> halves = ops::split(x, {half, half}, at);
   return gated(halves[1], halves[0], gate);
 }

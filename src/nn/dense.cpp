@@ -8,6 +8,8 @@
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "nn/joined.h"
+
 namespace plimsoll::nn {
 
 Dense::Dense(std::int64_t out, const DenseOptions& options) : out_(out), options_(options) {
@@ -44,6 +46,17 @@ Tensor Embedding::forward(const Tensor& ids) const {
 Tensor in_compute_dtype(const Tensor& x) {
   const std::optional<DType> compute = ops::PrecisionScope::current();
   return compute && is_floating(x.dtype()) && x.dtype() != DType::f64 ? ops::cast(x, *compute) : x;
+}
+
+Tensor joined(const Tensor& x, std::initializer_list<const Dense*> layers) {
+  std::vector<Tensor> weights;
+  std::vector<Tensor> biases;
+  for (const Dense* layer : layers) {
+    weights.push_back(in_compute_dtype(layer->weight()));
+    if (layer->bias() != nullptr) biases.push_back(in_compute_dtype(*layer->bias()));
+  }
+  return ops::linear(x, ops::concat(weights, 0),
+                     biases.empty() ? Tensor() : ops::concat(biases, 0));
 }
 
 }  // namespace plimsoll::nn

@@ -5,6 +5,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/nn/dense.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/embedding_bag.h>
 #include <plimsoll/ops/random.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
@@ -43,8 +44,12 @@ Tensor EmbeddingBag::bags(const Tensor& ids, const Tensor& weights) const {
   if (weights.defined() && (options_.mode != Mode::sum || weights.shape() != ids.shape())) {
     throw InvalidArgument(
         fmt::format("[EmbeddingBag] weights {} for ids {}; they are for "
-                    "Mode::sum, and one for each id",
+                    "the mode sum, and one for each id",
                     weights.type().to_string(), ids.type().to_string()));
+  }
+  if (options_.mode != Mode::max && !weights.defined()) {
+    const Tensor sums = ops::embedding_bag(weight_, ids, options_.padding_id);
+    return in_compute_dtype(options_.mode == Mode::sum ? sums : means(sums, ids));
   }
   Tensor rows = in_compute_dtype(ops::embedding(weight_, ids));
   const Shape each{ids.dim(0), ids.dim(1), 1};
@@ -63,10 +68,13 @@ Tensor EmbeddingBag::bags(const Tensor& ids, const Tensor& weights) const {
     if (!counts.defined()) return largest;
     return ops::where(ops::any(counts, {.axes = {1}}), largest, number(largest, 0));
   }
-  if (options_.mode == Mode::mean && !counts.defined()) return ops::mean(rows, {.axes = {1}});
-  const Tensor sums = ops::sum(rows, {.axes = {1}});
-  if (options_.mode == Mode::sum) return sums;
-  const Tensor present = ops::sum(ops::cast(counts, DType::f32), {.axes = {1}});
+  return ops::sum(rows, {.axes = {1}});
+}
+
+Tensor EmbeddingBag::means(const Tensor& sums, const Tensor& ids) const {
+  if (options_.padding_id < 0) return ops::scale(sums, 1.0 / static_cast<double>(ids.dim(1)));
+  const Tensor counts = ops::not_equal(ids, number(ids, static_cast<double>(options_.padding_id)));
+  const Tensor present = ops::sum(ops::cast(counts, DType::f32), {.axes = {1}, .keep_dims = true});
   const Tensor divisor = ops::maximum(present, number(present, 1));
   return ops::div(sums, ops::cast(divisor, sums.dtype()));
 }

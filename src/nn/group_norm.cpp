@@ -28,7 +28,7 @@ void check_input(const char* who, const Tensor& x, int rank, std::int64_t channe
   if (channels != 0 && x.dim(1) != channels) {
     throw InvalidArgument(
         fmt::format("[{}] the input {} has {} channels (dimension 1), and the "
-                    "layer {}; say {{.channels = {}}}",
+                    "layer {}; make it with channels = {}",
                     who, x.type().to_string(), x.dim(1), channels, x.dim(1)));
   }
 }

@@ -9,6 +9,7 @@
 #include <plimsoll/nn/language_models.h>
 #include <plimsoll/nn/losses.h>
 #include <plimsoll/nn/models.h>
+#include <plimsoll/nn/recommendation_models.h>
 #include <plimsoll/nn/vision_models.h>
 
 namespace plimsoll::nn {
@@ -100,6 +101,10 @@ constexpr std::array kModels = {
             return mixer({.classes = given(o.classes, 1000),
                           .channels = given(o.channels, 3),
                           .size = given(o.size, 224)});
+          }},
+    Entry{{"dlrm", "recommendations, Naumov et al. 2019, 26 tables of 100,000 rows"},
+          [](const ModelOptions& o) {
+            return dlrm({.rows = given(o.classes, 100000), .bag = given(o.size, 20)});
           }},
     Entry{{"unet", "segmentation, Ronneberger et al. 2015"},
           [](const ModelOptions& o) {

@@ -96,8 +96,10 @@ Module::Module() : state_(std::make_shared<State>()) {}
 Module::~Module() = default;
 
 const std::string& Module::name() const { return state_->name; }
+const std::string& Module::path() const { return state_->path; }
 bool Module::training() const { return state_->training; }
 const std::vector<std::shared_ptr<Module>>& Module::children() const { return state_->children; }
+const std::vector<std::string>& Module::child_names() const { return state_->child_names; }
 
 Tensor Module::forward(const Tensor& x) const {
   // Neither is implemented where both lead here.
@@ -116,8 +118,8 @@ Tensor Module::forward(const Tensor& x) const {
   asked = before;
   if (outputs.size() != 1) {
     throw InvalidArgument(
-        fmt::format("[Module] it has {} outputs, and one is wanted; call it with a list: "
-                    "net(pm::nn::Tensors{{x}})",
+        fmt::format("[Module] it has {} outputs, and one is wanted; call it with a list of "
+                    "inputs",
                     outputs.size()));
   }
   return outputs.front();
@@ -142,8 +144,8 @@ Tensors Module::operator()(const Tensors& inputs) const {
 
 Tensor Module::loss(const Tensor& /*input*/, const Tensor& /*target*/) const {
   throw InvalidArgument(
-      "[Module] it has no loss of its own; name one, {.loss = \"cross_entropy\"}, or override "
-      "loss()");
+      "[Module] it has no loss of its own; give the trainer one, such as cross_entropy, or "
+      "override loss()");
 }
 
 Tensor Module::loss_all(const Tensors& inputs, const Tensors& targets) const {

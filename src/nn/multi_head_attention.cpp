@@ -5,16 +5,20 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/attention_route.h>
+#include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/random.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 
+#include "nn/joined.h"
+
 namespace plimsoll::nn {
 namespace {
 
-/// Where a score does not count. Not infinite: a row of nothing else gives a mean and no NaN.
+/// Where a score does not count. Not infinite: a row of nothing else must not give NaN.
 constexpr double kHidden = -1e30;
 
 /// k or v with every head as often as needed for `heads`.
@@ -64,16 +68,34 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
   const DType wide = scores.dtype() == DType::f64 ? DType::f64 : DType::f32;
   scores = ops::scale(ops::cast(scores, wide), scale);
   if (options.bias.defined()) scores = ops::add(scores, ops::cast(options.bias, wide));
-  const Tensor hidden = ops::full_like_type(scores, {wide, {}}, kHidden);
+  std::vector<Tensor> masks;
   if (options.key_mask.defined()) {
-    const Shape shape{q.dim(0), 1, 1, k.dim(2)};
-    scores = ops::where(ops::reshape(options.key_mask, shape), scores, hidden);
+    masks.push_back(ops::reshape(options.key_mask, Shape{q.dim(0), 1, 1, k.dim(2)}));
   }
-  if (options.causal) {
-    scores = ops::where(causal_mask(q, q.dim(2), k.dim(2)), scores, hidden);
-  }
-  const Tensor probabilities = ops::softmax(scores);
+  if (options.causal) masks.push_back(causal_mask(q, q.dim(2), k.dim(2)));
+  const Tensor hidden = ops::full_like_type(scores, {wide, {}}, kHidden);
+  for (const Tensor& mask : masks) scores = ops::where(mask, scores, hidden);
+  Tensor probabilities = ops::softmax(scores);
+  // Of a query that sees no key, all are alike until here.
+  const Tensor zero = ops::full_like_type(scores, {wide, {}}, 0);
+  for (const Tensor& mask : masks) probabilities = ops::where(mask, probabilities, zero);
   return ops::matmul(ops::cast(probabilities, v.dtype()), v);
+}
+
+/// Whether attention with these options is ops::attention: a mask is one where a GPU has fast
+/// kernels for it, forward and backward. Else scores are written out.
+bool is_one_op(const Tensor& q, const ops::AttentionShape& shape, const AttentionOptions& options) {
+  if (options.bias.defined()) return false;
+  if (!options.key_mask.defined()) return true;
+  ops::AttentionShape masked = shape;
+  masked.causal = options.causal;
+  masked.mask_batches = 1;
+  const DType dtype =
+      q.dtype() == DType::f64 ? q.dtype() : ops::PrecisionScope::current().value_or(q.dtype());
+  const auto fast = [&](bool grad) {
+    return ops::attention_route(masked, dtype, grad) != ops::AttentionRoute::plain;
+  };
+  return fast(false) && fast(true);
 }
 
 }  // namespace
@@ -82,14 +104,44 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
   check_parts(q, k, v, options);
   const std::int64_t heads = q.dim(1);
-  const Tensor keys = repeat_heads(k, heads);
-  const Tensor values = repeat_heads(v, heads);
   const double scale =
       options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(q.dim(3)));
-  if (options.key_mask.defined() || options.bias.defined()) {
-    return written_out(q, keys, values, options, scale);
+  const ops::AttentionShape shape{.batches = q.dim(0),
+                                  .heads = heads,
+                                  .group = heads / k.dim(1),
+                                  .queries = q.dim(2),
+                                  .keys = k.dim(2),
+                                  .size = q.dim(3),
+                                  .value_size = v.dim(3)};
+  if (!is_one_op(q, shape, options)) {
+    return written_out(q, repeat_heads(k, heads), repeat_heads(v, heads), options, scale);
   }
-  return ops::attention(q, keys, values, {.causal = options.causal, .scale = scale});
+  return ops::attention(q, k, v,
+                        {.causal = options.causal, .scale = scale, .key_mask = options.key_mask});
+}
+
+Tensor attention_within(const Tensor& qkv, std::int64_t heads, std::int64_t key_heads,
+                        const AttentionOptions& options) {
+  if (qkv.rank() != 3) return ops::self_attention(qkv, {.heads = heads});  // which says so
+  const std::int64_t size = qkv.dim(2) / (heads + 2 * key_heads);
+  const ops::AttentionShape shape{.batches = qkv.dim(0),
+                                  .heads = heads,
+                                  .group = heads / key_heads,
+                                  .queries = qkv.dim(1),
+                                  .keys = qkv.dim(1),
+                                  .size = size,
+                                  .value_size = size};
+  if (is_one_op(qkv, shape, options)) {
+    return ops::self_attention(qkv, {.heads = heads,
+                                     .causal = options.causal,
+                                     .scale = options.scale,
+                                     .key_heads = key_heads,
+                                     .key_mask = options.key_mask});
+  }
+  const std::vector<Tensor> parts =
+      ops::split(qkv, {heads * size, key_heads * size, key_heads * size}, 2);
+  return merge_heads(attention(split_heads(parts[0], heads), split_heads(parts[1], key_heads),
+                               split_heads(parts[2], key_heads), options));
 }
 
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
@@ -159,15 +211,7 @@ Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& key, const 
   if (packed() && same) {
     const Tensor qkv =
         ops::linear(query, *own("in_proj_weight"), bias != nullptr ? bias->value() : Tensor());
-    const bool plain = !options.key_mask.defined() && !options.bias.defined();
-    if (plain) {
-      return out_(ops::self_attention(
-          qkv, {.heads = options_.heads, .causal = options.causal, .scale = options.scale}));
-    }
-    const std::vector<Tensor> parts = ops::split(qkv, thirds, 2);
-    return out_(merge_heads(attention(split_heads(parts[0], options_.heads),
-                                      split_heads(parts[1], options_.heads),
-                                      split_heads(parts[2], options_.heads), options)));
+    return out_(attention_within(qkv, options_.heads, options_.heads, options));
   }
   std::vector<Tensor> weights;
   if (packed()) {

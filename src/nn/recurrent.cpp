@@ -7,10 +7,12 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/function/scan.h>
 #include <plimsoll/nn/dense.h>
+#include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/random.h>
+#include <plimsoll/ops/recurrent_cells.h>
 #include <plimsoll/ops/shape_ops.h>
 
 namespace plimsoll::nn {
@@ -88,13 +90,19 @@ RecurrentResult Recurrent::scanned(const Tensor& products, const Tensor& counts,
                                    const Tensor& weight, const Tensor& bias,
                                    const RecurrentState& first, bool backwards) const {
   const std::int64_t n = products.dim(1);
+  const auto followed = [](const Tensor& x) {
+    return x.defined() && ops::Dispatcher::current().follows(x);
+  };
+  const bool gradients = followed(products) || followed(weight) || followed(bias) ||
+                         followed(first.h) || followed(first.c);
   const auto function = [&](const Tensors& states, const Tensors& xs, const Tensors& shared) {
     const RecurrentState before = {states[0], has_cell() ? states[1] : Tensor()};
-    const RecurrentState after =
+    const auto [after, gates] =
         step(xs[0], before, shared[0], shared.size() > 1 ? shared[1] : Tensor());
     const Tensor row = xs.size() > 1 ? counting_row(xs[1], n) : Tensor();
     ScanStep result = {.states = {kept(row, after.h, before.h)}};
     if (has_cell()) result.states.push_back(kept(row, after.c, before.c));
+    if (gradients && gates.defined()) result.ys.push_back(gates);
     return result;
   };
   Tensors states = {first.h};
@@ -131,7 +139,7 @@ RecurrentResult Recurrent::unrolled(const Tensor& products, const Tensor& counts
       const auto at = static_cast<std::int64_t>(t);
       row = counting_row(ops::slice(counts, 0, at, at + 1), n);
     }
-    const RecurrentState after = step(input, state, weight, bias);
+    const RecurrentState after = step(input, state, weight, bias).state;
     outputs[t] = kept(row, after.h, zeros);
     state.h = kept(row, after.h, state.h);
     if (has_cell()) state.c = kept(row, after.c, state.c);
@@ -232,37 +240,28 @@ Tensors Recurrent::forward_all(const Tensors& inputs) const {
 LSTM::LSTM(std::int64_t hidden, const RecurrentOptions& options)
     : Recurrent("LSTM", hidden, 4, options) {}
 
-RecurrentState LSTM::step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
-                          const Tensor& /*bias*/) const {
-  const Tensor sums = ops::add(input, ops::linear(state.h, weight));
-  const std::vector<Tensor> gates = ops::split(sums, std::vector<std::int64_t>(4, hidden()), 1);
-  const Tensor fresh = ops::mul(ops::sigmoid(gates[0]), ops::tanh(gates[2]));
-  const Tensor c = ops::add(ops::mul(ops::sigmoid(gates[1]), state.c), fresh);
-  return {ops::mul(ops::sigmoid(gates[3]), ops::tanh(c)), c};
+RecurrentStep LSTM::step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                         const Tensor& /*bias*/) const {
+  const auto [h, c, gates] = ops::lstm_cell(input, ops::linear(state.h, weight), state.c);
+  return {{h, c}, gates};
 }
 
 GRU::GRU(std::int64_t hidden, const RecurrentOptions& options)
     : Recurrent("GRU", hidden, 3, options) {}
 
-RecurrentState GRU::step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
-                         const Tensor& bias) const {
-  const std::vector<std::int64_t> parts = {2 * hidden(), hidden()};
-  const std::vector<Tensor> x = ops::split(input, parts, 1);
-  const std::vector<Tensor> h = ops::split(ops::linear(state.h, weight, bias), parts, 1);
-  const std::vector<Tensor> gates =
-      ops::split(ops::sigmoid(ops::add(x[0], h[0])), {hidden(), hidden()}, 1);
-  const Tensor fresh = ops::tanh(ops::add(x[1], ops::mul(gates[0], h[1])));
-  // (1 - z) new + z h
-  return {ops::add(fresh, ops::mul(gates[1], ops::sub(state.h, fresh))), {}};
+RecurrentStep GRU::step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                        const Tensor& bias) const {
+  const auto [h, gates] = ops::gru_cell(input, ops::linear(state.h, weight, bias), state.h);
+  return {{h, {}}, gates};
 }
 
 SimpleRNN::SimpleRNN(std::int64_t hidden, const RecurrentOptions& options, Activation activation)
     : Recurrent("SimpleRNN", hidden, 1, options), activation_(activation) {}
 
-RecurrentState SimpleRNN::step(const Tensor& input, const RecurrentState& state,
-                               const Tensor& weight, const Tensor& /*bias*/) const {
+RecurrentStep SimpleRNN::step(const Tensor& input, const RecurrentState& state,
+                              const Tensor& weight, const Tensor& /*bias*/) const {
   const Tensor sums = ops::add(input, ops::linear(state.h, weight));
-  return {activation_ == Activation::tanh ? ops::tanh(sums) : ops::relu(sums), {}};
+  return {{activation_ == Activation::tanh ? ops::tanh(sums) : ops::relu(sums), {}}, {}};
 }
 
 }  // namespace plimsoll::nn

@@ -37,19 +37,12 @@ Tensor rope(const Tensor& x, const RopeTables& tables, RopeStyle style) {
                     "2] for x [..., tokens, size]",
                     x.type().to_string(), tables.cos.type().to_string()));
   }
-  const std::int64_t half = x.dim(-1) / 2;
-  const int rank = x.rank();
-  const bool halves = style == RopeStyle::halves;
-  Shape pairs = x.shape().with_dim(-1, halves ? 2 : half);
-  pairs = pairs.with_inserted(rank, halves ? half : 2);
-  const int axis = halves ? rank - 1 : rank;
-  const Shape one = x.shape().with_dim(-1, half);
-  const std::vector<Tensor> both = ops::split(ops::reshape(x, pairs), {1, 1}, axis);
-  const Tensor a = ops::cast(ops::reshape(both[0], one), tables.cos.dtype());
-  const Tensor b = ops::cast(ops::reshape(both[1], one), tables.cos.dtype());
-  const Tensor left = ops::sub(ops::mul(a, tables.cos), ops::mul(b, tables.sin));
-  const Tensor right = ops::add(ops::mul(b, tables.cos), ops::mul(a, tables.sin));
-  return ops::cast(ops::reshape(ops::stack({left, right}, axis), x.shape()), x.dtype());
+  return rope(x, tables, ops::RopeOptions{.style = style});
+}
+
+Tensor rope(const Tensor& x, const RopeTables& tables, const ops::RopeOptions& options) {
+  const DType dtype = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  return ops::rope(x, ops::cast(tables.cos, dtype), ops::cast(tables.sin, dtype), options);
 }
 
 }  // namespace plimsoll::nn

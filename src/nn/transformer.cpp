@@ -4,7 +4,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/gated.h>
 #include <plimsoll/ops/normalize.h>
+
+#include "nn/joined.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -104,7 +107,7 @@ GatedFeedForward::GatedFeedForward(std::int64_t features, std::int64_t hidden, G
                 Dense(features, {.in = hidden, .bias = false, .init = Init::normal(deviation)}))) {}
 
 Tensor GatedFeedForward::forward(const Tensor& x) const {
-  return down_(gated(gate_(x), up_(x), gate_kind_));
+  return down_(ops::glu(joined(x, {&up_, &gate_}), gate_kind_));
 }
 
 }  // namespace plimsoll::nn

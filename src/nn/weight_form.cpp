@@ -116,7 +116,7 @@ const Parameter& WeightedModule::weight_parameter(WeightForm form, const char* w
   if (weight == nullptr) {
     throw InvalidArgument(
         fmt::format("[{}] {} has no weight yet: it is not known what comes in; call it, build() "
-                    "it, or say {{.in = N}}",
+                    "it, or make it for inputs of a known extent",
                     who, name().empty() ? "it" : name()));
   }
   return *weight;

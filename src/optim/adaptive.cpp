@@ -1,4 +1,4 @@
-// Adagrad, Adadelta, Nadam, Lion, LAMB.
+// Adagrad, lazy Adam, Adadelta, Nadam, Lion, LAMB.
 #include <plimsoll/optim/adaptive.h>
 
 #include <plimsoll/ops/reduce.h>
@@ -17,20 +17,31 @@ class AdagradRule final : public Rule {
     return {{"sum", type, options_.initial_accumulator}};
   }
   void apply(const Update& u) const override {
-    const Tensor g = decayed_gradient(u, options_.weight_decay);
-    const Tensor sum = ops::add(u.state[0], ops::square(g));
-    Tensor rate = rate_of(u);
-    if (options_.lr_decay != 0) {
-      const Tensor before = ops::shift(ops::cast(u.step, rate.dtype()), -1);
-      rate = ops::div(rate, ops::shift(ops::scale(before, options_.lr_decay), 1));
-    }
-    const Tensor change = ops::div(g, ops::shift(ops::sqrt(sum), options_.epsilon));
-    write(u.parameter, ops::sub(u.parameter, ops::mul(change, rate)), u.enable);
-    write(u.state[0], sum, u.enable);
+    ops::adagrad_update(u.parameter, u.state[0], u.gradient, u.rate, u.step,
+                        {.lr_decay = options_.lr_decay,
+                         .epsilon = options_.epsilon,
+                         .weight_decay = options_.weight_decay * u.weight_decay_factor},
+                        u.enable);
   }
 
  private:
   AdagradOptions options_;
+};
+
+class LazyAdamRule final : public Rule {
+ public:
+  explicit LazyAdamRule(const ops::AdamOptions& options) : options_(options) {}
+  std::string_view name() const override { return "lazy_adam"; }
+  std::vector<Kept> state_of(const TensorType& type) const override {
+    return {{"exp_avg", type}, {"exp_avg_sq", type}};
+  }
+  void apply(const Update& u) const override {
+    const auto update = u.parameter.rank() >= 2 ? ops::lazy_adam_update : ops::adam_update;
+    update(u.parameter, u.state[0], u.state[1], u.gradient, u.rate, u.step, options_, u.enable);
+  }
+
+ private:
+  ops::AdamOptions options_;
 };
 
 class AdadeltaRule final : public Rule {
@@ -155,6 +166,15 @@ Optimizer adagrad(const AdagradOptions& options) {
   check_positive("adagrad", "epsilon", options.epsilon);
   check_positive("adagrad", "weight_decay", options.weight_decay);
   return {std::make_unique<AdagradRule>(options), options.lr, options.groups};
+}
+
+Optimizer lazy_adam(const LazyAdamOptions& options) {
+  check_share("lazy_adam", "beta1", options.beta1);
+  check_share("lazy_adam", "beta2", options.beta2);
+  check_positive("lazy_adam", "epsilon", options.epsilon);
+  return {std::make_unique<LazyAdamRule>(ops::AdamOptions{
+              .beta1 = options.beta1, .beta2 = options.beta2, .epsilon = options.epsilon}),
+          options.lr, options.groups};
 }
 
 Optimizer adadelta(const AdadeltaOptions& options) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "plan/product_seconds.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -21,10 +23,19 @@ constexpr Shares k16 = {{{1.08, 0.75}, {1.03, 0.66}, {0.92, 0.76}}};
 constexpr Shares kTf32 = {{{1.10, 0.72}, {1.0, 0.70}, {0.55, 0.33}}};
 constexpr Shares kF32 = {{{0.6, 0.7}, {0.45, 0.45}, {0.34, 0.25}}};
 /// Of the rate of f32: multiply-adds of single numbers.
-constexpr std::array<double, 3> kDepthwise = {0.18, 0.18, 0.09};
+constexpr std::array<double, 3> kDepthwise = {0.37, 0.37, 0.12};
 constexpr double kTraffic = 0.8;
 /// Of the memory's rate that cuDNN's own copies of pictures reach.
 constexpr double kCopies = 0.4;
+
+// Fitted to random shapes in bf16 there.
+constexpr std::int64_t kLeastChannels = 32;  ///< what fewer are computed as
+constexpr double kOdd = 0.6;                 ///< of the rate, where channels are padded
+constexpr double kBegin = 1e-6;              ///< beside a launch
+constexpr double kCopy = 2e-6;               ///< of a picture, however small
+constexpr double kReorder = 4e-6;            ///< of a weight, however small
+/// Up to so many blocks of results for each multiprocessor, the longest counts.
+constexpr std::int64_t kFewBlocks = 4;
 
 double bytes_of(const Shape& shape, DType dtype) {
   return static_cast<double>(shape.elements()) * static_cast<double>(dtype_size(dtype));
@@ -49,14 +60,89 @@ double copies_seconds(const ops::ConvWork& work, const DeviceDescription& device
   const ops::ConvShape& s = work.shape;
   double seconds = 0;
   const auto add = [&](const Shape& shape, std::int64_t channels) {
-    if (ops::takes_picture(s.nhwc, channels, work.dtype, work.tf32)) return;
-    const double padded = bytes_of(shape, work.dtype) *
-                          static_cast<double>((channels + 7) / 8 * 8) /
-                          static_cast<double>(channels);
-    seconds += (bytes_of(shape, work.dtype) + padded) / (kCopies * device.bytes_per_second);
+    if (ops::takes_picture(s.nhwc, channels / s.groups, work.dtype, work.tf32)) return;
+    const std::int64_t each = channels / s.groups;
+    const double padded = bytes_of(shape, work.dtype) * static_cast<double>((each + 7) / 8 * 8) /
+                          static_cast<double>(each);
+    seconds += kCopy + (bytes_of(shape, work.dtype) + padded) / (kCopies * device.bytes_per_second);
   };
   add(s.in_shape(), s.in_channels);
   add(s.out_shape(), s.out_channels);
+  return seconds;
+}
+
+/// The convolution as a product for each group, of channels as they are computed.
+ProductCall as_product(const ops::ConvWork& work, double share) {
+  const ops::ConvShape& s = work.shape;
+  const std::int64_t in = std::max(kLeastChannels, s.in_channels / s.groups);
+  const std::int64_t out = std::max(kLeastChannels, s.out_channels / s.groups);
+  const std::int64_t window = s.kernel_height * s.kernel_width;
+  ProductCall call{.batches = s.groups, .dtype = work.dtype, .tf32 = work.tf32, .share = share};
+  switch (work.pass) {
+    case ConvPass::forward:
+      call.m = s.n * s.out_height * s.out_width;
+      call.n = out;
+      call.k = window * in;
+      break;
+    case ConvPass::by_input:
+      call.m = s.n * s.in_height * s.in_width;
+      call.n = in;
+      call.k = window * out;
+      break;
+    default:
+      call.m = out;
+      call.n = window * in;
+      call.k = s.n * s.out_height * s.out_width;
+      break;
+  }
+  return call;
+}
+
+/// By cuDNN.
+double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, double moved,
+                       const DeviceDescription& device) {
+  const ops::ConvShape& s = work.shape;
+  const bool full = work.dtype == DType::f32 && !work.tf32;
+  const Shares& shares = full ? kF32 : work.dtype == DType::f32 ? kTf32 : k16;
+  const Share& of_pass = shares[static_cast<std::size_t>(work.pass)];
+  const std::int64_t in = s.in_channels / s.groups;
+  const std::int64_t out = s.out_channels / s.groups;
+  const bool odd = !ops::takes_picture(s.nhwc, in, work.dtype, work.tf32) ||
+                   !ops::takes_picture(s.nhwc, out, work.dtype, work.tf32);
+  const double share = (columns(work) <= 64 ? of_pass.narrow : of_pass.wide) * (odd ? kOdd : 1.0);
+  const double more = static_cast<double>(std::max(kLeastChannels, in)) / static_cast<double>(in) *
+                      static_cast<double>(std::max(kLeastChannels, out)) / static_cast<double>(out);
+  double seconds =
+      std::max(s.flops() * more / (share * device.flops(work.dtype, work.tf32)), moved);
+  const ProductCall call = as_product(work, share);
+  const std::int64_t blocks = (call.m + 127) / 128 * ((call.n + 63) / 64) * call.batches;
+  if (blocks <= kFewBlocks * device.processors) {
+    seconds = std::max(seconds, call_seconds(call, device));
+  }
+  if (route.weight != 0) {
+    seconds += kReorder + 2 * static_cast<double>(route.weight) / device.bytes_per_second;
+  }
+  return seconds + kBegin + copies_seconds(work, device);
+}
+
+/// By products over windows that are copied out.
+double by_products_seconds(const ops::ConvWork& work, const ops::ConvRoute& route,
+                           const DeviceDescription& device) {
+  const double parts = static_cast<double>(route.parts);
+  ops::Products products;
+  products.shape =
+      ops::conv_product(work.shape, work.pass, work.dtype, work.tf32,
+                        ops::conv_pictures(work.shape, route.parts, route.parts - 1), false);
+  double seconds = parts * products_seconds(products, device);
+  const double rate = kTraffic * device.bytes_per_second;
+  if (route.columns != 0) {
+    seconds += parts * (static_cast<double>(route.columns) / rate + device.launch_seconds) +
+               bytes_of(work.shape.in_shape(), work.dtype) / rate;
+  }
+  if (route.weight != 0) {
+    seconds += 2 * static_cast<double>(route.weight) / rate + device.launch_seconds;
+  }
+  if (route.sums != 0) seconds += parts * device.launch_seconds;
   return seconds;
 }
 
@@ -72,11 +158,8 @@ double convolution_seconds(const ops::ConvWork& work, const DeviceDescription& d
   if (route.kernel == ops::ConvKernel::depthwise) {
     return std::max(s.flops() / (kDepthwise[pass] * device.flops_f32), moved);
   }
-  const bool full = work.dtype == DType::f32 && !work.tf32;
-  const Shares& shares = full ? kF32 : work.dtype == DType::f32 ? kTf32 : k16;
-  const double share = columns(work) <= 64 ? shares[pass].narrow : shares[pass].wide;
-  return std::max(s.flops() / (share * device.flops(work.dtype, work.tf32)), moved) +
-         copies_seconds(work, device);
+  if (route.kernel == ops::ConvKernel::products) return by_products_seconds(work, route, device);
+  return library_seconds(work, route, moved, device);
 }
 
 }  // namespace plimsoll::plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <plimsoll/ops/gpu_work.h>
+#include <plimsoll/ops/scan.h>
 #include <plimsoll/ops/slow_path.h>
 #include <plimsoll/ops/tf32.h>
 
@@ -33,6 +34,19 @@ double roofline(const ops::OpInputs& in, std::span<const TensorType> out,
   return std::max(cost.flops / rate, cost.bytes / device.bytes_per_second) + device.launch_seconds;
 }
 
+double scan_seconds(const ops::ScanWork& work, const DeviceDescription& device) {
+  double step = 0;
+  for (const ops::ScanBody::Node& node : work.body->nodes) {
+    if (node.op->view) continue;
+    std::vector<TensorType> in;
+    std::vector<TensorType> out;
+    for (const int value : node.inputs) in.push_back(work.body->type(value));
+    for (const int value : node.outputs) out.push_back(work.body->type(value));
+    step += op_seconds({*node.op, in, node.attributes}, out, device);
+  }
+  return static_cast<double>(work.steps) * step;
+}
+
 }  // namespace
 
 double op_seconds(const ops::OpInputs& in, std::span<const TensorType> out,
@@ -52,6 +66,9 @@ double op_seconds(const ops::OpInputs& in, std::span<const TensorType> out,
                                       convolution->tf32)
                           .kernel != ops::ConvKernel::plain;
     return fast ? convolution_seconds(*convolution, device) : roofline(in, out, device);
+  }
+  if (const auto* scan = std::get_if<ops::ScanWork>(&work.what)) {
+    return scan_seconds(*scan, device);
   }
   return head_seconds(std::get<ops::HeadWork>(work.what), device);
 }

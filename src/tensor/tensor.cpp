@@ -20,6 +20,27 @@ void require_fixed_size(DType dtype, const char* who) {
   }
 }
 
+/// For byte strings the storage must have their table of offsets, see strings.cpp.
+void require_table(const Storage& storage, const Shape& shape,
+                   std::span<const std::int64_t> strides, Bytes offset) {
+  const Bytes size = storage.size();
+  const auto entries = static_cast<Bytes>(shape.elements()) + 1;
+  bool fits = strides.empty() && storage.host_accessible() && offset <= size &&
+              offset % sizeof(std::uint64_t) == 0 &&
+              entries <= (size - offset) / sizeof(std::uint64_t);
+  if (fits) {
+    const auto* const base = static_cast<const std::byte*>(storage.data());
+    const auto* const table = reinterpret_cast<const std::uint64_t*>(base + offset);
+    fits = table[entries - 1] <= size && std::is_sorted(table, table + entries);
+  }
+  if (!fits) {
+    throw InvalidArgument(
+        fmt::format("[Tensor::from_storage] no table of {} byte strings at byte {} of {}; use "
+                    "from_strings",
+                    shape.elements(), offset, size));
+  }
+}
+
 }  // namespace
 
 std::optional<Extent> extent_of(const Shape& shape, std::span<const std::int64_t> strides,
@@ -127,7 +148,7 @@ Tensor Tensor::from_storage(std::shared_ptr<Storage> storage, DType dtype, const
                             std::span<const std::int64_t> strides, Bytes offset) {
   constexpr const char* kWho = "Tensor::from_storage";
   if (storage == nullptr) throw InvalidArgument(fmt::format("[{}] no storage", kWho));
-  require_fixed_size(dtype, kWho);
+  if (dtype == DType::bytes) require_table(*storage, shape, strides, offset);
   Rep rep{.storage = std::move(storage),
           .dtype = dtype,
           .shape = shape,

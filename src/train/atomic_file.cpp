@@ -62,6 +62,10 @@ void remove_leftovers(const std::string& path) {
 void throw_write_error(const std::string& path, const char* what, int code, Bytes bytes) {
   const std::string text = fmt::format("[save] {}: cannot {}: {}", path, what, std::strerror(code));
   if (code != ENOSPC && code != EDQUOT && code != EFBIG && code != EIO) throw DataError(text);
+  if (code == EFBIG) {
+    throw StorageError(text + "; files may not be that large here: raise `ulimit -f`");
+  }
+  if (code == EDQUOT) throw StorageError(text + "; free some of your quota, or write elsewhere");
   const fs::path folder = folder_of(path);
   std::string room;
   struct statvfs system = {};

@@ -78,8 +78,8 @@ void check_names(const SafetensorsFile& file, const std::vector<Slot>& slots,
   for (const SafetensorsHeader::Entry& entry : file.header().entries) {
     if (wanted.contains(entry.name) || is_expected(entry.name, parts)) continue;
     throw DataError(
-        fmt::format("[load_checkpoint] {}: nothing is called '{}' here; load with "
-                    ".strict = false to leave it out",
+        fmt::format("[load_checkpoint] {}: nothing is called '{}' here; load without "
+                    "`strict` to leave it out",
                     file.path(), entry.name));
   }
 }

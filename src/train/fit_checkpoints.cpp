@@ -30,7 +30,14 @@ std::string update_settings(const TrainingPlan& plan) {
   std::string all;
   for (const graph::Node& node : plan.phases.front().steps.back()->graph->nodes()) {
     if (!node.op->update) continue;
-    const std::string text = fmt::format("{} {}", node.op->name, node.attributes.to_string());
+    // Which tables are updated by rows is a matter of the plan: the same step, the same bits.
+    std::string_view name = node.op->name;
+    ops::Attributes settings;
+    for (const auto& [key, value] : node.attributes.entries()) {
+      if (key != "padding_id") settings.set(key, value);
+    }
+    if (name.ends_with("_rows")) name.remove_suffix(std::string_view("_rows").size());
+    const std::string text = fmt::format("{} {}", name, settings.to_string());
     if (first.empty()) first = text;
     all += text + "\n";
   }

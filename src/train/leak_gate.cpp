@@ -29,7 +29,7 @@ bool fills_by_design(Tag tag) {
 std::string LeakReport::to_string() const {
   return fmt::format(
       "[fit] memory leaks: {} of {} '{}' in {} at the end of {} {}, {} more than {} {}s before, "
-      "growing at each; find who keeps it, or set .leak_gate.action = warn",
+      "growing at each; find who keeps it, or have fit() only warn of leaks",
       format_bytes(bytes), tag_name(tag), label, budget, what, index, format_bytes(bytes - first),
       history.size() - 1, what);
 }

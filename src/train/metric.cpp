@@ -153,11 +153,11 @@ MetricDef metric_by_name(const std::string& name) {
           true);
     }
   }
-  throw InvalidArgument(
-      fmt::format("[Metric] there is no metric '{}'; there are accuracy, top_5_accuracy (any "
-                  "number), precision, recall, f1, auc, perplexity, mean_squared_error, "
-                  "mean_absolute_error, root_mean_squared_error and r2, or give {{.name, .sums}}",
-                  name));
+  throw InvalidArgument(fmt::format(
+      "[Metric] there is no metric '{}'; there are accuracy, top_5_accuracy (any "
+      "number), precision, recall, f1, auc, perplexity, mean_squared_error, "
+      "mean_absolute_error, root_mean_squared_error and r2, or give a metric of your own",
+      name));
 }
 
 }  // namespace

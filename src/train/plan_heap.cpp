@@ -8,7 +8,7 @@ namespace {
 /// Measured: 4.5 KiB for chains of 500 to 4,000 nodes, 5 KiB for a ResNet-50 that is planned again
 /// while it runs.
 constexpr Bytes kBytesPerNode = KiB(8);
-constexpr Bytes kNotCharged = MiB(8);
+constexpr Bytes kNotCharged = MiB(4);
 
 }  // namespace
 

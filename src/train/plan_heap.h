@@ -9,7 +9,7 @@ namespace plimsoll::train {
 /// What graphs, their planning, their plans and executors take of the process's own heap, as a
 /// bound by the number of nodes, so that plans are the same everywhere; less what every training
 /// run on the CPU may take beside its budget. Counted on the CPU, whose budget is for everything
-/// that the process takes: 0 for graphs of up to 1,024 nodes.
+/// that the process takes: 0 for graphs of up to 512 nodes.
 Bytes charged_heap(std::int64_t nodes);
 
 /// Plans are made while one is there. When it goes, free memory of the heap goes back to the

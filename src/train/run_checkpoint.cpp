@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/train/checkpoint.h>
 #include <plimsoll/train/safetensors.h>
 
@@ -53,9 +54,39 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 std::string read_file(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    fail_at(path, error ? error.message() : "this is not an ordinary file");
+  }
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail_at(path, "cannot be read");
+  if (!file) fail_at(path, fmt::format("cannot be read: {}", std::strerror(errno)));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Takes digits from the front of `text`; false if there are fewer than `least`.
+bool take_digits(std::string_view& text, std::size_t least) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  text.remove_prefix(digits);
+  return digits >= least;
+}
+
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// True for names that save() gives, and for no others: a folder that somebody else put beside
+/// them, a copy called "step-00000045-keep" say, is not ours to remove.
+bool is_checkpoint(std::string_view name) {
+  return take(name, kPrefix) && take_digits(name, 8) && take(name, "-epoch-") &&
+         take_digits(name, 4) && name.empty();
+}
+
+/// The same of one that is being written: ".step-00000045-epoch-0001-4711".
+bool is_unfinished(std::string_view name) {
+  return take(name, ".") && take(name, kPrefix) && take_digits(name, 8) && take(name, "-epoch-") &&
+         take_digits(name, 4) && take(name, "-") && take_digits(name, 1) && name.empty();
 }
 
 void flush_folder(const fs::path& path) {
@@ -142,8 +173,8 @@ RunState from_json(const fs::path& path, const std::string& text) {
     state.identity = json.at("identity").get<std::map<std::string, std::string>>();
     json.at("digests").get_to(state.digests);
     return state;
-  } catch (const nlohmann::json::exception& error) {
-    fail_at(path, fmt::format("is not the state of a run: {}", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    fail_at(path, "is damaged: it is not the state of a run");
   }
 }
 
@@ -192,8 +223,7 @@ void RunCheckpoints::remove_leftovers() const {
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
     std::error_code ignored;
-    if (name.starts_with(fmt::format(".{}", kPrefix)) || name.starts_with("latest.tmp-") ||
-        name.starts_with("best.tmp-")) {
+    if (is_unfinished(name) || name.starts_with("latest.tmp-") || name.starts_with("best.tmp-")) {
       fs::remove_all(entry.path(), ignored);
     }
   }
@@ -211,8 +241,10 @@ std::string RunCheckpoints::read_pointer(const std::string& name) const {
   if (!fs::exists(path, none)) return {};
   std::string to = read_file(path);
   while (!to.empty() && to.back() == '\n') to.pop_back();
-  if (!to.starts_with(kPrefix) || to.find('/') != std::string::npos) {
-    fail_at(path, fmt::format("names no checkpoint: '{}'", to));
+  if (!is_checkpoint(to)) {
+    constexpr std::size_t kShown = 60;
+    fail_at(path, fmt::format("'{}' is not the name of a checkpoint; {}",
+                              printable(to.substr(0, kShown)), another("")));
   }
   return to;
 }
@@ -222,7 +254,7 @@ std::vector<std::string> RunCheckpoints::complete() const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kPrefix)) names.push_back(name);
+    if (is_checkpoint(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -235,19 +267,28 @@ std::string RunCheckpoints::latest() const {
   return name.empty() ? name : (fs::path(folder_) / name).string();
 }
 
-void RunCheckpoints::fail_damaged(const fs::path& checkpoint, const std::string& name) const {
-  std::string remedy = "it is the only one";
+std::string RunCheckpoints::another(const std::string& than) const {
+  std::string remedy = "there is no other checkpoint";
   for (const std::string& other : complete()) {
-    if (other == checkpoint.filename()) continue;
+    if (other == than) continue;
     remedy = fmt::format("to go on from another, write its name into {}: {}",
                          (fs::path(folder_) / "latest").string(), other);
   }
-  fail_at(checkpoint / name, "is damaged: it is not what was written; " + remedy);
+  return remedy;
+}
+
+void RunCheckpoints::fail_damaged(const fs::path& checkpoint, const std::string& name) const {
+  fail_at(checkpoint / name,
+          "is damaged: it is not what was written; " + another(checkpoint.filename().string()));
 }
 
 void RunCheckpoints::require_intact(const fs::path& checkpoint, const RunState& state) const {
   for (const auto& [name, digest] : state.digests) {
-    if (digest != file_digest((checkpoint / name).string())) fail_damaged(checkpoint, name);
+    std::error_code error;
+    if (!fs::is_regular_file(checkpoint / name, error) ||
+        digest != file_digest((checkpoint / name).string())) {
+      fail_damaged(checkpoint, name);
+    }
   }
 }
 
@@ -308,6 +349,9 @@ std::optional<RunState> RunCheckpoints::load(
     Trainer::Impl& trainer, const std::map<std::string, std::string>& identity) const {
   const fs::path path = latest();
   if (path.empty()) return std::nullopt;
+  if (std::error_code error; !fs::is_regular_file(path / "state.json", error)) {
+    fail_at(path / "state.json", "it is missing; " + another(path.filename().string()));
+  }
   const std::string text = read_file(path / "state.json");
   const bool intact = is_signed(text);
   // What another version wrote has no digest where this one looks for it: say which it is.
@@ -318,9 +362,10 @@ std::optional<RunState> RunCheckpoints::load(
     const auto there = state.identity.find(what);
     const std::string was = there == state.identity.end() ? "not known" : there->second;
     if (was != here) {
-      throw InvalidArgument(
-          fmt::format("[resume] {} was written by a run whose {} is {}; here it is {}",
-                      path.string(), what, was, here));
+      throw InvalidArgument(fmt::format(
+          "[resume] {} was written by a run whose {} is {}; here it is {}: go on with what "
+          "it was, or start a new run in another folder",
+          path.string(), what, was, here));
     }
   }
   require_intact(path, state);
@@ -350,6 +395,22 @@ std::optional<RunState> RunCheckpoints::load(
     means->read_into(each.name, to);
   }
   return state;
+}
+
+void verify_checkpoint(const std::string& folder) {
+  const fs::path path = folder;
+  std::error_code error;
+  if (!fs::exists(path / "state.json", error)) return;
+  const std::string text = read_file(path / "state.json");
+  const auto fail = [&](const std::string& name) {
+    fail_at(path / name, "is damaged: it is not what was written; use another checkpoint");
+  };
+  if (!is_signed(text)) fail("state.json");
+  for (const auto& [name, digest] : from_json(path / "state.json", text).digests) {
+    if (!fs::is_regular_file(path / name, error) || digest != file_digest((path / name).string())) {
+      fail(name);
+    }
+  }
 }
 
 }  // namespace plimsoll::train

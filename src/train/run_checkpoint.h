@@ -67,6 +67,8 @@ class RunCheckpoints {
   std::string read_pointer(const std::string& name) const;
   /// Names of all checkpoints, the oldest first.
   std::vector<std::string> complete() const;
+  /// How to go on from a checkpoint other than `than`, for messages.
+  std::string another(const std::string& than) const;
   [[noreturn]] void fail_damaged(const std::filesystem::path& checkpoint,
                                  const std::string& name) const;
   void require_intact(const std::filesystem::path& checkpoint, const RunState& state) const;

@@ -7,6 +7,7 @@
 
 #include <plimsoll/graph/fused_norms.h>
 #include <plimsoll/graph/layout.h>
+#include <plimsoll/graph/row_updates.h>
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/metrics.h>
 #include <plimsoll/ops/elementwise.h>
@@ -115,7 +116,7 @@ void bind_states(Tracer& tracer, const std::vector<optim::State>* states, Tag ta
 }
 
 std::shared_ptr<const graph::Graph> finished(const Tracer& tracer, bool channels_last) {
-  auto graph = std::make_shared<graph::Graph>(tracer.finish());
+  auto graph = std::make_shared<graph::Graph>(graph::with_row_updates(tracer.finish()));
   if (channels_last) *graph = graph::with_fused_norms(graph::with_fast_layouts(*graph));
   graph->verify();
   return graph;

@@ -113,16 +113,15 @@ void StepRunner::refuse(Phase::Kind kind, std::int64_t batch) const {
   const TrainingPlan& plan = memory_.plan();
   if (kind == Phase::Kind::train) {
     throw InvalidArgument(fmt::format(
-        "[fit] a training batch of {} does not fit the plan, which was made for {}; name its size "
-        "to plan() as PlanRequest::remainders, or drop remainders with .batch({}, "
-        "{{.drop_remainder = true}})",
-        batch, plan.batch(), plan.batch()));
+        "[fit] a training batch of {} does not fit the plan, which was made for {}; plan from the "
+        "dataset, name the size to plan() as one of `remainders`, or batch with `drop_remainder`",
+        batch, plan.batch()));
   }
   const bool planned = std::ranges::any_of(
       plan.phases, [](const Phase& phase) { return phase.kind == Phase::Kind::validation; });
   throw InvalidArgument(fmt::format(
       "[evaluate] {}, and a validation batch of {} does not fit the memory that training has; plan "
-      "with PlanRequest::{} {}",
+      "with {} {}",
       planned ? "the plan has no validation batches of this size" : "the plan has no validation",
       batch,
       planned ? "validation_batch or validation_remainders =" : "validation_batch =", batch));
@@ -326,8 +325,8 @@ Device host_of(const char* who, const Device& device, const std::optional<Device
   if (!host) return device.capabilities().host_memory ? device : DefaultDevice::host();
   if (host->capabilities().host_memory) return *host;
   throw InvalidArgument(fmt::format(
-      "[{}] input pipelines do not run on {}; leave `host` out, or give Device::open(\"cpu:0\")",
-      who, host->name()));
+      "[{}] input pipelines do not run on {}; leave `host` out, or give the device cpu:0", who,
+      host->name()));
 }
 
 Session input_session(const TrainingPlan& plan, const std::optional<Device>& host) {

@@ -78,8 +78,8 @@ PlanRequest with_host(PlanRequest request, const Device& device, const Trainer::
   if (request.offload == 0) return request;
   if (!request.host || !request.host->capabilities().host_memory) {
     throw InvalidArgument(
-        "[plan] .offload is the host's memory; name the device it comes from: "
-        ".host = Device::open(\"cpu:0\")");
+        "[plan] `offload` is the host's memory; name the device it comes from: `host`, the device "
+        "cpu:0");
   }
   if (*request.host == device) {
     throw InvalidArgument(fmt::format("[plan] to put what {} has no room for on {} saves nothing",
@@ -189,8 +189,8 @@ TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) 
   if (!spec.known || !spec.components[0].dims || spec.components[0].dims->empty() ||
       spec.components[0].dims->front() < 1) {
     throw InvalidArgument(
-        fmt::format("[plan] {} does not say how large a batch is; use "
-                    ".batch(n, {{.drop_remainder = true}}), or plan({{.batch = n}}, device)",
+        fmt::format("[plan] {} does not say how large a batch is; batch "
+                    "with `drop_remainder`, or plan for a `batch` of n",
                     spec.to_string()));
   }
   const std::int64_t n = spec.components[0].dims->front();

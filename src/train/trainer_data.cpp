@@ -77,7 +77,7 @@ Batch Trainer::Impl::batch(std::int64_t n) const {
   if (result.inputs.size() < 2) {
     throw InvalidArgument(
         "[Trainer] the model does not say what a batch is; plan from a dataset, which does: "
-        "plan(train), fit(train, {.epochs = 1})");
+        "plan(train)");
   }
   result.targets.push_back(result.inputs.back());
   result.inputs.pop_back();

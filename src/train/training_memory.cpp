@@ -30,8 +30,8 @@ TrainingMemory::TrainingMemory(const TrainingPlan& plan, const Device& device)
   if (plan.offload != 0) {
     if (!plan.host_device) {
       throw InvalidArgument(
-          "[fit] the plan may use the host's memory; name the device it comes from as "
-          "PlanRequest::host");
+          "[fit] the plan may use the host's memory; plan with the device it comes from as "
+          "`host`");
     }
     pinned_ = device.make_pinned_arena(plan.host_device->budget());
     to_host_ = OwnedStream(device);

@@ -1,8 +1,10 @@
 #include <plimsoll/base/run_log.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log_sink.h>
 
 namespace plimsoll {
 namespace {
@@ -35,6 +38,49 @@ TEST(RunLog, IsOneObjectPerLine) {
   EXPECT_GE(lines[0]["time"], 0.0);
   EXPECT_TRUE(lines[1]["value"].is_null());
   EXPECT_EQ(lines[2]["event"], "again");
+}
+
+/// A file that may not grow, as on a full disk: the line that meets the end is cut off, and those
+/// after it are whole again once there is room.
+TEST(RunLog, ALineThatWasCutOffEndsBeforeTheNext) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / ("run_cut-" + std::to_string(::getpid())))
+          .string();
+  std::string warning;
+  set_log_sink([&](LogLevel, std::string_view text) { warning += text; });
+  rlimit unlimited = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    RunLog log(path);
+    log.write("first");
+    const rlimit small = {std::filesystem::file_size(path) + 10, unlimited.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    log.write("cut");
+    log.write("lost");
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    log.write("last");
+  }
+  (void)std::signal(SIGXFSZ, handler);
+  set_log_sink(nullptr);
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  std::filesystem::remove(path);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(nlohmann::json::parse(lines[0])["event"], "first");
+  EXPECT_EQ(nlohmann::json::parse(lines[2])["event"], "last");
+  EXPECT_NE(warning.find("File too large"), std::string::npos) << warning;
+}
+
+TEST(RunLog, LeavesFilesAloneThatAreNoLogs) {
+  const std::string path =
+      (std::filesystem::path(testing::TempDir()) / ("run_other-" + std::to_string(::getpid())))
+          .string();
+  std::ofstream(path) << "a,b\n1,2\n";
+  EXPECT_THROW(RunLog{path}, DataError);
+  EXPECT_EQ(std::filesystem::file_size(path), 8U);
+  std::filesystem::remove(path);
 }
 
 TEST(RunLog, SaysOnceWhatRuns) {

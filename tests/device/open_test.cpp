@@ -50,7 +50,7 @@ TEST(OpenDevice, WithAnotherLimitIsRefused) {
     EXPECT_THAT([&] { Device::open("cpu", {.limit = other}); },
                 ThrowsMessage<InvalidArgument>(
                     AllOf(HasSubstr("[Device::open] cpu:0 is already open with a limit of 64 MiB"),
-                          HasSubstr("set_limit"), HasSubstr("split"))));
+                          HasSubstr("move the limit of its budget"), HasSubstr("split"))));
   }
   EXPECT_THAT([] { Device::open("cpu", {.limit = Bytes{0}}); },
               ThrowsMessage<InvalidArgument>(HasSubstr("limit of 0")));

@@ -12,6 +12,7 @@
 #include <plimsoll/ops/normalize.h>
 #include <plimsoll/ops/random.h>
 #include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/scan.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/tape.h>
 #include <plimsoll/ops/variable.h>
@@ -146,6 +147,51 @@ TEST(Scan, LayersGiveWhatUnrolledOnesGive) {
   for (const std::int64_t first : {0, 2}) {
     const Tensor half = lstm(x.slice(0, first, first + 2).contiguous());
     EXPECT_LT(test::distance(half, all.slice(0, first, first + 2).contiguous()), 1e-6);
+  }
+}
+
+/// The ops of each scan of a training step of `layer`, forward and back.
+std::vector<std::vector<std::string>> ops_of_scans(const nn::Recurrent& layer) {
+  graph::Tracer tracer;
+  const Tensor x = tracer.input("x", {DType::f32, {4, 7, 3}});
+  const ops::DispatchScope scope(tracer);
+  ops::GradientTape tape;
+  const ops::Gradients gradients = tape.gradient(ops::sum(layer(x)), layer);
+  for (const Tensor& gradient : gradients.tensors) tracer.output(gradient);
+  std::vector<std::vector<std::string>> all;
+  const graph::Graph graph = tracer.finish();
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op->name != "scan") continue;
+    all.emplace_back();
+    for (const auto& step : ops::body_of(node.attributes.integer("body")).nodes) {
+      all.back().emplace_back(step.op->name);
+    }
+  }
+  return all;
+}
+
+TEST(Scan, GradientsOfLayersComputeNoProductAgain) {
+  using ::testing::ElementsAre;
+  const nn::LSTM lstm(4, {.in = 3});
+  const nn::GRU gru(4, {.in = 3, .bias = false});
+  const nn::SimpleRNN rnn(4, {.in = 3});
+  EXPECT_THAT(ops_of_scans(lstm), ElementsAre(ElementsAre("linear", "lstm_cell"),
+                                              ElementsAre("add", "lstm_cell_grad", "matmul")));
+  EXPECT_THAT(ops_of_scans(gru), ElementsAre(ElementsAre("linear", "gru_cell"),
+                                             ElementsAre("add", "gru_cell_grad", "matmul", "add")));
+  EXPECT_THAT(ops_of_scans(rnn), ElementsAre(ElementsAre("linear", "add", "tanh"),
+                                             ElementsAre("add", "tanh_grad", "matmul")));
+}
+
+TEST(Scan, WithoutATapeLayersKeepNoGates) {
+  graph::Tracer tracer;
+  const Tensor x = tracer.input("x", {DType::f32, {4, 7, 3}});
+  const ops::DispatchScope scope(tracer);
+  tracer.output(nn::LSTM(4, {.in = 3})(x));
+  const graph::Graph graph = tracer.finish();
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op->name != "scan") continue;
+    EXPECT_EQ(node.outputs.size(), 2U);
   }
 }
 

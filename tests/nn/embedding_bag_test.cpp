@@ -48,7 +48,7 @@ TEST(EmbeddingBags, MistakesAreNamed) {
   EXPECT_THAT(complaint([&] {
                 EmbeddingBag(4, 2)(Tensors{ids, weights});
               }),
-              HasSubstr("they are for Mode::sum"));
+              HasSubstr("they are for the mode sum"));
 }
 
 TEST(DropPaths, WholeElementsGo) {

@@ -1,5 +1,6 @@
 // The models by name: their sizes, their names, and that each of them can be planned and run.
 #include <plimsoll/nn/models.h>
+#include <plimsoll/nn/recommendation_models.h>
 
 #include <algorithm>
 
@@ -48,6 +49,8 @@ TEST(Models, CountsOfParametersAreThePublishedOnes) {
       {"bert", 109514298},
       {"llama", 124668672},
       {"lstm_lm", 37283600},
+      {"dlrm", 26 * 100000 * 64 + (13 * 512 + 512 + 512 * 256 + 256 + 256 * 64 + 64) +
+                   ((64 + 351) * 512 + 512 + 512 * 256 + 256 + 256 + 1)},
       {"mlp", 784 * 256 + 256 + 256 * 256 + 256 + 2560 + 10},
       {"gpt2_tiny", 256 * 128 + 128 * 128 + 4 * (12 * 128 * 128 + 13 * 128) + 256}};
   for (const ModelInfo& info : list_models()) {
@@ -211,6 +214,13 @@ TEST(Models, EachRunsAndLearnsSmall) {
                                      .hidden = 16,
                                      .dropout = 0,
                                      .tied = true}));
+  models.emplace("dlrm", dlrm({.dense = 3,
+                               .tables = 4,
+                               .rows = 10,
+                               .features = 8,
+                               .bag = 3,
+                               .bottom = {8},
+                               .top = {8}}));
   for (const auto& [name, model] : models) {
     model.materialize(device, 3);
     optim::Optimizer optimizer = optim::adam({.lr = 1e-3});

@@ -88,6 +88,16 @@ TEST_F(ModuleTest, NamesAreDottedFromTheRoot) {
   EXPECT_EQ(net.parameter_count(), 3 * 4 + 4 + 4 * 2 + 2 + 2 + 2);
 }
 
+TEST_F(ModuleTest, PathsAreDottedFromTheRootAndChildrenHaveTheirParentsNames) {
+  const Sequential inner(Dense(2), ReLU());
+  const Sequential net(inner, inner, Dense(3));
+  EXPECT_EQ(net.path(), "");
+  EXPECT_EQ(inner.path(), "0");
+  EXPECT_EQ(inner.children()[1]->path(), "0.1");
+  EXPECT_THAT(net.child_names(), ElementsAre("0", "1", "2"));
+  EXPECT_EQ(net.children()[1]->name(), "0") << "it keeps the first one";
+}
+
 TEST_F(ModuleTest, NamesThatAreNoneOrTwiceAreRefused) {
   EXPECT_THAT(message_of([] { Bad(""); }), HasSubstr("a name is empty"));
   EXPECT_THAT(message_of([] { Bad("a.b"); }), HasSubstr("'a.b' is not a valid name"));

@@ -97,8 +97,9 @@ TEST(Norms, MistakesAreNamed) {
   const Tensor x = random_tensor({2, 6, 3}, 1);
   EXPECT_THAT(complaint([&] { GroupNorm(4)(x); }),
               HasSubstr("[GroupNorm] 4 groups do not divide 6 channels"));
-  EXPECT_THAT(complaint([&] { GroupNorm(2, {.channels = 4})(x); }),
-              HasSubstr("has 6 channels (dimension 1), and the layer 4; say {.channels = 6}"));
+  EXPECT_THAT(
+      complaint([&] { GroupNorm(2, {.channels = 4})(x); }),
+      HasSubstr("has 6 channels (dimension 1), and the layer 4; make it with channels = 6"));
   EXPECT_THAT(complaint([&] {
                 InstanceNorm()(random_tensor({2, 3}, 1));
               }),

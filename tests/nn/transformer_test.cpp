@@ -45,16 +45,25 @@ TEST(AttentionFunction, WrittenOutIsTheFusedOne) {
     EXPECT_LT(test::distance(attention(q, k, v, {.causal = causal}),
                              attention(q, k, v, {.causal = causal, .bias = nothing})),
               1e-5);
+    const Tensor mask = ops::greater(random_tensor({2, 257}, 4), random_tensor({2, 257}, 5));
+    EXPECT_LT(
+        test::distance(attention(q, k, v, {.causal = causal, .key_mask = mask}),
+                       attention(q, k, v, {.causal = causal, .key_mask = mask, .bias = nothing})),
+        1e-5);
   }
 }
 
-TEST(AttentionFunction, AQueryWithoutKeysTakesTheMean) {
+TEST(AttentionFunction, AQueryWithoutKeysGivesZeros) {
   const Tensor q = random_tensor({1, 1, 2, 3}, 1);
   const Tensor v = random_tensor({1, 1, 4, 3}, 2);
   const Tensor mask = Tensor::zeros({1, 4}, DType::boolean, q.device());
-  const auto y = attention(q, v, v, {.key_mask = mask}).to_vector<float>();
-  const auto values = v.to_vector<float>();
-  EXPECT_NEAR(y[0], (values[0] + values[3] + values[6] + values[9]) / 4, 1e-6);
+  const Tensor nothing = Tensor::zeros({1}, DType::f32, q.device());
+  for (const Tensor& bias : {Tensor(), nothing}) {
+    for (const bool causal : {false, true}) {
+      const Tensor y = attention(q, v, v, {.causal = causal, .key_mask = mask, .bias = bias});
+      EXPECT_EQ(y.to_vector<float>(), std::vector<float>(6, 0));
+    }
+  }
 }
 
 TEST(AttentionFunction, GradientsAreWhatDifferencesSay) {

@@ -118,7 +118,7 @@ TEST(Evaluate, WithoutValidationInThePlanRunsOrSaysWhatToPlan) {
     ADD_FAILURE() << "4096 in a plan for 8";
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("the plan has no validation"));
-    EXPECT_THAT(error.what(), HasSubstr("PlanRequest::validation_batch = 4096"));
+    EXPECT_THAT(error.what(), HasSubstr("plan with validation_batch = 4096"));
   }
   const auto metrics = trainer.evaluate(plan, test::toy_data(32).batch(8));
   EXPECT_EQ(metrics.count("accuracy"), 1U);

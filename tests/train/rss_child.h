@@ -40,7 +40,8 @@ inline train::Trainer rss_trainer(const Json& c) {
   optim::Optimizer optimizer =
       name == "adam" ? optim::adam({.lr = 1e-4}) : optim::sgd({.lr = 1e-4, .momentum = 0.9});
   return train::Trainer(
-      nn::make_model(c.at("model").get<std::string>(), {.classes = 4, .size = c.value("size", 0)}),
+      nn::make_model(c.at("model").get<std::string>(),
+                     {.classes = c.value("classes", 4), .size = c.value("size", 0)}),
       std::move(optimizer), options);
 }
 

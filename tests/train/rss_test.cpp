@@ -9,6 +9,11 @@ TEST(TrainingRss, StaysWithinTheSmallestBudget) {
   }
 }
 
+/// What a library packs for wide products is memory of its own.
+TEST(TrainingRss, ProductsWithManyColumnsStayWithinTheSmallestBudget) {
+  expect_within_rss({{"model", "mlp"}, {"batch", 512}, {"classes", 40000}, {"validation", false}});
+}
+
 TEST(TrainingRss, MovingALimitTakesNothingThatStays) {
   const Json c = {{"model", "gpt2_tiny"}, {"size", 32}, {"batch", 8}, {"validation", false}};
   const Bytes low = rss_smallest(c) + KiB(512);

@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include <plimsoll/train/trainer.h>
 
 #include "support/toy_training.h"
+#include "train/atomic_file.h"
 
 namespace plimsoll {
 namespace {
@@ -76,7 +78,18 @@ class Saving : public testing::Test {
   fs::path before_;
 };
 
-TEST_F(Saving, AFullDiskIsNoMistakeOfTheUsers) {
+TEST_F(Saving, AFullDiskIsNamedWithItsRoomAndWhatIsNeeded) {
+  try {
+    train::throw_write_error((folder_ / "model").string(), "write", ENOSPC, 100);
+    ADD_FAILURE();
+  } catch (const StorageError& error) {
+    EXPECT_EQ(error.exit_code(), 1);
+    EXPECT_THAT(error.what(), HasSubstr("the file system at /"));
+    EXPECT_THAT(error.what(), HasSubstr("100 B is needed"));
+  }
+}
+
+TEST_F(Saving, AFileThatMayNotGrowIsNoMistakeOfTheUsers) {
   const SmallFiles small(64);
   try {
     run({.checkpoints = (folder_ / "run").string()});
@@ -84,8 +97,8 @@ TEST_F(Saving, AFullDiskIsNoMistakeOfTheUsers) {
   } catch (const StorageError& error) {
     EXPECT_EQ(error.exit_code(), 1);
     EXPECT_THAT(error.what(), HasSubstr((folder_ / "run").string()));
-    EXPECT_THAT(error.what(), HasSubstr("the file system at /"));
-    EXPECT_THAT(error.what(), HasSubstr("is needed"));
+    EXPECT_THAT(error.what(), HasSubstr("cannot write"));
+    EXPECT_THAT(error.what(), HasSubstr("raise `ulimit -f`"));
   }
 }
 

@@ -49,7 +49,9 @@ INSTANTIATE_TEST_SUITE_P(
                                      Zoo{"resnet18", {.classes = 10, .size = 64}, 4, 2},
                                      Zoo{"vit_tiny", {.classes = 10, .size = 64}, 1, 2},
                                      Zoo{"vit_tiny", {.classes = 10, .size = 64}, 8, 2},
-                                     Zoo{"gpt2_tiny", {}, 1, 3}, Zoo{"gpt2_tiny", {}, 8, 3}),
+                                     Zoo{"gpt2_tiny", {}, 1, 3}, Zoo{"gpt2_tiny", {}, 8, 3},
+                                     Zoo{"dlrm", {.classes = 200, .size = 5}, 1, 3},
+                                     Zoo{"dlrm", {.classes = 200, .size = 5}, 32, 3}),
                      kDTypes),
     both);
 INSTANTIATE_TEST_SUITE_P(

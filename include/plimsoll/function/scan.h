@@ -42,11 +42,12 @@ struct ScanResult {
 /// must be handed in with `shared`. What it computes is the same for every step: it sees types and
 /// no values.
 ///
-/// Memory: the states of all steps are kept, as they are results. What a step computes on the way
-/// is in scratch memory that all steps use in turn, and is computed again from the states when
-/// gradients are taken. The gradient by something shared is one product over all steps where it is
-/// a product of matrices in each; else it is added up step by step, from the last that ran to the
-/// first, in f32 where it is narrower. All of that follows from types alone: no budget and no
+/// Memory: the states and ys of all steps are kept, as they are results. What a step computes on
+/// the way is in scratch memory that all steps use in turn, and is computed again from the states
+/// when gradients are taken; what is among the ys is not, so that a step can give what is dear to
+/// compute as one of them. The gradient by something shared is one product over all steps where it
+/// is a product of matrices in each; else it is added up step by step, from the last that ran to
+/// the first, in f32 where it is narrower. All of that follows from types alone: no budget and no
 /// number of threads changes a bit.
 ///
 /// Throws InvalidArgument: if the xs differ in length, a state comes back with another type, `f`

@@ -2,6 +2,7 @@
 
 #include <plimsoll/nn/module.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/gated.h>
 
 // Activations beyond those of ops/elementwise.h (relu, leaky_relu, elu, sigmoid, tanh, silu,
 // softplus, gelu) and gated units, as functions and as modules for a Sequential. All are written in
@@ -31,11 +32,8 @@ Tensor softsign(const Tensor& x);
 /// dimension 1 of x; else InvalidArgument.
 Tensor prelu(const Tensor& x, const Tensor& slope);
 
-/// What the gate of a gated unit goes through: sigmoid in Dauphin et al. 2016, the others as in
-/// Shazeer 2020.
-enum class Gate : std::uint8_t { sigmoid, silu, gelu, relu, linear };
-/// gate(g) * x. Both have one shape.
-Tensor gated(const Tensor& g, const Tensor& x, Gate gate);
+using ops::Gate;
+using ops::gated;
 /// The halves a and b of x along `axis`, as a * gate(b): PyTorch's glu, with another gate if so
 /// asked. InvalidArgument if the axis has an odd extent.
 Tensor glu(const Tensor& x, int axis = -1, Gate gate = Gate::sigmoid);

@@ -24,6 +24,8 @@ class Dense final : public WeightedModule {
   Tensor forward(const Tensor& x) const override;
   /// InvalidArgument as long as it is not known what comes in.
   const Parameter& weight() const;
+  /// Null if it has none, or as long as it is not known what comes in.
+  const Parameter* bias() const { return own("bias"); }
 
  private:
   void declare(std::int64_t in) const;

@@ -15,7 +15,8 @@ struct EmbeddingBagOptions {
 /// Rows of `weight` [count, features] at the ids [n, bag] (i32 or i64), reduced over each bag: [n,
 /// features]. All bags have one size; shorter ones are filled up with `padding_id`, and an empty
 /// one gives zeros. forward_all({ids, weights}) with weights [n, bag] is a weighed sum, for
-/// Mode::sum. The gradient by the table is dense.
+/// Mode::sum. Planned steps update only the rows that were read where the optimizer allows it; see
+/// graph/row_updates.h.
 class EmbeddingBag final : public Module {
  public:
   EmbeddingBag(std::int64_t count, std::int64_t features, const EmbeddingBagOptions& options = {});
@@ -24,6 +25,7 @@ class EmbeddingBag final : public Module {
 
  private:
   Tensor bags(const Tensor& ids, const Tensor& weights) const;
+  Tensor means(const Tensor& sums, const Tensor& ids) const;
 
   EmbeddingBagOptions options_;
   Parameter weight_;

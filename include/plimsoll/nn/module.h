@@ -69,6 +69,8 @@ class Module {
 
   /// Its name within its parent, empty for a root.
   const std::string& name() const;
+  /// Its dotted path from the root, with which the names of its parameters begin; empty for a root.
+  const std::string& path() const;
 
   /// Those of this module, then of the modules within, in the order they were added; each once.
   std::vector<Parameter> parameters() const;
@@ -105,6 +107,8 @@ class Module {
   void freeze(bool on = true) const;
 
   const std::vector<std::shared_ptr<Module>>& children() const;
+  /// What this module calls them, in the same order.
+  const std::vector<std::string>& child_names() const;
 
  protected:
   /// Declares a tensor of its own. Names are not empty, are used once, and have neither '.' nor

@@ -9,16 +9,17 @@ struct AttentionOptions {
   bool causal = false;  ///< hides keys behind their query, the last of both aligned
   double scale = 0;     ///< of the scores; 0: 1 / sqrt(size)
   /// bool [n, keys]: which keys count. PyTorch's key_padding_mask is the opposite. A query without
-  /// any key takes the mean of all values.
+  /// any key gives zeros, as in PyTorch's scaled_dot_product_attention.
   Tensor key_mask = {};
   /// Added to the scores, which are [n, heads, queries, keys]; broadcast to that. Gradients flow.
   Tensor bias = {};
 };
 
 /// softmax(q kᵀ scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, keys,
-/// size]. Fewer key heads than heads, which they must divide, serve as many heads each. Without
-/// mask and bias it is ops::attention and never has the matrix of scores; with one of them it does,
-/// in f32, which takes 4 * n * heads * queries * keys bytes and more for gradients.
+/// size]. Fewer key heads than heads, which they must divide, serve as many heads each. Without a
+/// bias it is ops::attention and never has the matrix of scores. With one it does, in f32, which
+/// takes 4 * n * heads * queries * keys bytes and more for gradients; so does a mask in 16 bits
+/// for more than 384 tokens, for heads of other sizes than 32 and 64, and for fewer key heads.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 

@@ -7,9 +7,10 @@
 // direction. One product serves the inputs of all steps; then every step is a product and the cell.
 //
 // All steps are one op (function/scan.h), whose gradient is another: a graph grows with layers and
-// not with steps. The states of all steps are kept, and what a step computes beside them is
-// computed again for gradients. If a state is not a multiple of 16 bytes, steps are unrolled
-// instead: about 14 nodes for each step of an LSTM, and as many again for gradients.
+// not with steps. A step is a product and a cell (ops/recurrent_cells.h). For gradients the states
+// and, of an LSTM and a GRU, the gates of all steps are kept, 4 * hidden numbers for each step; no
+// product is computed again. If a state is not a multiple of 16 bytes, steps are unrolled instead:
+// a few nodes for each step, and as many again for gradients.
 
 namespace plimsoll::nn {
 
@@ -33,6 +34,12 @@ struct RecurrentResult {
   RecurrentState state;
 };
 
+/// What one step of a recurrent layer gives.
+struct RecurrentStep {
+  RecurrentState state;  ///< [n, hidden]
+  Tensor gates;          ///< what gradients need beside the states; undefined if nothing
+};
+
 /// What LSTM, GRU and SimpleRNN have in common.
 ///
 /// forward(x) is y. forward_all({x}) and forward_all({x, lengths}) give {y, h} (an LSTM's {y, h,
@@ -54,8 +61,8 @@ class Recurrent : public Module {
   /// One step: the state after it, from what the product of the inputs (and all biases, unless
   /// apart_bias()) gave [n, gates * hidden], the weights [gates * hidden, hidden] by which the
   /// state is multiplied and, with apart_bias(), the bias of that product.
-  virtual RecurrentState step(const Tensor& input, const RecurrentState& state,
-                              const Tensor& weight, const Tensor& bias) const = 0;
+  virtual RecurrentStep step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                             const Tensor& bias) const = 0;
   virtual bool has_cell() const { return false; }
   /// Whether the state's bias cannot be added to that of the inputs.
   virtual bool apart_bias() const { return false; }
@@ -82,8 +89,8 @@ class LSTM final : public Recurrent {
   explicit LSTM(std::int64_t hidden, const RecurrentOptions& options = {});
 
  protected:
-  RecurrentState step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
-                      const Tensor& bias) const override;
+  RecurrentStep step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                     const Tensor& bias) const override;
   bool has_cell() const override { return true; }
 };
 
@@ -94,8 +101,8 @@ class GRU final : public Recurrent {
   explicit GRU(std::int64_t hidden, const RecurrentOptions& options = {});
 
  protected:
-  RecurrentState step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
-                      const Tensor& bias) const override;
+  RecurrentStep step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                     const Tensor& bias) const override;
   bool apart_bias() const override { return true; }
 };
 
@@ -107,8 +114,8 @@ class SimpleRNN final : public Recurrent {
                      Activation activation = Activation::tanh);
 
  protected:
-  RecurrentState step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
-                      const Tensor& bias) const override;
+  RecurrentStep step(const Tensor& input, const RecurrentState& state, const Tensor& weight,
+                     const Tensor& bias) const override;
 
  private:
   Activation activation_;

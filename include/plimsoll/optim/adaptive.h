@@ -2,9 +2,10 @@
 
 #include <plimsoll/optim/optimizer.h>
 
-// More rules, written in ops: they run wherever those do, and are planned with their temporaries.
-// Defaults are PyTorch's where it has the rule. Weight decay is added to the gradient, unless said
-// otherwise, and `epsilon` to the root.
+// More rules. adagrad and lazy_adam are one op each; the others are written in ops: they run
+// wherever those do, and are planned with their temporaries. Defaults are PyTorch's where it has
+// the rule. Weight decay is added to the gradient, unless said otherwise, and `epsilon` to the
+// root.
 
 namespace plimsoll::optim {
 
@@ -16,8 +17,24 @@ struct AdagradOptions {
   double weight_decay = 0;
   std::vector<Group> groups = {};
 };
-/// Duchi et al. 2011: gradients divided by the root of the sum of their squares so far.
+/// Duchi et al. 2011: gradients divided by the root of the sum of their squares so far. As with
+/// plain sgd(), planned steps update tables that are only read by embedding() row by row; see
+/// graph::with_row_updates().
 Optimizer adagrad(const AdagradOptions& options = {});
+
+struct LazyAdamOptions {
+  Schedule lr = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  std::vector<Group> groups = {};
+};
+/// Adam for large tables of embeddings: a row (a slice of the first dimension) of a parameter of
+/// two or more dimensions whose gradient is 0 everywhere keeps its value and its moments, where
+/// adam() would let the moments decay and move it by them. Planned steps then touch only the rows
+/// that were read. Not Adam: results differ from adam()'s. Parameters of one dimension or none are
+/// updated as adam() does.
+Optimizer lazy_adam(const LazyAdamOptions& options = {});
 
 struct AdadeltaOptions {
   Schedule lr = 1.0;

@@ -40,4 +40,9 @@ std::map<std::string, std::string> load_checkpoint(const std::string& path,
                                                    const Device& device,
                                                    const LoadOptions& options = {});
 
+/// Reads the files of a checkpoint that a run wrote ("run/step-00000120-epoch-0003") and compares
+/// them with the digests in its state.json. DataError naming the file if one is not what was
+/// written. A folder without a state.json passes: there is nothing to compare with.
+void verify_checkpoint(const std::string& folder);
+
 }  // namespace plimsoll::train

@@ -2,7 +2,6 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/nn/language_models.h>
-#include <plimsoll/nn/multi_head_attention.h>
 #include <plimsoll/nn/normalization.h>
 #include <plimsoll/nn/sequential.h>
 #include <plimsoll/ops/elementwise.h>
@@ -11,6 +10,8 @@
 #include <plimsoll/ops/random.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
+
+#include "nn/joined.h"
 
 namespace plimsoll::nn {
 namespace {
@@ -93,10 +94,8 @@ class BertSelfAttention final : public Module {
         key_(add("key", bert_dense(options.features, options.features))),
         value_(add("value", bert_dense(options.features, options.features))) {}
   Tensors forward_all(const Tensors& in) const override {
-    const Tensor& x = in.at(0);
-    return {merge_heads(attention(split_heads(query_(x), heads_), split_heads(key_(x), heads_),
-                                  split_heads(value_(x), heads_),
-                                  {.key_mask = in.size() > 1 ? in[1] : Tensor()}))};
+    return {attention_within(joined(in.at(0), {&query_, &key_, &value_}), heads_, heads_,
+                             {.key_mask = in.size() > 1 ? in[1] : Tensor()})};
   }
 
  private:

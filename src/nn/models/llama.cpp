@@ -9,6 +9,8 @@
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 
+#include "nn/joined.h"
+
 namespace plimsoll::nn {
 namespace {
 
@@ -34,11 +36,11 @@ class LlamaAttention final : public Module {
         o_(add("o_proj", llama_dense(options.heads * size_, options.features))) {}
 
   Tensors forward_all(const Tensors& in) const override {
-    const RopeTables tables{in.at(1), in.at(2)};
-    const Tensor q = rope(split_heads(q_(in[0]), options_.heads), tables);
-    const Tensor k = rope(split_heads(k_(in[0]), options_.key_heads), tables);
-    const Tensor v = split_heads(v_(in[0]), options_.key_heads);
-    return {o_(merge_heads(attention(q, k, v, {.causal = true})))};
+    const Tensor qkv = joined(in.at(0), {&q_, &k_, &v_});
+    // Values, the last heads of each row, are not turned.
+    const Tensor turned = rope(qkv, RopeTables{in.at(1), in.at(2)},
+                               {.size = size_, .heads = options_.heads + options_.key_heads});
+    return {o_(attention_within(turned, options_.heads, options_.key_heads, {.causal = true}))};
   }
 
  private:
