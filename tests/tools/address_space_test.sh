@@ -23,6 +23,24 @@ for kib in 1048576 2000000 20000000; do
   [[ $status == 0 ]] || fail "--version within $kib KiB exits $status: $(cat err)"
 done
 
+# The same of memory for data (ulimit -d).
+for kib in 20000 200000 400000; do
+  status=0
+  (ulimit -d "$kib" && exec timeout 300 "$PLIMSOLL" --version) >out 2>err || status=$?
+  [[ $status == 2 ]] && grep -q "ulimit -d" err || fail "--version with ulimit -d $kib exits $status: $(cat err)"
+done
+# And of the stack (ulimit -s).
+status=0
+(ulimit -s 64 && exec timeout 300 "$PLIMSOLL" train --steps 3 --quiet) >out 2>err || status=$?
+[[ $status == 2 ]] && grep -q "ulimit -s" err || fail "train with ulimit -s 64 exits $status: $(cat err)"
+status=0
+(ulimit -s 512 && exec timeout 300 "$PLIMSOLL" train --steps 3 --quiet --threads 4) >out 2>err || status=$?
+[[ $status == 0 ]] || fail "train with ulimit -s 512 exits $status: $(cat err)"
+
+status=0
+(ulimit -d 1000000 && exec timeout 300 "$PLIMSOLL" train --steps 3 --quiet --threads 1) >out 2>err || status=$?
+[[ $status == 0 ]] || fail "train with ulimit -d 1000000 exits $status: $(cat err)"
+
 # It trains, or is refused in words; 124 would be the time that is up.
 for kib in 1048576 4194304; do
   within "$kib" train --steps 3 --quiet --threads 1

@@ -32,7 +32,7 @@ says "unknown option '--checkpoint'; did you mean '--checkpoints'?" train --chec
 says "unknown option '--xyzzy'; see" train --xyzzy
 says "unexpected argument 'lenet'" train lenet
 says "there is no command 'trian'; did you mean 'train'?" trian
-says "'sdg' is not one of sgd, adam, adamw, adamw_8bit, rmsprop, adagrad, adadelta, nadam, lion, lamb, adafactor; did you mean 'sgd'?" train --optimizer sdg
+says "'sdg' is not one of sgd, adam, adamw, adamw_8bit, rmsprop, adagrad, lazy_adam, adadelta, nadam, lion, lamb, adafactor; did you mean 'sgd'?" train --optimizer sdg
 says "'lenat' is not one of" train --model lenat
 says "--batch needs a value" train --batch
 says "--seed: 'x' is not a whole number" train --seed x

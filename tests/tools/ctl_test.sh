@@ -92,6 +92,9 @@ PY
 kill -STOP "$pid"
 expect 1 "it is stopped" "$pid" --timeout 200ms
 expect 1 "did not answer within 200 ms" "$pid" --budget 16MiB --timeout 200ms
+began=$SECONDS
+expect 0 "it is stopped"
+((SECONDS - began < 10)) || fail "one stopped run keeps the list waiting"
 for _ in {1..20}; do "$PLIMSOLL" ctl "$pid" --timeout 10ms >/dev/null 2>&1 & done
 expect 1 "it is stopped" "$pid" --timeout 500ms
 kill -CONT "$pid"

@@ -40,6 +40,16 @@ for name in "with space" "with'quote\"s" $'with\nnewline' "-dash"; do
     fail "'$name' is not resumed: $(cat err)"
 done
 
+# A batch is never larger than the data, for the plan and for the pipeline.
+"$PLIMSOLL" plan --data pictures --model lenet --size 32 --batch 100000 --budget 64MiB >out || fail "plan exits $?"
+"$PLIMSOLL" train --data pictures --model lenet --size 32 --batch 100000 --budget 64MiB --steps 1 --quiet >out 2>err ||
+  fail "what plan accepts train refuses: $(cat err)"
+
+# A budget that a refusal of evaluate names is enough.
+refuses_command evaluate 3 "raise the budget to" "./with space.run" --budget 450KiB
+enough=$(sed -n 's/.*raise the budget to \([0-9]*\).*/\1/p' err)
+"$PLIMSOLL" evaluate "./with space.run" --budget "$enough" >out 2>err || fail "not within $enough: $(cat err)"
+
 # Bytes that are no text: it trains; what keeps the name says that it cannot.
 latin=$'caf\xe9'
 cp -r pictures "$latin"

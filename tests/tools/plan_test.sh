@@ -24,6 +24,11 @@ measured=$("$PLIMSOLL" train --budget 8MiB --steps 2 --json --quiet |
   sed -E 's/.*"measured_peak":([0-9]+).*/\1/')
 [[ $planned == "$measured" ]] || fail "planned $planned, measured $measured"
 
+# Tables are updated by the rows that were read: no gradient of their size.
+text=$("$PLIMSOLL" plan --model dlrm --optimizer sgd --momentum 0 --batch 256 --device h200 --json)
+peak=$(sed -E 's/.*"planned_peak":([0-9]+).*/\1/' <<<"$text")
+((peak > 26 * 100000 * 64 * 4 && peak < 2 * 26 * 100000 * 64 * 4)) || fail "dlrm: planned $peak"
+
 # For hardware that is not here, by name and by file.
 text=$("$PLIMSOLL" plan --model resnet18 --size 32 --classes 4 --batch 16 --device h200 --budget 2GiB)
 [[ $text == "fits: "*"runtime "* ]] || fail "h200: $text"
@@ -50,3 +55,6 @@ message=$("$PLIMSOLL" plan --batch 512 --budget 1MiB --no-split 2>&1) || status=
 [[ $status == 3 ]] || fail "exits $status, expected 3"
 [[ $message == *"smallest budget for this batch: "*"largest batch for this budget: "* ]] ||
   fail "no figures in: $message"
+
+# Pictures larger than oneDNN's kernels can address are refused for their memory.
+refuses_command plan 3 "smallest budget for this batch" --model resnet18 --size 100000

@@ -58,4 +58,15 @@ status=0
 [[ $status == 2 ]] && grep -q "/nonexistent" err || fail "cache ls: $(cat err)"
 mkdir empty
 [[ $("$PLIMSOLL" data cache ls empty) == "no caches in empty" ]] || fail "an empty folder"
+
+# Records of numbers are a table, for `train` and `data bench`; so is the CSV file they were packed from.
+{ echo a,b,label && for i in {1..60}; do echo "$i.5,$((i % 7)).25,$((i % 2))"; done; } >table.csv
+for format in tfrecord mds; do
+  "$PLIMSOLL" data pack table.csv "table-$format" --format "$format" >/dev/null || fail "pack of a table exits $?"
+  text=$("$PLIMSOLL" train --model mlp --data "table-$format" --steps 3) || fail "train on numbers in $format exits $?"
+  [[ $text == *"60 rows of 2 features, labelled by column label"* ]] || fail "train on numbers in $format says: $text"
+done
+for table in table.csv table-mds; do
+  [[ $("$PLIMSOLL" data bench "$table") == *"60 examples in "* ]] || fail "data bench $table"
+done
 echo ok

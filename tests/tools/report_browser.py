@@ -48,7 +48,8 @@ def check_numbers(browser, log):
     # A killed run may have told of its last peak in a line of memory only.
     peak = max([line["charged"] for line in of("peak")] + [line["peak"] for line in of("memory")])
     check(float(peak) in values(browser, ".tile"), f"the peak {peak} is not shown")
-    held = [value for line in of("peak")[-1:] for value in line["holders"][1::2]]
+    last = {line["device"]: line for line in of("peak")}
+    held = [value for line in last.values() for value in line["holders"][1::2]]
     shown = values(browser, "#memory .split table")
     check(sorted(map(float, held)) == sorted(shown), f"holders at the peak: {held} in the log, {shown} on the page")
     losses = {line["loss"] for line in of("step")}

@@ -68,7 +68,7 @@ stepped log.jsonl 45 || fail "with stdout closed it did not train to the end"
 ! grep -vq '^{' log.jsonl || fail "the run log has other lines: $(grep -v '^{' log.jsonl | head -n 2)"
 
 # Those who stop processes get a checkpoint, as Ctrl-C does.
-for signal in TERM:143 HUP:129; do
+for signal in TERM:143 HUP:129 USR1:138; do
   "$PLIMSOLL" train --epochs 1000 --quiet --checkpoints "run-$signal" --log "$signal.log" >/dev/null 2>err &
   running=$!
   wait_for 60 stepped "$signal.log"
@@ -78,6 +78,23 @@ for signal in TERM:143 HUP:129; do
   [[ $status == "${signal#*:}" ]] || fail "$signal exits $status: $(cat err)"
   [[ -s run-$signal/latest ]] || fail "$signal leaves no checkpoint"
 done
+
+# So does what limits a process: time of the processor, and the size of files.
+status=0
+(ulimit -St 1 && exec "$PLIMSOLL" train --epochs 100000 --quiet --checkpoints run-cpu) >/dev/null 2>err || status=$?
+[[ $status == 152 && -s run-cpu/latest ]] || fail "ulimit -t exits $status: $(cat err)"
+grep -q "resume with: plimsoll train --resume run-cpu" err || fail "ulimit -t loses the run: $(cat err)"
+status=0
+(ulimit -f 40 && exec "$PLIMSOLL" train --epochs 1 --quiet --checkpoints run-file) >/dev/null 2>err || status=$?
+[[ $status == 1 ]] && grep -q 'raise `ulimit -f`' err || fail "ulimit -f exits $status: $(cat err)"
+
+# An option twice, and options after "--".
+refuses_command train 2 "--steps is given more than once" --steps 1 --steps 2
+refuses_command train 2 "unexpected argument '--steps' after '--'" -- --steps 1
+
+# A folder that is mistyped begins a new run, and says so in any case.
+"$PLIMSOLL" train --resume mistyped --steps 1 --quiet >/dev/null 2>err
+grep -q "there is no run to resume" err || fail "a run starts over without a word: $(cat err)"
 
 # How long a resumed run goes on is what is said last.
 "$PLIMSOLL" "${quick[@]}" --checkpoints longer >/dev/null

@@ -30,6 +30,19 @@ for budget in 4MiB 16MiB 1GiB; do
   expected=$losses
 done
 
+# A recommender on made-up examples, whose tables are updated by the rows that were read.
+for optimizer in "sgd --momentum 0 --lr 0.1" adagrad lazy_adam; do
+  # shellcheck disable=SC2086
+  output=$("$PLIMSOLL" train --model dlrm --classes 40 --size 3 --optimizer $optimizer --batch 16 \
+    --epochs 3 --json --quiet)
+  [[ $(field "$output" planned_peak) == "$(field "$output" measured_peak)" ]] || fail "dlrm: $output"
+  losses_of "$output" | awk -F, '{ exit !($NF < $1) }' ||
+    fail "dlrm with $optimizer does not learn: $output"
+done
+status=0
+message=$("$PLIMSOLL" train --model dlrm --classes 40 --data digits 2>&1) || status=$?
+[[ $status == 2 && $message == *"--data digits"*"synthetic"* ]] || fail "dlrm on digits: $status $message"
+
 # A refusal takes no step, exits 3, and names what works.
 refuse() {
   local status=0

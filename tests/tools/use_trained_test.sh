@@ -114,7 +114,7 @@ refuses_command evaluate 2 "there is no such folder" missing
 refuses_command generate 2 "mlp is not a language model" table
 refuses_command evaluate 2 "no best checkpoint" text --checkpoint best
 cp "table/$(cat table/latest)/model.safetensors" "text/$(cat text/latest)/"
-refuses_command generate 2 "read as a checkpoint of gpt2_tiny" text
+refuses_command generate 2 "model.safetensors: is damaged" text
 
 if python3 -c 'import numpy' 2>/dev/null; then
   mkdir arrays

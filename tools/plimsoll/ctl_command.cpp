@@ -1,15 +1,17 @@
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/train/control.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "mistakes.h"
 
@@ -23,9 +25,11 @@ constexpr const char* kCtlFooter =
     "  plimsoll ctl 4711 --budget 2GiB      move its limit\n"
     "  plimsoll ctl 4711 --budget 50%       to half of what the device has\n"
     "\n"
-    "The run takes a new limit at the end of its step, plans again if it must, and\n"
-    "goes on with the same numbers; ctl waits for its answer. If nothing fits, the\n"
-    "old limit stays, the reason is printed, and the exit code is 3.";
+    "The run takes a new limit at the end of its step, replans if it must, and goes\n"
+    "on with the same results; ctl waits for its answer. If nothing fits, the old\n"
+    "limit stays, the reason is printed, and the exit code is 3.";
+
+constexpr std::chrono::milliseconds kListTimeout{1000};
 
 struct CtlArguments {
   int pid = 0;
@@ -67,7 +71,8 @@ void control(const CtlArguments& o, bool moves) {
   if (o.pid == 0) {
     if (moves)
       throw InvalidArgument("--budget: name the run by its process id; `plimsoll ctl` lists them");
-    list_runs(timeout);
+    // One that is stopped does not keep the others from being listed.
+    list_runs(std::min(timeout, kListTimeout));
     return;
   }
   if (!moves) {
@@ -86,19 +91,19 @@ void control(const CtlArguments& o, bool moves) {
 
 }  // namespace
 
-void add_ctl(CLI::App& app) {
-  CLI::App* const ctl =
+void add_ctl(Command& app) {
+  Command* const ctl =
       app.add_subcommand("ctl", "List training runs, look at one, or move its limit")
           ->footer(kCtlFooter);
   const auto options = std::make_shared<CtlArguments>();
   ctl->add_option("PID", options->pid, "Process id of the run")->check(is_count);
-  const CLI::Option* const budget =
+  const Option* const budget =
       ctl->add_option("--budget", options->budget, "New limit: 2GiB, or 50% of the device")
           ->type_name("SIZE");
   ctl->add_option("--timeout", options->timeout, "How long to wait for an answer")
       ->type_name("TIME")
-      ->capture_default_str();
-  ctl->callback([options, budget] { control(*options, budget->count() > 0); });
+      ->show_default();
+  ctl->callback([options, budget] { control(*options, budget->given()); });
 }
 
 }  // namespace plimsoll::tools

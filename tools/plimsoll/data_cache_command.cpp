@@ -2,13 +2,13 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/data/disk_cache.h>
 
+#include "command_line.h"
 #include "commands.h"
 
 namespace plimsoll::tools {
@@ -52,28 +52,28 @@ void list(const std::string& folder, bool verify, bool json) {
   std::fflush(stdout);
   fmt::print(stderr, "{} {} broken; the next run makes {} again\n", broken,
              broken == 1 ? "segment is" : "segments are", broken == 1 ? "it" : "them");
-  throw CLI::RuntimeError(2);
+  throw EndWith{2};
 }
 
 }  // namespace
 
-void add_data_cache(CLI::App& data) {
-  CLI::App* const command = data.add_subcommand("cache", "List, check or remove caches on disk");
-  command->require_subcommand(1);
+void add_data_cache(Command& data) {
+  Command* const command = data.add_subcommand("cache", "List, check or remove caches on disk");
+  command->require_subcommand();
   struct Options {
     std::string folder;
     std::string name;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* const ls = command->add_subcommand("ls", "List the caches in a folder");
-  CLI::App* const verify =
+  Command* const ls = command->add_subcommand("ls", "List the caches in a folder");
+  Command* const verify =
       command->add_subcommand("verify", "Check every checksum; exits 2 if one fails");
-  CLI::App* const clear = command->add_subcommand("clear", "Remove one cache, or all");
-  for (CLI::App* const each : {ls, verify, clear}) {
+  Command* const clear = command->add_subcommand("clear", "Remove one cache, or all");
+  for (Command* const each : {ls, verify, clear}) {
     each->add_option("folder", options->folder, "The folder given to cache()")->required();
   }
-  for (CLI::App* const each : {ls, verify}) {
+  for (Command* const each : {ls, verify}) {
     each->add_flag("--json", options->json, "Print one JSON array, sizes in bytes");
   }
   clear->add_option("name", options->name, "As ls shows it; default: all of them");

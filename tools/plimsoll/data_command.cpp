@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
@@ -21,10 +20,13 @@
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/nn/models.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "content_hash.h"
 #include "mistakes.h"
 #include "record_source.h"
+#include "table_data.h"
+#include "text_data.h"
 #include "training_data.h"
 
 namespace plimsoll::tools {
@@ -172,15 +174,17 @@ data::Dataset pictures(const BenchOptions& bench) {
       .prefetch();
 }
 
-bool is_pictures(const BenchOptions& bench) {
-  return bench.model.empty() && bench.data != "digits" && bench.data != "synthetic";
+/// What `train` would be told to train.
+std::string measured_model(const BenchOptions& bench) {
+  if (!bench.model.empty()) return bench.model;
+  if (bench.data == "digits" || bench.data == "synthetic") return "lenet";
+  if (is_text_file(bench.data)) return "gpt2_tiny";
+  return find_table(bench.data) ? "mlp" : "";
 }
 
 /// What `train` would read with the same options.
-TrainingData as_trained(const BenchOptions& bench) {
-  const std::string name = bench.model.empty() ? "lenet" : bench.model;
-  const nn::ModelOptions given{.size = bench.size};
-  const auto model = nn::make_model(name, model_options_for(bench.data, name, given));
+TrainingData as_trained(const BenchOptions& bench, const std::string& name) {
+  const auto model = training_model(bench.data, name, {.size = bench.size});
   const std::int64_t elements = bench.elements > 0 ? bench.elements : 8 * bench.batch;
   return training_data(bench.data, model,
                        {.elements = elements,
@@ -220,15 +224,17 @@ void print_table(const std::vector<data::StageStats>& stages, double seconds) {
 
 void bench(const BenchOptions& options) {
   const int threads = parse_threads(options.threads);
-  const bool hashed = is_pictures(options);
+  const std::string model = measured_model(options);
+  const bool hashed = model.empty();
   Bytes held = 0;
   const data::Dataset dataset = [&] {
     if (hashed) return pictures(options);
-    const TrainingData data = as_trained(options);
+    const TrainingData data = as_trained(options, model);
     held = data.held;
     return data.train->batch(options.batch).prefetch();
   }();
-  const char* const unit = hashed || options.data != "synthetic" ? "images" : "examples";
+  const bool rows = model == "mlp" || is_text_file(options.data) || options.data == "synthetic";
+  const char* const unit = rows ? "examples" : "images";
   const Device device =
       Device::open("cpu:0", {.limit = Limit(parse_bytes(options.budget, "--budget"))});
   const Charge charged = device.budget().charge(Tag::input, options.data, held);
@@ -282,18 +288,21 @@ void bench(const BenchOptions& options) {
   fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-void add_bench(CLI::App& data) {
-  CLI::App* const command =
+void add_bench(Command& data) {
+  Command* const command =
       data.add_subcommand("bench", "Measure how fast data is read and decoded");
   const auto options = std::make_shared<BenchOptions>();
   command
-      ->add_option(
-          "data,--data", options->data,
-          "A folder of pictures, or one with a folder per class; records; digits; synthetic")
+      ->add_option("data,--data", options->data,
+                   "A folder of pictures, or one with a folder per class; records; a .txt file; a "
+                   "table (.csv, "
+                   "or a folder with x.npy and y.npy); digits; synthetic")
       ->required()
       ->type_name("DATA");
-  command->add_option("--model", options->model,
-                      "Prepare elements for this model; default: pictures as they are, else lenet");
+  command->add_option(
+      "--model", options->model,
+      "Prepare elements for this model; default: pictures as they are, mlp for tables, "
+      "gpt2_tiny for text, else lenet");
   command
       ->add_option("--augment", options->augment,
                    "With --model: change images at random; any of these, with commas between: " +
@@ -308,7 +317,7 @@ void add_bench(CLI::App& data) {
   command->add_option("--batch", options->batch, "Elements per batch")
       ->check(is_count)
       ->type_name("N")
-      ->capture_default_str();
+      ->show_default();
   command
       ->add_option("--elements", options->elements,
                    "Elements of synthetic data; default: eight batches")
@@ -316,42 +325,42 @@ void add_bench(CLI::App& data) {
       ->type_name("N");
   command->add_option("--budget", options->budget, "Memory that the pipeline may use")
       ->type_name("SIZE")
-      ->capture_default_str();
+      ->show_default();
   command->add_option("--threads", options->threads, "Threads of the pipeline; auto: one per CPU")
       ->type_name("N")
-      ->capture_default_str();
+      ->show_default();
   command
       ->add_option("--dct", options->dct,
                    "How JPEG blocks are transformed: fast, or accurate to the last bit")
       ->check(OneOf{{"fast", "accurate"}})
       ->type_name("NAME")
-      ->capture_default_str();
+      ->show_default();
   command->add_flag("--scaled", options->scaled,
                     "Decode JPEG at 1/2, 1/4 or 1/8 of its size where that is enough");
   command->add_option("--epochs", options->epochs, "Read the data N times")
       ->check(is_count)
       ->type_name("N")
-      ->capture_default_str();
+      ->show_default();
   command->add_option("--seed", options->seed, "Seed of the shuffled order")
       ->check(is_count_or_zero)
       ->type_name("N")
-      ->capture_default_str();
+      ->show_default();
   command
       ->add_option("--skip-errors", options->skip_errors,
                    "Skip up to N files per epoch that cannot be read; -1: any number")
       ->check(is_skip_count)
       ->type_name("N")
-      ->capture_default_str();
+      ->show_default();
   command->add_flag("--json", options->json, "Print one JSON object, sizes in bytes");
   command->callback([options] { bench(*options); });
 }
 
 }  // namespace
 
-void add_data(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("data", "Measure, inspect, pack and unpack data");
+void add_data(Command& app) {
+  Command* const command = app.add_subcommand("data", "Measure, inspect, pack and unpack data");
   command->footer(kDataFooter);
-  command->require_subcommand(1);
+  command->require_subcommand();
   add_bench(*command);
   add_data_inspect(*command);
   add_data_pack(*command);

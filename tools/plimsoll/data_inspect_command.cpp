@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
@@ -20,6 +19,7 @@
 #include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "inspect_records.h"
 
@@ -208,13 +208,13 @@ void run_inspect(const std::string& path, bool quick, bool json) {
   std::fflush(stdout);
   fmt::print(stderr, "{} of {} {} bad\n", format_count(static_cast<std::int64_t>(found.bad.size())),
              counted(found.files, "file"), found.bad.size() == 1 ? "is" : "are");
-  throw CLI::RuntimeError(2);
+  throw EndWith{2};
 }
 
 }  // namespace
 
-void add_data_inspect(CLI::App& data) {
-  CLI::App* const command =
+void add_data_inspect(Command& data) {
+  Command* const command =
       data.add_subcommand("inspect", "Check pictures or records and name the bad ones");
   const auto path = std::make_shared<std::string>();
   const auto quick = std::make_shared<bool>(false);

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
@@ -14,7 +13,9 @@
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/data/record_writer.h>
 
+#include "command_line.h"
 #include "commands.h"
+#include "mistakes.h"
 #include "record_source.h"
 
 namespace plimsoll::tools {
@@ -155,8 +156,8 @@ void unpack(const std::string& path, const std::string& out, const std::string& 
 
 }  // namespace
 
-void add_data_pack(CLI::App& data) {
-  CLI::App* const pack_command =
+void add_data_pack(Command& data) {
+  Command* const pack_command =
       data.add_subcommand("pack", "Write data as TFRecord, WebDataset or MDS");
   const auto options = std::make_shared<PackOptions>();
   pack_command
@@ -164,26 +165,24 @@ void add_data_pack(CLI::App& data) {
       ->required();
   pack_command->add_option("out", options->out, "The folder to write to")->required();
   pack_command->add_option("--format", options->format)
-      ->check(CLI::IsMember({"tfrecord", "webdataset", "mds"}))
-      ->capture_default_str();
+      ->check(OneOf{{"tfrecord", "webdataset", "mds"}})
+      ->show_default();
   pack_command->add_option("--shards", options->shards, "How many files; default: by their size")
-      ->check(CLI::PositiveNumber);
+      ->check(is_count);
   pack_command->add_option("--shard-size", options->shard_size, "Bytes of a file, more or less")
-      ->capture_default_str();
+      ->show_default();
   pack_command->add_option("--compression", options->compression, "Of TFRecord files")
-      ->check(CLI::IsMember({"none", "gzip", "zlib"}))
-      ->capture_default_str();
-  pack_command->add_option("--budget", options->budget, "All memory it may take")
-      ->capture_default_str();
+      ->check(OneOf{{"none", "gzip", "zlib"}})
+      ->show_default();
+  pack_command->add_option("--budget", options->budget, "All memory it may take")->show_default();
   pack_command->callback([options] { pack(*options); });
 
-  CLI::App* const unpack_command =
+  Command* const unpack_command =
       data.add_subcommand("unpack", "Write pictures of records to folders");
   unpack_command->add_option("source", options->source, "Files of records, or their folder")
       ->required();
   unpack_command->add_option("out", options->out, "The folder to write to")->required();
-  unpack_command->add_option("--budget", options->budget, "All memory it may take")
-      ->capture_default_str();
+  unpack_command->add_option("--budget", options->budget, "All memory it may take")->show_default();
   unpack_command->callback([options] { unpack(options->source, options->out, options->budget); });
 }
 

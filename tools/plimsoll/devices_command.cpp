@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
@@ -15,6 +14,7 @@
 #include <plimsoll/base/text.h>
 #include <plimsoll/device/backend.h>
 
+#include "command_line.h"
 #include "commands.h"
 
 namespace plimsoll::tools {
@@ -159,8 +159,8 @@ void run_devices(bool json, bool open) {
 
 }  // namespace
 
-void add_devices(CLI::App& app) {
-  CLI::App* const command =
+void add_devices(Command& app) {
+  Command* const command =
       app.add_subcommand("devices", "List the devices, their memory and who holds it");
   command->footer(kDevicesFooter);
   const auto json = std::make_shared<bool>(false);

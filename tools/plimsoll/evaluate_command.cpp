@@ -6,13 +6,13 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/data/pipeline.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "run_file.h"
 #include "trained_model.h"
@@ -45,6 +45,9 @@ struct UsedData {
   TrainingData all;
   const data::Dataset& set() const { return all.validation ? *all.validation : *all.train; }
   std::int64_t count() const { return all.validation ? all.validation_count : all.train_count; }
+  data::Dataset batches(std::int64_t batch) const {
+    return set().batch(std::min(batch, count())).prefetch();
+  }
 };
 
 /// Of the classes, where the run has some.
@@ -65,13 +68,12 @@ UsedData data_of(const TrainedOptions& o, const nn::Model& model, bool divides, 
   return used;
 }
 
-void evaluate(CLI::App& command, TrainedOptions& o) {
-  const bool other = command.get_option("--data")->count() > 0;
+void evaluate(Command& command, TrainedOptions& o) {
+  const bool other = command.find("--data")->given();
   restore_options(command, o);
   const Trained trained = load_trained(o);
   const UsedData used = data_of(o, trained.trainer->model(), !other && !o.no_validation, false);
-  const train::Metrics metrics =
-      trained.trainer->evaluate(used.set().batch(o.batch).prefetch(), {}, host_of(o));
+  const train::Metrics metrics = trained.trainer->evaluate(used.batches(o.batch), {}, host_of(o));
   Json json = {{"elements", used.count()}};
   for (const auto& [name, value] : metrics) json[name] = value;
   if (o.json) {
@@ -116,7 +118,7 @@ void print_rows(const Tensor& logits, const std::vector<std::string>& names, std
   }
 }
 
-void predict(CLI::App& command, TrainedOptions& o) {
+void predict(Command& command, TrainedOptions& o) {
   restore_options(command, o);
   const Trained trained = load_trained(o);
   const nn::Model& model = trained.trainer->model();
@@ -128,7 +130,7 @@ void predict(CLI::App& command, TrainedOptions& o) {
   }
   const UsedData used = data_of(o, model, false, true);
   const std::optional<Device> host = host_of(o);
-  data::Pipeline pipeline(used.set().batch(o.batch).prefetch(), host ? *host : trained.device, {});
+  data::Pipeline pipeline(used.batches(o.batch), host ? *host : trained.device, {});
   const bool values = model.target_type(1).dtype == DType::f32;
   const std::vector<std::string> names = names_of(o);
   std::int64_t number = 0;
@@ -143,9 +145,9 @@ void predict(CLI::App& command, TrainedOptions& o) {
   }
 }
 
-void add_use(CLI::App& app, const char* name, const char* what, const char* footer,
-             void (*run)(CLI::App&, TrainedOptions&)) {
-  CLI::App* const command = app.add_subcommand(name, what)->footer(footer);
+void add_use(Command& app, const char* name, const char* what, const char* footer,
+             void (*run)(Command&, TrainedOptions&)) {
+  Command* const command = app.add_subcommand(name, what)->footer(footer);
   const auto options = std::make_shared<TrainedOptions>();
   add_trained_options(*command, *options);
   add_trained_data_options(*command, *options);
@@ -154,12 +156,12 @@ void add_use(CLI::App& app, const char* name, const char* what, const char* foot
 
 }  // namespace
 
-void add_evaluate(CLI::App& app) {
+void add_evaluate(Command& app) {
   add_use(app, "evaluate", "Print the loss and metrics of a trained model", kEvaluateFooter,
           evaluate);
 }
 
-void add_predict(CLI::App& app) {
+void add_predict(Command& app) {
   add_use(app, "predict", "Print the class a model gives each element", kPredictFooter, predict);
 }
 

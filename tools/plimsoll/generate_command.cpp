@@ -8,10 +8,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "mistakes.h"
 #include "text_data.h"
@@ -41,7 +41,7 @@ int next_token(const std::vector<float>& logits, double temperature, std::mt1993
   return std::discrete_distribution<int>(weights.begin(), weights.end())(random);
 }
 
-void generate(CLI::App& command, GenerateOptions& o) {
+void generate(Command& command, GenerateOptions& o) {
   restore_options(command, o);
   const Trained trained = load_trained(o);
   const TensorType input_type = trained.trainer->model().input_type(1);
@@ -84,22 +84,20 @@ void generate(CLI::App& command, GenerateOptions& o) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
-  CLI::App* const command =
+void add_generate(Command& app) {
+  Command* const command =
       app.add_subcommand("generate", "Write text with a trained language model")
           ->footer(kGenerateFooter);
   const auto o = std::make_shared<GenerateOptions>();
   add_trained_options(*command, *o);
-  command->add_option("--data", o->data)->group("");
+  command->add_option("--data", o->data)->hide();
   command->add_option("--prompt", o->prompt, "The text to continue; default: a new line");
-  command->add_option("--length", o->length, "Bytes to write")
-      ->check(is_count)
-      ->capture_default_str();
+  command->add_option("--length", o->length, "Bytes to write")->check(is_count)->show_default();
   command
       ->add_option("--temperature", o->temperature,
                    "0 takes the most likely byte; larger values are more varied")
       ->check(is_not_negative)
-      ->capture_default_str();
+      ->show_default();
   command->add_option("--seed", o->seed, "Seed of the choices; default: as in training")
       ->check(is_count_or_zero);
   command->callback([command, o] {

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/data/pipeline.h>
+
+#include "command_line.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -106,7 +107,7 @@ void inspect_records(const RecordSource& source, bool quick, bool json) {
   std::fflush(stdout);
   fmt::print(stderr, "{} of {} records {} bad\n", found.bad_count, dataset.cardinality(),
              found.bad_count == 1 ? "is" : "are");
-  throw CLI::RuntimeError(2);
+  throw EndWith{2};
 }
 
 }  // namespace plimsoll::tools

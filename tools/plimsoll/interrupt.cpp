@@ -35,11 +35,12 @@ Interrupt::Interrupt() {
   g_says.store(::isatty(STDERR_FILENO) != 0);
   struct sigaction action = {};
   action.sa_handler = handle;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
     // nohup stays so. A shell's background jobs ignore Ctrl-C, but not who sends it to them.
     if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
+    // The system sends this one every second, and the checkpoint may take longer.
+    action.sa_flags = kSignals[i] == SIGXCPU ? 0 : static_cast<int>(SA_RESETHAND);
     sigaction(kSignals[i], &action, nullptr);
   }
 }

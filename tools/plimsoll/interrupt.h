@@ -6,8 +6,9 @@
 
 namespace plimsoll::tools {
 
-/// While one is there, Ctrl-C, SIGTERM and SIGHUP ask the run to stop; a second one ends the
-/// process at once. On a terminal the first says so. One at a time.
+/// While one is there, Ctrl-C, SIGTERM and SIGHUP ask the run to stop, and so do SIGUSR1, which
+/// batch systems send as a warning, and SIGXCPU (`ulimit -t`); a second one ends the process at
+/// once. On a terminal the first says so. One at a time.
 class Interrupt {
  public:
   Interrupt();
@@ -21,8 +22,8 @@ class Interrupt {
   static int signal();
 
  private:
-  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
-  std::array<struct sigaction, 3> before_ = {};
+  static constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU};
+  std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
 }  // namespace plimsoll::tools

@@ -1,39 +1,25 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <memory>
 #include <string>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/base/text.h>
-#include <plimsoll/base/version.h>
+#include "command_line.h"
 #include "commands.h"
-#include "mistakes.h"
 
 namespace {
-
-constexpr int kUserError = 2;
 
 constexpr const char* kDescription =
     "Trains machine-learning models within a memory budget that you state.\n"
     "\n"
     "Start with `plimsoll train`: it learns handwritten digits in seconds.\n"
-    "`plimsoll plan` says beforehand what training would take. In a program the\n"
-    "budget is the device's limit: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
-
-/// Descriptions are wrapped to what is left of 80 columns beside the names.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option_desc(const CLI::Option* option) const override {
-    return plimsoll::wrapped(CLI::Formatter::make_option_desc(option), 0, 80 - get_column_width());
-  }
-};
+    "`plimsoll plan` shows what a run would need before you start it. In a program,\n"
+    "the budget is the device's limit: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
 
 constexpr const char* kMainFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"
@@ -41,7 +27,7 @@ constexpr const char* kMainFooter =
     "anything else that went wrong.\n"
     "`plimsoll COMMAND --help` explains a command and shows examples.";
 
-void add_commands(CLI::App& app) {
+void add_commands(plimsoll::tools::Command& app) {
   plimsoll::tools::add_train(app);
   plimsoll::tools::add_evaluate(app);
   plimsoll::tools::add_predict(app);
@@ -57,27 +43,9 @@ void add_commands(CLI::App& app) {
 }
 
 int run_command(int argc, char** argv) {
-  CLI::App app{kDescription, "plimsoll"};
-  app.footer(kMainFooter);
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.failure_message(plimsoll::tools::describe_mistake);
-  app.set_version_flag("--version", "plimsoll " + std::string(plimsoll::version()),
-                       "Print the version and exit");
-  add_commands(app);
-  plimsoll::tools::refuse_empty_values(app);
-  app.require_subcommand(0, 1);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::RuntimeError& error) {
-    return error.get_exit_code();  // a command ends with a code of its own
-  } catch (const CLI::ParseError& error) {
-    // Help and version come as exceptions with code 0; everything else is a mistyped command.
-    return app.exit(error) == 0 ? 0 : kUserError;
-  }
-  if (app.get_subcommands().empty()) {
-    std::fputs(app.help().c_str(), stdout);
-  }
-  return 0;
+  plimsoll::tools::CommandLine line(kDescription, kMainFooter);
+  add_commands(line.root());
+  return line.run(argc, argv);
 }
 
 /// A file opened later must not take the place of an output that is closed.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/system.h>
 #include <plimsoll/base/text.h>
 
@@ -36,61 +37,6 @@ std::string_view without_dashes(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of('-'), text.size()));
 }
 
-/// The command that was chosen: the last of those that follow each other.
-const CLI::App* chosen(const CLI::App* app, std::string& name) {
-  name = "plimsoll";
-  for (auto below = app->get_subcommands(); !below.empty(); below = app->get_subcommands()) {
-    app = below.front();
-    name += " " + app->get_name();
-  }
-  return app;
-}
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  return names;
-}
-
-/// What is left over on a command line: the option that is none rather than what stands beside it.
-std::string describe_surplus(const CLI::App& app, const std::vector<std::string>& surplus) {
-  const auto option = std::find_if(surplus.begin(), surplus.end(), [](const std::string& each) {
-    return each.size() > 1 && each[0] == '-' &&
-           std::isdigit(static_cast<unsigned char>(each[1])) == 0;
-  });
-  if (option != surplus.end()) {
-    const std::string name = option->substr(0, option->find('='));
-    return fmt::format("unknown option '{}'{}", name, suggestion(name, option_names(app)));
-  }
-  const std::string& word = surplus.front();
-  const std::vector<std::string> commands = command_names(app);
-  if (!commands.empty()) {
-    return fmt::format("there is no command '{}'{}", word, suggestion(word, commands));
-  }
-  return fmt::format("unexpected argument '{}'", word);
-}
-
-/// "Could not convert: --batch = abc" in words that name what is wanted.
-std::string describe_conversion(const CLI::App& app, const std::string& message) {
-  const std::size_t colon = message.find(": ");
-  const std::size_t equals = message.find(" = ", colon == std::string::npos ? 0 : colon);
-  if (colon == std::string::npos || equals == std::string::npos) return message;
-  const std::string name = message.substr(colon + 2, equals - colon - 2);
-  const CLI::Option* const option = app.get_option_no_throw(name);
-  const std::string type = option == nullptr ? "" : option->get_type_name();
-  const std::string value = message.substr(equals + 3);
-  if (is_count_or_zero(value).empty()) return fmt::format("{}: {} is too large", name, value);
-  return fmt::format("{}: '{}' is not a {}number", name, value, type == "FLOAT" ? "" : "whole ");
-}
-
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& names) {
@@ -116,27 +62,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
 std::string suggestion(std::string_view word, const std::vector<std::string>& names) {
   const std::string found = nearest(word, names);
   return found.empty() ? "" : fmt::format("; did you mean '{}'?", found);
-}
-
-std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
-  std::string name;
-  const CLI::App* const command = chosen(app, name);
-  std::string message = error.what();
-  const auto is = [&](CLI::ExitCodes code) {
-    return error.get_exit_code() == static_cast<int>(code);
-  };
-  if (is(CLI::ExitCodes::ExtrasError)) {
-    if (const auto surplus = app->remaining(true); !surplus.empty()) {
-      message = describe_surplus(*command, surplus);
-    }
-  } else if (is(CLI::ExitCodes::ConversionError)) {
-    message = describe_conversion(*command, message);
-  } else if (is(CLI::ExitCodes::ArgumentMismatch)) {
-    if (message.ends_with(" missing"))
-      message = message.substr(0, message.find(':')) + " needs a value";
-  }
-  return fmt::format("{}: {}{} `{} --help`\n", name, message,
-                     message.ends_with('?') ? " See" : "; see", name);
 }
 
 std::string OneOf::operator()(const std::string& text) const {
@@ -205,15 +130,11 @@ void check_threads(std::int64_t threads) {
                   counted(cpus, "CPU"), most));
 }
 
-void refuse_empty_values(CLI::App& app) {
-  for (CLI::Option* const option : app.get_options()) {
-    if (option->get_expected_max() == 0) continue;
-    option->check([](const std::string& text) {
-      return text.empty() ? std::string("the value is empty; is a variable of the shell not set?")
-                          : std::string();
-    });
-  }
-  for (CLI::App* const command : app.get_subcommands({})) refuse_empty_values(*command);
+void require_other_file(const char* option, const std::string& output, const std::string& input) {
+  std::error_code error;
+  if (output.empty() || !std::filesystem::equivalent(output, input, error) || error) return;
+  throw InvalidArgument(
+      fmt::format("{} {}: that is the file that is read; name another", option, printable(output)));
 }
 
 std::string is_port(const std::string& text) {

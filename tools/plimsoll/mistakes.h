@@ -7,12 +7,7 @@
 #include <vector>
 
 // What the command says to arguments it does not understand. Checks return what is wrong, or
-// nothing: CLI11 puts the option's name before it.
-
-namespace CLI {
-class App;
-class Error;
-}  // namespace CLI
+// nothing: the option's name is put before it.
 
 namespace plimsoll::tools {
 
@@ -21,9 +16,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& names
 
 /// "; did you mean 'model'?", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& names);
-
-/// Describes a mistake in the command line, and where to read how it should be.
-std::string describe_mistake(const CLI::App* app, const CLI::Error& error);
 
 /// A check that a text is one of `names`.
 struct OneOf {
@@ -43,9 +35,9 @@ std::string is_skip_count(const std::string& text);     ///< from 0 on, or -1 fo
 /// Refuses a number of pipeline threads that only cost memory here. InvalidArgument.
 void check_threads(std::int64_t threads);
 
-/// Lets every option and argument of `app` and its commands refuse an empty value: it comes from a
-/// variable of a shell that is not set, and would be taken for an option that was not given.
-void refuse_empty_values(CLI::App& app);
+/// InvalidArgument, naming `option`, if a command is to write over what it reads. An empty output
+/// is none.
+void require_other_file(const char* option, const std::string& output, const std::string& input);
 
 std::string is_port(const std::string& text);  ///< from 0 to 65535
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
@@ -13,6 +12,7 @@
 #include <plimsoll/base/text.h>
 #include <plimsoll/plan/placement.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "mistakes.h"
 
@@ -102,8 +102,8 @@ void run_place(const PlaceOptions& options) {
 
 }  // namespace
 
-void add_place(CLI::App& app) {
-  CLI::App* const command =
+void add_place(Command& app) {
+  Command* const command =
       app.add_subcommand("place", "Find offsets for buffers with known lifetimes");
   command->footer(kPlaceFooter);
   const auto options = std::make_shared<PlaceOptions>();

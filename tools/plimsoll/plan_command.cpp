@@ -3,7 +3,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
@@ -14,6 +13,7 @@
 #include <plimsoll/plan/timeline.h>
 #include <plimsoll/report/html.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "run_file.h"
 #include "train_options.h"
@@ -121,10 +121,9 @@ void plan_now(PlanCommand& o) {
 
 }  // namespace
 
-void add_plan(CLI::App& app) {
-  CLI::App* const plan =
-      app.add_subcommand("plan", "Say what training would take, without taking it")
-          ->footer(kPlanFooter);
+void add_plan(Command& app) {
+  Command* const plan =
+      app.add_subcommand("plan", "Show the memory that training would need")->footer(kPlanFooter);
   const auto options = std::make_shared<PlanCommand>();
   add_options(*plan, *options);
   plan->add_flag("--curve", options->curve, "Print how the step time grows as the budget shrinks");

@@ -9,7 +9,6 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/bytes.h>
@@ -22,6 +21,7 @@
 #include <plimsoll/report/exports.h>
 #include <plimsoll/report/html.h>
 
+#include "command_line.h"
 #include "commands.h"
 
 namespace plimsoll::tools {
@@ -192,6 +192,8 @@ void run_replay(const ReplayOptions& options) {
   const Bytes limit = options.limit ? parse_bytes(*options.limit, "--limit") : kUnlimited;
   const Bytes pages = read_pages(options.pages);
   const int passes = read_passes(options.passes);
+  require_other_file("--html", options.html, options.trace);
+  require_other_file("--memory-viz", options.memory_viz, options.trace);
   const Trace trace = read_trace(options.trace);
   if (!options.html.empty() || !options.memory_viz.empty()) {
     const report::Run drawn =
@@ -229,8 +231,8 @@ void run_replay(const ReplayOptions& options) {
 
 }  // namespace
 
-void add_replay(CLI::App& app) {
-  CLI::App* const command =
+void add_replay(Command& app) {
+  Command* const command =
       app.add_subcommand("replay", "Replay an allocation trace, show its memory use");
   command->footer(kReplayFooter);
   const auto options = std::make_shared<ReplayOptions>();

@@ -3,20 +3,23 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/report/exports.h>
 #include <plimsoll/report/html.h>
 #include <plimsoll/report/run.h>
 
+#include "command_line.h"
 #include "commands.h"
+#include "mistakes.h"
 
 extern char** environ;  // NOLINT: the system's name
 
@@ -26,8 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kReportFooter =
-    "RUN is a file that `plimsoll train --log FILE` wrote, or a folder of\n"
-    "--checkpoints. Of a run that is still running, what there is so far is shown.\n"
+    "RUN is a file written by `plimsoll train --log FILE`, or a --checkpoints folder.\n"
+    "A run that is still going is shown up to now.\n"
     "\n"
     "Examples:\n"
     "  plimsoll report run.jsonl\n"
@@ -69,9 +72,11 @@ void describe(const report::Run& run) {
              counted(run.problem_count, "line"), first.line, first.what);
 }
 
+std::string page_path(const ReportArguments& o) { return o.out.empty() ? "report.html" : o.out; }
+
 /// Returns what to say of it.
 std::string write_page(const ReportArguments& o, const std::vector<report::Run>& runs) {
-  const std::string path = o.out.empty() ? "report.html" : o.out;
+  const std::string path = page_path(o);
   report::write_html(runs, path);
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
@@ -116,9 +121,41 @@ std::string export_runs(const ReportArguments& o, const std::vector<report::Run>
   return said;
 }
 
+/// Nobody means to write a page over the log that it is drawn from.
+void check_outputs(const ReportArguments& o, const std::vector<report::Run>& runs) {
+  for (const report::Run& run : runs) {
+    require_other_file("--out", page_path(o), run.path);
+    require_other_file("--perfetto", o.perfetto, run.path);
+    require_other_file("--memory-viz", o.memory_viz, run.path);
+    require_other_file("--json", o.json, run.path);
+  }
+}
+
+report::Run read_named_run(const std::string& path) {
+  report::Run run = report::read_run(path);
+  if (run.state == report::RunState::empty && run.problem_count > 0) {
+    throw DataError(fmt::format(
+        "[report] {}: this is not a run log: none of its {} is a line of one; name a file that "
+        "`plimsoll train --log FILE` wrote, or a folder of --checkpoints",
+        printable(path), counted(run.problem_count, "line")));
+  }
+  return run;
+}
+
+/// Runs whose logs have one name, "a/run.jsonl" and "b/run.jsonl", are named by their paths.
+void tell_apart(std::vector<report::Run>& runs, const std::vector<std::string>& paths) {
+  std::map<std::string, int> count;
+  for (const report::Run& run : runs) ++count[run.name];
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (count[runs[i].name] > 1) runs[i].name = printable(paths[i]);
+  }
+}
+
 void report_now(const ReportArguments& o) {
   std::vector<report::Run> runs;
-  for (const std::string& path : o.runs) runs.push_back(report::read_run(path));
+  for (const std::string& path : o.runs) runs.push_back(read_named_run(path));
+  check_outputs(o, runs);
+  tell_apart(runs, o.runs);
   std::string said = export_runs(o, runs);
   if (said.empty() || !o.out.empty() || o.open) said += write_page(o, runs);
   for (const report::Run& run : runs) describe(run);
@@ -127,8 +164,8 @@ void report_now(const ReportArguments& o) {
 
 }  // namespace
 
-void add_report(CLI::App& app) {
-  CLI::App* const report =
+void add_report(Command& app) {
+  Command* const report =
       app.add_subcommand("report", "Draw runs as a page; export them to other tools")
           ->footer(kReportFooter);
   const auto options = std::make_shared<ReportArguments>();

@@ -8,11 +8,13 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/storage_error.h>
+
+#include "command_line.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -26,10 +28,10 @@ constexpr const char* kShapeKey = "model shape";
 
 /// Options of this call alone; all others say what the run is, and with --resume those not given
 /// are taken from it.
-bool of_the_run(const CLI::Option& option) {
+bool of_the_run(const Option& option) {
   for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--chart",
                            "--quiet", "--metrics-port"}) {
-    if (option.check_name(name)) return false;
+    if (option.is(name)) return false;
   }
   return true;
 }
@@ -55,21 +57,31 @@ std::string text_of(const Json& json) {
   throw DataError(text);
 }
 
-[[noreturn]] void fail_damaged(const std::string& folder, const nlohmann::json::exception& error) {
-  throw DataError(fmt::format("{}/{} is damaged: {}", folder, kRunFile, error.what()));
+[[noreturn]] void fail_damaged(const std::string& folder) {
+  throw DataError(
+      fmt::format("{}/{} is damaged: it does not have the options of a run; restore it, or remove "
+                  "it and give the options again",
+                  printable(folder), kRunFile));
+}
+
+/// The options of the run in this folder; nullopt if there is none.
+std::optional<Json> read_run_file(const std::string& folder) {
+  std::ifstream file(fs::path(folder) / kRunFile);
+  if (!file) return std::nullopt;
+  Json json = Json::parse(file);
+  if (!json.is_object()) fail_damaged(folder);
+  return json;
 }
 
 }  // namespace
 
-Json given_options(const CLI::App& command) {
+Json given_options(const Command& command) {
   Json json = Json::object();
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() > 0 && of_the_run(*option)) {
-      json[option->get_single_name()] = option->results();
-      // It is resumed from any folder.
-      if (option->check_name("--data"))
-        json["data"] = Json::array({absolute_data(option->results().back())});
-    }
+  for (const Option& option : command.options()) {
+    if (!option.given() || !of_the_run(option)) continue;
+    json[option.name()] = option.values();
+    // It is resumed from any folder.
+    if (option.is("--data")) json["data"] = Json::array({absolute_data(option.values().back())});
   }
   return json;
 }
@@ -81,7 +93,7 @@ std::vector<std::string> command_line() {
   return words;
 }
 
-void save_run(const CLI::App& command, const std::string& folder, const ModelShape& shape) {
+void save_run(const Command& command, const std::string& folder, const ModelShape& shape) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) fail(folder, error);
@@ -112,38 +124,34 @@ void save_log_path(const std::string& folder, const std::string& log) {
   if (!error) std::ofstream(fs::path(folder) / "log") << path.string() << "\n";
 }
 
-bool restore_run(CLI::App& command, const std::string& folder) {
-  std::ifstream file(fs::path(folder) / kRunFile);
-  if (!file) return false;
+bool restore_run(Command& command, const std::string& folder) {
   try {
-    const Json json = Json::parse(file);
-    for (const auto& [name, values] : json.items()) {
-      CLI::Option* const option = command.get_option_no_throw("--" + name);
-      if (option == nullptr || option->count() > 0) continue;
+    const std::optional<Json> json = read_run_file(folder);
+    if (!json) return false;
+    for (const auto& [name, values] : json->items()) {
+      Option* const option = command.find("--" + name);
+      if (option == nullptr || option->given()) continue;
       // How long it goes on is said by either of the two.
       const char* const other = name == "steps" ? "--epochs" : name == "epochs" ? "--steps" : "";
-      if (*other != 0 && command.get_option(other)->count() > 0) continue;
-      for (const Json& value : values) option->add_result(value.get<std::string>());
-      option->run_callback();
+      if (*other != 0 && command.find(other)->given()) continue;
+      option->give(values.get<std::vector<std::string>>());
     }
     return true;
-  } catch (const nlohmann::json::exception& error) {
-    fail_damaged(folder, error);
+  } catch (const nlohmann::json::exception&) {
+    fail_damaged(folder);
   }
 }
 
 std::optional<ModelShape> saved_shape(const std::string& folder) {
-  std::ifstream file(fs::path(folder) / kRunFile);
-  if (!file) return std::nullopt;
   try {
-    const Json json = Json::parse(file);
-    if (!json.contains(kShapeKey)) return std::nullopt;
-    const Json& shape = json[kShapeKey];
+    const std::optional<Json> json = read_run_file(folder);
+    if (!json || !json->contains(kShapeKey)) return std::nullopt;
+    const Json& shape = (*json)[kShapeKey];
     return ModelShape{
         shape.at("classes").get<std::int64_t>(), shape.at("input").get<std::vector<std::int64_t>>(),
         shape.value("values", false), shape.value("names", std::vector<std::string>())};
-  } catch (const nlohmann::json::exception& error) {
-    fail_damaged(folder, error);
+  } catch (const nlohmann::json::exception&) {
+    fail_damaged(folder);
   }
 }
 

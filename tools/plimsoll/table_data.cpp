@@ -14,12 +14,15 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/data/program_ops.h>
 #include <plimsoll/data/records.h>
 #include <plimsoll/nn/losses.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/ops/shape_ops.h>
+
+#include "record_source.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -85,37 +88,56 @@ void look_at_labels(const Dataset& rows, const Look& look) {
   }
 }
 
-Table csv_table(const std::string& path, Features columns, const data::CsvOptions& csv,
-                std::int64_t unlabelled) {
+std::int64_t elements_of(const Feature& column) {
+  return Shape(std::span<const std::int64_t>(*column.spec.dims)).elements();
+}
+
+/// The numbers of a row as one vector.
+Symbolic row_of(const Features& columns, const data::Symbolics& in, std::size_t label) {
+  const bool scalars = std::all_of(columns.begin(), columns.end(),
+                                   [](const Feature& each) { return each.spec.dims->empty(); });
+  std::vector<Symbolic> numbers;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (i == label) continue;
+    const Symbolic number = data::cast(in[i], DType::f32);
+    numbers.push_back(scalars ? number : data::reshape(number, {elements_of(columns[i])}));
+  }
+  return scalars ? data::stack(numbers) : data::concat(numbers, 0);
+}
+
+/// The table that `open` reads with columns of the types it is given: those of CSV files may be
+/// asked for as others than they look like.
+template <typename Open>
+Table table_of(const std::string& path, Features columns, std::int64_t unlabelled,
+               const Open& open) {
   auto label = std::find_if(columns.begin(), columns.end(),
                             [](const Feature& each) { return is_label_name(each.name); });
-  const bool labelled =
-      label != columns.end() || static_cast<std::int64_t>(columns.size()) != unlabelled;
+  std::int64_t all = 0;
+  for (const Feature& each : columns) all += elements_of(each);
+  const bool labelled = label != columns.end() || all != unlabelled;
   if (labelled && label == columns.end()) label = std::prev(columns.end());
   Table::Labels labels = labelled ? Table::Labels::numbers : Table::Labels::none;
   bool fits = true;
+  std::int64_t features = 0;
   for (auto at = columns.begin(); at != columns.end(); ++at) {
     if (at != label) {
       fits = fits && at->spec.dtype != DType::bytes;
-      at->spec.dtype = DType::f32;
+      features += elements_of(*at);
     } else if (at->spec.dtype == DType::bytes) {
       labels = Table::Labels::names;
     } else if (at->spec.dtype != DType::i64) {
       labels = Table::Labels::values;
-      at->spec.dtype = DType::f32;
     }
   }
   const auto place = static_cast<std::size_t>(label - columns.begin());
-  const Dataset records = Dataset::csv(path, columns, csv);
-  const auto program = data::trace_program(records.element_spec(), [&](data::Symbolics in) {
-    std::vector<Symbolic> numbers;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (i != place) numbers.push_back(in[i]);
-    }
-    const Symbolic class_of = labelled ? in[place] : data::cast(in[0] * 0.0, DType::i64);
-    return data::Symbolics{data::stack(numbers), class_of};
+  const Dataset records = open(columns, place);
+  const auto program = data::trace_program(records.element_spec(), [&](const data::Symbolics& in) {
+    if (!labelled)
+      return data::Symbolics{row_of(columns, in, place), data::cast(in[0] * 0.0, DType::i64)};
+    const Symbolic class_of =
+        labels == Table::Labels::values ? data::cast(in[place], DType::f32) : in[place];
+    return data::Symbolics{row_of(columns, in, place), class_of};
   });
-  const auto features = static_cast<std::int64_t>(columns.size()) - (labelled ? 1 : 0);
   // The first rows say that a cell does not fit; reading says which.
   if (!fits) look_at_labels(records.map(program), [](const Tensor&) {});
   return {path,
@@ -129,6 +151,41 @@ Table csv_table(const std::string& path, Features columns, const data::CsvOption
                                      printable(columns[place].name))
                        : ", without labels"),
           labels};
+}
+
+Table csv_table(const std::string& path, const Features& columns, const data::CsvOptions& csv,
+                std::int64_t unlabelled) {
+  return table_of(path, columns, unlabelled, [&](Features typed, std::size_t label) {
+    for (std::size_t i = 0; i < typed.size(); ++i) {
+      DType& dtype = typed[i].spec.dtype;
+      const bool whole_label = i == label && (dtype == DType::i64 || dtype == DType::bytes);
+      if (!whole_label) dtype = DType::f32;
+    }
+    return Dataset::csv(path, typed, csv);
+  });
+}
+
+/// Records whose features are all numbers, except that the label may be a name; nullopt otherwise.
+std::optional<Table> record_table(const std::string& path, std::int64_t unlabelled) {
+  const auto source = find_records(path);
+  if (!source || source->kind == "csv" || source->features.size() < 2) return std::nullopt;
+  for (const Feature& each : source->features) {
+    const auto& dims = each.spec.dims;
+    const bool known =
+        dims && std::find(dims->begin(), dims->end(), data::kAnyExtent) == dims->end();
+    const bool name = each.spec.dtype == DType::bytes && is_label_name(each.name);
+    if (!known || (each.spec.dtype == DType::bytes && !name)) return std::nullopt;
+    if (is_label_name(each.name) && !dims->empty()) return std::nullopt;
+  }
+  std::int64_t all = 0;
+  bool labelled = false;
+  for (const Feature& each : source->features) {
+    all += elements_of(each);
+    labelled = labelled || is_label_name(each.name);
+  }
+  if (!labelled && all != unlabelled) return std::nullopt;
+  return table_of(path, source->features, unlabelled,
+                  [&](const Features&, std::size_t) { return all_records(*source); });
 }
 
 /// Whether one of these numbers is not whole.
@@ -153,7 +210,7 @@ Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
     throw InvalidArgument(fmt::format("--data {}: x.npy has {} rows and y.npy {} labels",
                                       printable(path), rows, labels));
   }
-  const data::ElementSpec spec = arrays.element_spec();
+  const data::ElementSpec& spec = arrays.element_spec();
   const auto& dims = spec.components.at(0).dims;
   if (!dims || dims->empty() || !spec.components.at(1).dims ||
       !spec.components.at(1).dims->empty()) {
@@ -261,15 +318,18 @@ void require_labels(const Table& table, bool values, bool named) {
 
 }  // namespace
 
+/// The part of a name that a message shows: in a file that is not a table it may be of any length.
+constexpr std::size_t kShownName = 60;
+
 std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     const fs::path x = fs::path(path) / "x.npy";
     const fs::path y = fs::path(path) / "y.npy";
-    if (!fs::exists(x, error) || !fs::exists(y, error)) return std::nullopt;
-    return npy_table(path, x, y);
+    if (fs::exists(x, error) && fs::exists(y, error)) return npy_table(path, x, y);
+    return record_table(path, unlabelled);
   }
-  if (fs::path(path).extension() != ".csv") return std::nullopt;
+  if (fs::path(path).extension() != ".csv") return record_table(path, unlabelled);
   if (path.find_first_of("*?[{") == std::string::npos && !fs::exists(path, error)) {
     throw InvalidArgument(
         fmt::format("--data {}: there is no such file; give the path of a .csv "
@@ -277,7 +337,7 @@ std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled
                     printable(path)));
   }
   const data::CsvOptions csv{.header = has_header(path)};
-  Features columns = data::csv_columns(path, csv);
+  const Features columns = data::csv_columns(path, csv);
   const bool pictures = std::any_of(columns.begin(), columns.end(), [](const Feature& each) {
     return each.name == "image" || each.name == "jpg";
   });
@@ -289,9 +349,9 @@ std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled
     throw InvalidArgument(fmt::format(
         "--data {}: it has one column, {}; a table has features and a label, with commas between "
         "them",
-        printable(path), printable(columns[0].name)));
+        printable(path), printable(columns[0].name.substr(0, kShownName))));
   }
-  return csv_table(path, std::move(columns), csv, unlabelled);
+  return csv_table(path, columns, csv, unlabelled);
 }
 
 nn::Model value_model(std::int64_t features) { return ValueModel(features); }
@@ -301,8 +361,11 @@ std::int64_t count_classes(const Table& table) {
   if (table.labels == Table::Labels::names) {
     const auto names = static_cast<std::int64_t>(label_names(table).size());
     if (names >= 2) return names;
-    throw DataError(fmt::format("--data {}: all labels have one name; wanted are two or more",
-                                printable(table.path)));
+    throw DataError(
+        names == 0 ? fmt::format("--data {}: it has a header and no rows", printable(table.path))
+                   : fmt::format("--data {}: all labels are the same name; a model needs two "
+                                 "classes or more to tell apart",
+                                 printable(table.path)));
   }
   std::int64_t most = 0;
   std::int64_t least = 0;
@@ -327,10 +390,10 @@ TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t
   const TensorType input = model.input_type(1);
   if (input.dtype != DType::f32 || input.elements() != table.row.elements() ||
       model.target_type(1).shape.rank() != 1) {
-    throw InvalidArgument(
-        fmt::format("--data {}: a row has {} features, and the model reads {}; use a table with as "
-                    "many, or train with --model mlp, which takes any number",
-                    printable(table.path), table.row.elements(), input.to_string()));
+    throw InvalidArgument(fmt::format(
+        "--data {}: a row has {}, and the model reads {}; use a table with as many, or "
+        "train with --model mlp, which takes any number",
+        printable(table.path), counted(table.row.elements(), "feature"), input.to_string()));
   }
   const std::vector<std::int64_t> shape(input.shape.begin() + 1, input.shape.end());
   TrainingData all;
@@ -355,7 +418,7 @@ TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t
   const std::int64_t count = records.cardinality();
   if (!options.validates || count < kLeastRows) {
     all.train_count = count;
-    all.train = shaped(options.in_order ? records : records.shuffle());
+    all.train = shaped(options.in_order ? records : shuffled(records));
     return all;
   }
   const auto [train, validation] = records.split(kTrainingShare);

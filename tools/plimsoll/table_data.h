@@ -26,7 +26,8 @@ struct Table {
 
 /// What `--data` names, if that is a table: a CSV file of numbers, where the column called label,
 /// class, target or y (else the last) is the label: a whole number, a name, or, where it has
-/// fractions, a value; or a folder with x.npy and y.npy. A CSV file whose first row looks like the
+/// fractions, a value; a folder with x.npy and y.npy; or records of numbers, one of them called
+/// like a label. A CSV file whose first row looks like the
 /// second has no header. One with exactly `unlabelled` columns, none of them called like a label,
 /// has no labels. nullopt for anything else. DataError naming a cell that does not fit.
 std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled = 0);

@@ -10,10 +10,10 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/report/chart.h>
@@ -21,6 +21,7 @@
 #include <plimsoll/report/progress.h>
 #include <plimsoll/train/control.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "mistakes.h"
@@ -40,8 +41,9 @@ constexpr const char* kTrainFooter =
     "  plimsoll train --resume run\n"
     "\n"
     "Ctrl-C finishes the step, writes a checkpoint, prints how to resume, and exits\n"
-    "130; SIGTERM and SIGHUP do the same and exit 143 and 129. A second Ctrl-C stops\n"
-    "at once. `plimsoll ctl PID --budget 2GiB` moves the limit while it runs.";
+    "130. SIGTERM, SIGHUP, SIGUSR1 and SIGXCPU do the same and exit 128 plus their\n"
+    "number: 143 for SIGTERM. A second Ctrl-C stops at once. `plimsoll ctl PID\n"
+    "--budget 2GiB` moves the limit of a running job.";
 
 /// What a run measures, by name.
 const std::vector<std::string> kMetrics = {"loss", "accuracy", "validation_loss",
@@ -110,9 +112,29 @@ Json result_json(const train::FitResult& result, const Device& device) {
           {"checkpoint", result.checkpoint}};
 }
 
+/// Whether `folder` would be taken for a class of pictures: one that lies among the folders of the
+/// classes, or is the folder that they are in.
+bool is_class_folder(const std::string& folder, const TrainingData& data) {
+  namespace fs = std::filesystem;
+  if (data.class_folders.empty()) return false;
+  std::error_code error;
+  // Of a path that is not there yet and not absolute only the text would come back.
+  fs::path here = fs::weakly_canonical(fs::absolute(folder, error), error);
+  if (!here.has_filename()) here = here.parent_path();
+  const fs::path there = fs::weakly_canonical(data.class_folders, error);
+  const bool hidden = here.filename().string().starts_with('.');
+  return here == there || (here.parent_path() == there && !hidden);
+}
+
 /// Mistakes that would otherwise cost an epoch before they are found.
 void check(const RunOptions& o, const TrainingData& data) {
   check_threads(o.threads);
+  if (o.resume.empty() && !o.checkpoints.empty() && is_class_folder(o.checkpoints, data)) {
+    throw InvalidArgument(
+        fmt::format("--checkpoints {}: that is in the folder of the data, where it would be taken "
+                    "for a class when the run is resumed; use a folder somewhere else",
+                    printable(o.checkpoints)));
+  }
   if (o.patience > 0 && !data.validation) {
     throw InvalidArgument(
         "--patience: it watches validation_loss, and there is no validation data; use a --data "
@@ -154,9 +176,10 @@ void print_result(const train::FitResult& result, const Device& device) {
   print_peaks(result, device);
   if (result.measured_step_seconds > 0) {
     fmt::print(
-        "step time {} predicted, {}{} at best\n", format_duration(result.predicted_step_seconds),
+        "step time {} predicted{}, {} fastest measured\n",
+        format_duration(result.predicted_step_seconds),
         result.corrected_step_seconds > 0
-            ? fmt::format("{} by measured ops, ", format_duration(result.corrected_step_seconds))
+            ? fmt::format(", {} from measured ops", format_duration(result.corrected_step_seconds))
             : "",
         format_duration(result.measured_step_seconds));
   }
@@ -182,7 +205,7 @@ double curve_seconds(const train::TrainingPlan& plan) {
 }
 
 /// Sets `begun` when the training has.
-void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
+void train_logged(Command& command, RunOptions& o, RunLog& log, bool& begun) {
   Prepared prepared = prepare(o, o.skip_errors);
   check(o, prepared.data);
   ModelShape shape = shape_of(prepared.trainer->model());
@@ -220,7 +243,13 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   train::LimitRequests limits;
   options.limit_requests = &limits;
   options.stop = &Interrupt::asked();
-  options.stop_checkpoints = saves ? "" : fmt::format("plimsoll-run-{}", ::getpid());
+  // In a folder of classes it would be one of them; hidden folders are not.
+  if (!saves) {
+    options.stop_checkpoints = fmt::format("plimsoll-run-{}", ::getpid());
+    if (is_class_folder(options.stop_checkpoints, prepared.data)) {
+      options.stop_checkpoints.insert(0, ".");
+    }
+  }
   options.callbacks.push_back({.on_begin = [&](train::Run&) { begun = true; }});
   if (saves) {
     // Only once the folder was found to be free, or this run's own.
@@ -245,9 +274,13 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
   }
   const Interrupt interrupt;
   const train::ControlServer control(device, &limits);
-  const data::Dataset training = prepared.data.train->batch(o.batch).prefetch();
+  // As planned: a batch is never larger than the data.
+  const train::PlanRequest& request = prepared.request;
+  const data::Dataset training = prepared.data.train->batch(request.batch).prefetch();
   std::optional<data::Dataset> validation;
-  if (prepared.data.validation) validation = prepared.data.validation->batch(o.validation_batch);
+  if (prepared.data.validation) {
+    validation = prepared.data.validation->batch(request.validation_batch);
+  }
   const train::FitResult result = [&] {
     try {
       return prepared.trainer->fit(plan, training, validation, options);
@@ -285,11 +318,11 @@ void train_logged(CLI::App& command, RunOptions& o, RunLog& log, bool& begun) {
     if (folder != o.checkpoints) save_run(command, folder, shape);
     fmt::print(stderr, "interrupted after step {}; resume with: plimsoll train --resume {}\n",
                format_count(result.steps), folder);
-    throw CLI::RuntimeError(128 + Interrupt::signal());
+    throw EndWith{128 + Interrupt::signal()};
   }
 }
 
-void train_now(CLI::App& command, RunOptions& o) {
+void train_now(Command& command, RunOptions& o) {
   // A run does not end because the reader of its output does.
   (void)std::signal(SIGPIPE, SIG_IGN);
   if (!o.resume.empty()) {
@@ -297,10 +330,10 @@ void train_now(CLI::App& command, RunOptions& o) {
       throw InvalidArgument(
           "--resume and --checkpoints name different folders; --resume FOLDER is enough");
     }
-    if (!restore_run(command, o.resume) && !o.quiet) {
+    if (!restore_run(command, o.resume)) {
       fmt::print(stderr,
                  "--resume {}: there is no run to resume; this one starts from the beginning\n",
-                 o.resume);
+                 printable(o.resume));
     }
     o.checkpoints = o.resume;
   }
@@ -329,8 +362,8 @@ void train_now(CLI::App& command, RunOptions& o) {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
-  CLI::App* const train =
+void add_train(Command& app) {
+  Command* const train =
       app.add_subcommand("train", "Train a model within a memory budget")->footer(kTrainFooter);
   const auto options = std::make_shared<RunOptions>();
   add_options(*train, *options);
@@ -347,10 +380,10 @@ void add_train(CLI::App& app) {
       ->type_name("N");
   train
       ->add_option("--checkpoint-epochs", options->checkpoint_epochs,
-                   "Write a checkpoint every N epochs; 0: not by epochs")
+                   "Write a checkpoint every N epochs; 0: never")
       ->check(is_count_or_zero)
       ->type_name("N")
-      ->capture_default_str();
+      ->show_default();
   train
       ->add_option("--best", options->best,
                    "Keep the checkpoint that is best by this metric: validation_accuracy")
@@ -363,8 +396,8 @@ void add_train(CLI::App& app) {
   train->add_option("--log", options->log, "Write a run log to this file, as JSON lines")
       ->type_name("FILE");
   train->add_flag("--curve", options->curve,
-                  "Find the step time against the budget first, for the report of the log; without "
-                  "it, only where that is quick");
+                  "Compute the step time for a range of budgets, for the report; without it, only "
+                  "where that is quick");
   train
       ->add_option("--threads", options->threads,
                    "Threads of the input pipeline; default: one per CPU")
@@ -380,15 +413,15 @@ void add_train(CLI::App& app) {
   train->add_flag("--chart", options->chart,
                   "Draw the loss and the memory in use when the run ends");
   train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
-  CLI::Option* const port =
+  Option* const port =
       train
           ->add_option("--metrics-port", options->metrics_port,
-                       "Serve figures for Prometheus on this port of the loopback address; 0: any "
-                       "that is free")
+                       "Serve metrics for Prometheus on this port of the loopback address; 0: any "
+                       "free port")
           ->check(is_port)
           ->type_name("PORT");
   train->callback([train, options, port] {
-    options->serves_metrics = port->count() > 0;
+    options->serves_metrics = port->given();
     train_now(*train, *options);
   });
 }

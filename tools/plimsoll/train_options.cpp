@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/needs.h>
@@ -16,6 +15,7 @@
 #include <plimsoll/optim/adaptive.h>
 #include <plimsoll/plan/device_description.h>
 
+#include "command_line.h"
 #include "mistakes.h"
 
 namespace plimsoll::tools {
@@ -53,6 +53,13 @@ optim::Optimizer optimizer_of(const TrainOptions& o, std::int64_t steps) {
   }
   if (o.optimizer == "adagrad") {
     return optim::adagrad({.lr = rate_of(o, 0.01, steps), .weight_decay = decay(0)});
+  }
+  if (o.optimizer == "lazy_adam") {
+    if (o.weight_decay > 0) {
+      throw InvalidArgument(
+          "--weight-decay: lazy_adam has none, as it leaves most rows alone; use adamw");
+    }
+    return optim::lazy_adam({.lr = rate_of(o, 0.001, steps)});
   }
   if (o.optimizer == "adadelta") {
     return optim::adadelta({.lr = rate_of(o, 1, steps), .weight_decay = decay(0)});
@@ -96,7 +103,7 @@ void check_readable(const TrainingData& data, std::int64_t allowed) {
 
 }  // namespace
 
-void add_options(CLI::App& command, TrainOptions& o) {
+void add_options(Command& command, TrainOptions& o) {
   std::vector<std::string> models;
   for (const nn::ModelInfo& info : nn::list_models()) models.emplace_back(info.name);
   const auto size = [&](const char* name, std::string& to, const char* what) {
@@ -105,7 +112,7 @@ void add_options(CLI::App& command, TrainOptions& o) {
   const auto choice = [&](const char* name, std::string& to, const char* what,
                           std::vector<std::string> names) {
     const std::string text = fmt::format("{}: {}", what, fmt::join(names, ", "));
-    command.add_option(name, to, text)->check(OneOf{std::move(names)})->capture_default_str();
+    command.add_option(name, to, text)->check(OneOf{std::move(names)})->show_default();
   };
   choice("--model", o.model, "Model", models);
   command.add_option("--data", o.data,
@@ -116,7 +123,7 @@ void add_options(CLI::App& command, TrainOptions& o) {
                   "Change training images at random; any of these, with commas between them: " +
                       Augmentation::names())
       ->type_name("LIST");
-  command.add_option("--batch", o.batch, "Batch size")->check(is_count)->capture_default_str();
+  command.add_option("--batch", o.batch, "Batch size")->check(is_count)->show_default();
   command
       .add_option("--validation-batch", o.validation_batch,
                   "Batch size of validation; default: --batch")
@@ -129,15 +136,15 @@ void add_options(CLI::App& command, TrainOptions& o) {
   choice("--precision", o.precision, "Precision of the computation",
          {"f32", "tf32", "bf16", "f16"});
   choice("--optimizer", o.optimizer, "Optimizer",
-         {"sgd", "adam", "adamw", "adamw_8bit", "rmsprop", "adagrad", "adadelta", "nadam", "lion",
-          "lamb", "adafactor"});
+         {"sgd", "adam", "adamw", "adamw_8bit", "rmsprop", "adagrad", "lazy_adam", "adadelta",
+          "nadam", "lion", "lamb", "adafactor"});
   command
       .add_option("--lr", o.lr,
                   "Learning rate; default: the optimizer's own (sgd: 0.01, adam: 0.001)")
       ->check(is_positive);
   command.add_option("--momentum", o.momentum, "Momentum of sgd")
       ->check(is_not_negative)
-      ->capture_default_str();
+      ->show_default();
   command
       .add_option("--weight-decay", o.weight_decay,
                   "Weight decay; default: 0.01 for adamw and adamw_8bit, else 0")
@@ -151,8 +158,8 @@ void add_options(CLI::App& command, TrainOptions& o) {
   command.add_option("--steps", o.steps, "Stop after N steps")->check(is_count)->type_name("N");
   command.add_option("--seed", o.seed, "Seed of weights, shuffling and dropout")
       ->check(is_count_or_zero)
-      ->capture_default_str();
-  command.add_option("--device", o.device, "Device: cpu:0, cuda:0")->capture_default_str();
+      ->show_default();
+  command.add_option("--device", o.device, "Device: cpu:0, cuda:0")->show_default();
   command.add_option("--size", o.size, "Height and width of images, or tokens of a sequence")
       ->check(is_count);
   command.add_option("--classes", o.classes, "Number of classes; default: as many as the data has")
@@ -162,7 +169,7 @@ void add_options(CLI::App& command, TrainOptions& o) {
   command
       .add_option("--accumulate", o.accumulate, "Gradient accumulation: micro-batches per batch")
       ->check(is_count)
-      ->capture_default_str();
+      ->show_default();
   command.add_option("--clip-norm", o.clip_norm, "Clip gradients to this global norm")
       ->check(is_not_negative);
   command.add_option("--clip-value", o.clip_value, "Clip each gradient to this magnitude")

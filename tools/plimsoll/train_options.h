@@ -10,11 +10,9 @@
 
 #include "training_data.h"
 
-namespace CLI {
-class App;
-}
-
 namespace plimsoll::tools {
+
+class Command;
 
 /// What `train` and `plan` have in common.
 struct TrainOptions {
@@ -52,7 +50,7 @@ struct TrainOptions {
   bool json = false;
 };
 
-void add_options(CLI::App& command, TrainOptions& options);
+void add_options(Command& command, TrainOptions& options);
 
 /// A trainer for the options, and the data it is for. Throws InvalidArgument naming an option.
 struct Prepared {

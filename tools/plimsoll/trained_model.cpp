@@ -4,13 +4,13 @@
 #include <fstream>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/train/checkpoint.h>
 #include <plimsoll/train/safetensors.h>
 
+#include "command_line.h"
 #include "mistakes.h"
 #include "run_file.h"
 
@@ -23,7 +23,15 @@ namespace fs = std::filesystem;
 fs::path checkpoint_folder(const TrainedOptions& o) {
   std::ifstream in(fs::path(o.folder) / o.checkpoint);
   std::string name;
-  if (std::getline(in, name) && !name.empty()) return fs::path(o.folder) / name;
+  if (std::getline(in, name) && !name.empty()) {
+    std::error_code none;
+    if (fs::is_directory(fs::path(o.folder) / name, none)) return fs::path(o.folder) / name;
+    constexpr std::size_t kShown = 60;
+    throw DataError(
+        fmt::format("{}/{}: there is no checkpoint '{}' in this folder; write the name of one that "
+                    "is there into the file",
+                    printable(o.folder), o.checkpoint, printable(name.substr(0, kShown))));
+  }
   const bool best = o.checkpoint == "best";
   throw DataError(
       fmt::format("{}: it has no {} checkpoint; {}", printable(o.folder), o.checkpoint,
@@ -51,13 +59,13 @@ void load_average(const fs::path& path, const nn::Model& model) {
 
 }  // namespace
 
-void add_trained_options(CLI::App& command, TrainedOptions& o) {
+void add_trained_options(Command& command, TrainedOptions& o) {
   command.add_option("run", o.folder, "The folder given to `train --checkpoints`")
       ->required()
       ->type_name("FOLDER");
   command.add_option("--checkpoint", o.checkpoint, "Which checkpoint to use: latest, best")
       ->check(OneOf{{"latest", "best"}})
-      ->capture_default_str();
+      ->show_default();
   command
       .add_option("--budget", o.budget,
                   "Memory limit on the device: 4GiB, 50%; default: as in training")
@@ -68,24 +76,24 @@ void add_trained_options(CLI::App& command, TrainedOptions& o) {
                   "Precision: f32, tf32, bf16, f16; default: as in training")
       ->check(OneOf{{"f32", "tf32", "bf16", "f16"}});
   // Read from the run only.
-  command.add_option("--model", o.model)->group("");
-  command.add_option("--size", o.size)->group("");
-  command.add_option("--classes", o.classes)->group("");
+  command.add_option("--model", o.model)->hide();
+  command.add_option("--size", o.size)->hide();
+  command.add_option("--classes", o.classes)->hide();
 }
 
-void add_trained_data_options(CLI::App& command, TrainedOptions& o) {
+void add_trained_data_options(Command& command, TrainedOptions& o) {
   command.add_option("--data", o.data, "Data as for `plimsoll train`; default: as in training");
   command.add_option("--batch", o.batch, "Batch size; default: as in training")->check(is_count);
   command.add_option("--host-budget", o.host_budget, "Memory limit of input pipelines on the host")
       ->type_name("SIZE");
   command.add_flag("--json", o.json, "Print JSON");
   // Read from the run only.
-  command.add_option("--seed", o.seed)->group("");
-  command.add_option("--elements", o.elements)->group("");
-  command.add_flag("--no-validation", o.no_validation)->group("");
+  command.add_option("--seed", o.seed)->hide();
+  command.add_option("--elements", o.elements)->hide();
+  command.add_flag("--no-validation", o.no_validation)->hide();
 }
 
-void restore_options(CLI::App& command, TrainedOptions& o) {
+void restore_options(Command& command, TrainedOptions& o) {
   std::error_code none;
   if (!fs::is_directory(o.folder, none)) {
     throw DataError(
@@ -104,6 +112,7 @@ void restore_options(CLI::App& command, TrainedOptions& o) {
 
 Trained load_trained(const TrainedOptions& o) {
   const fs::path folder = checkpoint_folder(o);
+  train::verify_checkpoint(folder.string());
   const Bytes budget = budget_of(o);
   Device device = Device::open(o.device, {.limit = budget == 0 ? Limit() : Limit(budget)});
   nn::Model model = model_of(o);

@@ -10,6 +10,8 @@
 
 namespace plimsoll::tools {
 
+class Command;
+
 /// What `evaluate`, `predict` and `generate` have in common. What is not given is as in the
 /// training run.
 struct TrainedOptions : TrainOptions {
@@ -19,13 +21,13 @@ struct TrainedOptions : TrainOptions {
 
 /// The folder as an argument, --checkpoint, --budget, --device and --precision, and those options
 /// of the run that say what the model is, without showing them.
-void add_trained_options(CLI::App& command, TrainedOptions& options);
+void add_trained_options(Command& command, TrainedOptions& options);
 
 /// --data, --batch, --host-budget and --json.
-void add_trained_data_options(CLI::App& command, TrainedOptions& options);
+void add_trained_data_options(Command& command, TrainedOptions& options);
 
 /// Takes the options that were not given from the run. DataError where the folder has no run.
-void restore_options(CLI::App& command, TrainedOptions& options);
+void restore_options(Command& command, TrainedOptions& options);
 
 /// A model with the weights of the checkpoint; the moving average of them, where the run has one.
 struct Trained {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/map_function.h>
@@ -16,6 +17,7 @@
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/models.h>
 
+#include "recommender_data.h"
 #include "record_source.h"
 #include "table_data.h"
 #include "text_data.h"
@@ -171,7 +173,9 @@ TrainingData digits(const nn::Model& model, const TrainingDataOptions& options) 
 TrainingData made_up(const nn::Model& model, const TrainingDataOptions& options) {
   TrainingData all;
   all.train_count = options.elements;
-  const data::MapFunction make = synthetic(model, options.seed);
+  const data::MapFunction make = is_recommender(model)
+                                     ? synthetic_choices(model, spec_of(model), options.seed)
+                                     : synthetic(model, options.seed);
   all.train =
       mixed(Dataset::range(options.elements), options).map(make, {.parallel = data::kAutotune});
   return all;
@@ -192,7 +196,8 @@ std::vector<std::string> class_names(const fs::path& path) {
   std::error_code error;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
     std::error_code unknown;
-    if (at->is_directory(unknown) && !unknown) names.push_back(at->path().filename().string());
+    const std::string name = at->path().filename().string();
+    if (at->is_directory(unknown) && !unknown && !name.starts_with('.')) names.push_back(name);
   }
   if (error) {
     throw InvalidArgument(
@@ -217,6 +222,19 @@ std::string counts_of(const Dataset& files) {
   return fmt::format("{} pictures in {} classes:{}", files.cardinality(), names.size(), text);
 }
 
+/// A folder that was forgotten, or is none of the classes.
+void warn_of_empty_classes(const std::string& path, const Dataset& files) {
+  const std::vector<std::string> names = files.classes();
+  const std::vector<std::int64_t> counts = files.class_counts();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (counts[i] > 0) continue;
+    log_warning(
+        fmt::format("--data {}: the class '{}' has no pictures; remove the folder if it is "
+                    "not one",
+                    printable(path), printable(names[i])));
+  }
+}
+
 /// Throws unless these are classes that such a model can learn to tell apart.
 void check_classes(const fs::path& path, const std::vector<std::string>& names,
                    std::int64_t classes) {
@@ -228,7 +246,8 @@ void check_classes(const fs::path& path, const std::vector<std::string>& names,
   }
   if (static_cast<std::int64_t>(names.size()) > classes) {
     throw InvalidArgument(
-        fmt::format("--data {}: it has {} classes, the model {}; leave --classes out",
+        fmt::format("--data {}: it has {} classes, the model {}; use data with those classes, or "
+                    "train without --classes",
                     printable(path.string()), names.size(), classes));
   }
 }
@@ -344,6 +363,8 @@ TrainingData folder(const std::string& path, const nn::Model& model,
   TrainingData all;
   const std::string training = inner.empty() ? path : inner.string();
   const Dataset files = Dataset::image_folder(training);
+  warn_of_empty_classes(training, files);
+  all.class_folders = training;
   all.train_count = files.cardinality();
   all.train =
       options.augment.empty()
@@ -430,6 +451,10 @@ nn::Model training_model(const std::string& data, const std::string& model,
 
 ModelShape shape_of(const nn::Model& model) {
   const TensorType input = model.input_type(1);
+  if (is_recommender(model)) {
+    const RecommenderTables tables = tables_of(model);
+    return {tables.rows, {tables.bag}, false, {}};
+  }
   const bool values = model.target_type(1).dtype == DType::f32;
   return {values ? 0 : classes_of(model), {input.shape.begin() + 1, input.shape.end()}, values, {}};
 }
@@ -453,8 +478,14 @@ TrainingData training_data(const std::string& name, const nn::Model& model,
     throw InvalidArgument(fmt::format(
         "--augment: it is for pictures of a folder or of records, not for --data {}", name));
   }
-  if (name == "digits") return digits(model, options);
+  if (name == "digits" && !is_recommender(model)) return digits(model, options);
   if (name == "synthetic") return made_up(model, options);
+  if (is_recommender(model)) {
+    throw InvalidArgument(
+        fmt::format("--data {}: it has no ids for the tables of a recommender; use --data "
+                    "synthetic, or the library with a dataset of one's own",
+                    printable(name)));
+  }
   const bool text = is_text_file(name);
   const std::int64_t unlabelled = options.unlabelled ? model.input_type(1).elements() : 0;
   const auto table = text ? std::nullopt : find_table(name, unlabelled);

@@ -25,6 +25,7 @@ struct TrainingData {
   Bytes held = 0;           ///< bytes that the elements are made of, outside any arena
   std::string summary;      ///< classes and counts for a reader, with line ends; may be empty
   std::vector<std::string> names;  ///< of the classes, where a table has names for labels
+  std::string class_folders;       ///< the folder with a folder per class, where there is one
 };
 
 /// What the data says about the model before there is one.

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/report/live.h>
 #include <plimsoll/train/control.h>
 
+#include "command_line.h"
 #include "commands.h"
 #include "mistakes.h"
 
@@ -35,9 +35,9 @@ constexpr const char* kWatchFooter =
     "  plimsoll watch 4711\n"
     "  plimsoll watch run.jsonl --http\n"
     "\n"
-    "The page of --http is for this user and this machine alone: it is on the\n"
-    "loopback address, behind a token, and can only be looked at. Ctrl-C ends\n"
-    "watching; the run goes on.";
+    "The --http page is for this user on this machine only: it listens on the\n"
+    "loopback address, needs the token in its address, and is read-only. Ctrl-C\n"
+    "stops watching; the run continues.";
 
 constexpr int kLowestPriority = 19;
 
@@ -65,9 +65,11 @@ std::string log_of_process(const std::string& pid) {
 
 /// All that a run without a log tells: its memory.
 void watch_memory(int pid) {
-  fmt::print(stderr, "process {} writes no log; only its memory can be shown\n", pid);
-  while (!asked_to_end) {
+  for (bool first = true; !asked_to_end; first = false) {
     const train::ControlStatus status = train::control_status(pid);
+    if (first) {
+      fmt::print(stderr, "process {} writes no log; only its memory can be shown\n", pid);
+    }
     fmt::print("{}: {} of {} used\n", status.device, format_bytes(status.used),
                format_bytes(status.limit));
     std::fflush(stdout);
@@ -90,11 +92,11 @@ std::string log_of_folder(const std::string& folder) {
   return log;
 }
 
-void watch_now(const CLI::App& command, const WatchArguments& o) {
+void watch_now(Command& command, const WatchArguments& o) {
   // Whatever is watched comes first.
   (void)::setpriority(PRIO_PROCESS, 0, kLowestPriority);
   report::WatchOptions options;
-  if (command.get_option("--http")->count() > 0) {
+  if (command.find("--http")->given()) {
     options.http_port = o.http.empty() || o.http.front().empty() ? 0 : std::stoi(o.http.front());
   }
   (void)std::signal(SIGINT, [](int) { asked_to_end.store(true); });
@@ -105,7 +107,7 @@ void watch_now(const CLI::App& command, const WatchArguments& o) {
   if (!fs::exists(o.run, error)) {
     const bool number = o.run.size() < 10 &&
                         std::ranges::all_of(o.run, [](char c) { return c >= '0' && c <= '9'; });
-    if (!number) {
+    if (!number || !fs::exists(fs::path("/proc") / o.run, error)) {
       throw DataError(fmt::format("{}: there is no such file, folder or process", o.run));
     }
     log = log_of_process(o.run);
@@ -118,8 +120,8 @@ void watch_now(const CLI::App& command, const WatchArguments& o) {
 
 }  // namespace
 
-void add_watch(CLI::App& app) {
-  CLI::App* const watch =
+void add_watch(Command& app) {
+  Command* const watch =
       app.add_subcommand("watch", "Show a run live, in the terminal or as a page")
           ->footer(kWatchFooter);
   const auto options = std::make_shared<WatchArguments>();
@@ -128,7 +130,7 @@ void add_watch(CLI::App& app) {
   watch
       ->add_option("--http", options->http,
                    "Also show the page on the loopback address; default: any free port")
-      ->expected(0, 1)
+      ->optional_value()
       ->check(is_port)
       ->type_name("PORT");
   watch->callback([watch, options] { watch_now(*watch, *options); });
