@@ -28,7 +28,7 @@ mkdir -p build/fuzz/found
 recorded=tests/data/recorded
 seeds() { # TARGET: recorded files of its format
   case $1 in
-    tfrecord | tfrecord_verified) ls "$recorded"/records/examples.tfrecord ;;
+    tfrecord | tfrecord_rows | tfrecord_large | tfrecord_verified) ls "$recorded"/records/examples.tfrecord ;;
     tfrecord_gzip) ls "$recorded"/records/examples.gzip.tfrecord ;;
     tfrecord_zlib) ls "$recorded"/records/examples.zlib.tfrecord ;;
     webdataset) ls "$recorded"/records/*.tar ;;

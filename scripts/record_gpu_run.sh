@@ -18,6 +18,8 @@ low=$(smallest --offload 2GiB)
 high=$(smallest)
 echo "smallest budget: $low with offload, $high without"
 [[ -n $low && -n $high ]] || { echo "no budgets to run with; is there a GPU?" >&2; exit 1; }
+# Where recomputing reaches the same, more memory still changes the plan.
+[[ $low != "$high" ]] || high=$((${low%MiB} + 128))MiB
 
 curve=()
 ! "$plimsoll" train --help | grep -q -- --curve || curve=(--curve)

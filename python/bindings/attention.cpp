@@ -51,7 +51,7 @@ void bind_functions(nb::module_& nn) {
          "Tensor",
          "softmax(q k^T scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, "
          "keys, size]. `key_mask` (bool [n, keys]) says which keys count; `bias` is added to the "
-         "scores. With either of them the matrix of scores is there.",
+         "scores, which are all there then.",
          [](const Given& given) {
            const Tensor q = given.tensor("q");
            const Tensor k = given.tensor("k");
@@ -89,17 +89,23 @@ void bind_functions(nb::module_& nn) {
   define(
       nn, "rope",
       "x: Tensor | Variable, cos: Tensor | Variable, sin: Tensor | Variable, *, style: str = "
-      "'halves'",
+      "'halves', size: int = 0, heads: int = 0",
       "Tensor",
       "Rotary position embedding of x [..., tokens, size]; pairs are \"halves\" (i and i + size/2) "
-      "or \"interleaved\" (2i and 2i + 1).\n\n"
+      "or \"interleaved\" (2i and 2i + 1). Rows may be several heads of `size` elements, of which "
+      "the first `heads` are turned (0: all).\n\n"
       ">>> pm.nn.rope(x, *pm.nn.rope_tables(x, tokens=16, size=32))",
       [](const Given& given) {
         const Tensor x = given.tensor("x");
         const nn::RopeTables tables{given.tensor("cos"), given.tensor("sin")};
         const auto style =
             static_cast<nn::RopeStyle>(given.choice("style", {"halves", "interleaved"}));
-        return computed([&] { return nn::rope(x, tables, style); });
+        const std::int64_t size = given.integer("size");
+        const std::int64_t heads = given.integer("heads");
+        return computed([&] {
+          if (size == 0 && heads == 0) return nn::rope(x, tables, style);
+          return nn::rope(x, tables, {.style = style, .size = size, .heads = heads});
+        });
       });
 }
 

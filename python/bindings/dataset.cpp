@@ -1,6 +1,9 @@
 // Datasets: descriptions of streams. plimsoll/data.py has the class that people use.
 #include <plimsoll/data/dataset.h>
 
+#include <memory>
+#include <utility>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -249,6 +252,15 @@ void bind_stages(nb::class_<Dataset>& cls) {
 Dataset as_dataset(nb::handle value, Where where) {
   if (nb::hasattr(value, "_dataset")) return nb::cast<Dataset>(value.attr("_dataset"));
   wrong_type(where, value, "it must be a dataset: pm.data.from_tensor_slices((x, y)).batch(32)");
+}
+
+Dataset as_lasting_dataset(nb::handle value, Where where) {
+  Dataset set = as_dataset(value, where);
+  const nb::object kept = nb::getattr(value, "_kept", nb::tuple());
+  if (length(kept) == 0) return set;
+  using Both = std::pair<data::NodePtr, std::shared_ptr<PyObject>>;
+  const auto both = std::make_shared<Both>(set.node(), hold(kept));
+  return Dataset(data::NodePtr(both, set.node().get()));
 }
 
 std::optional<Dataset> as_optional_dataset(nb::handle value, Where where) {

@@ -45,6 +45,12 @@ Device open(nb::handle name, nb::handle limit, bool preallocate, nb::handle trac
   return Device::open(text, options);
 }
 
+/// A device and, between enter and exit, its place as the thread's default one.
+struct Here {
+  Device device;
+  std::unique_ptr<DefaultDevice> here;
+};
+
 /// A session and, between enter and exit, its place as the thread's default device.
 struct Scope {
   Session session;
@@ -177,6 +183,19 @@ void bind_device(nb::module_& m) {
         return "Session('" + self.session.device().name() +
                (self.session.device().closed() ? "', closed)" : "')");
       });
+
+  nb::class_<Here>(m, "_Here", "A device as this thread's default one, between enter and exit.")
+      .def(
+          "__init__",
+          [](Here* self, nb::handle device) {
+            new (self) Here{as_device(device, {"_Here", "device"}), nullptr};
+          },
+          nb::arg("device"), nb::sig("def __init__(self, device: Device) -> None"))
+      .def("__enter__",
+           [](Here& self) { self.here = std::make_unique<DefaultDevice>(self.device); })
+      .def(
+          "__exit__", [](Here& self, nb::args /*raised*/) { self.here.reset(); },
+          nb::sig("def __exit__(self, *raised: object) -> None"));
 
   m.def(
       "device", &open, nb::arg("name") = "cpu", nb::kw_only(), nb::arg("limit") = nb::none(),

@@ -41,7 +41,10 @@ nb::object scalar(const data::Value& value) {
                                             : static_cast<float>(value.as<BFloat16>())));
 }
 
-data::Value copied(const Tensor& x, data::MapContext* context) {
+/// Elements are the host's: what is on a GPU is copied.
+data::Value copied(const Tensor& given, data::MapContext* context) {
+  const bool here = given.device().capabilities().host_memory;
+  const Tensor x = here ? given : given.to(DefaultDevice::host());
   if (context == nullptr || x.dtype() == DType::bytes) return x;
   Tensor made = context->empty(x.shape(), x.dtype());
   if (x.elements() > 0) copy_out(x, made.raw_mutable_data(), x.elements());

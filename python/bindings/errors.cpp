@@ -1,6 +1,10 @@
 #include "errors.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include <nanobind/stl/string.h>
@@ -22,6 +26,34 @@ std::string& last_text() {
   return text;
 }
 
+struct Name {
+  std::string_view cxx;
+  std::string_view python;
+};
+/// Those that are not the function's own name.
+constexpr std::array kNames = {
+    Name{"Device::open", "device"},        Name{"Module::add", "Module"},
+    Name{"Limit::share", "limit"},         Name{"Pipeline::save", "state_dict"},
+    Name{"Tensor::from_values", "tensor"}, Name{"Pipeline::restore", "load_state_dict"}};
+
+/// A message as Python's users know things: C++ says "[Device::split]" where they write `split`.
+/// Only that is translated; all else is worded for both.
+std::string in_python_words(std::string text) {
+  const auto is_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == ':'; };
+  for (std::size_t at = text.find("::"); at != std::string::npos; at = text.find("::", at + 1)) {
+    const std::size_t begin = text.rfind('[', at);
+    const std::size_t end = text.find(']', at);
+    if (begin == std::string::npos || end == std::string::npos) continue;
+    const std::string_view who(text.data() + begin + 1, end - begin - 1);
+    if (!std::ranges::all_of(who, is_name)) continue;
+    const auto* const known = std::ranges::find(kNames, who, &Name::cxx);
+    const std::string name(known != kNames.end() ? known->python : who.substr(who.rfind(':') + 1));
+    text.replace(begin + 1, who.size(), name);
+    at = begin;
+  }
+  return text;
+}
+
 nb::object class_of(const char* name) { return nb::handle(classes).attr(name); }
 
 void raise(const nb::object& exception) {
@@ -38,12 +70,12 @@ void raise(const nb::object& exception) {
 }
 
 void raise(const char* name, const std::exception& error) {
-  raise(class_of(name)(nb::str(error.what())));
+  raise(class_of(name)(in_python_words(error.what())));
 }
 
 void raise(const OutOfMemory& refused) {
   const OutOfMemoryReport& report = refused.report();
-  nb::object made = class_of("OutOfMemory")(nb::str(refused.what()));
+  nb::object made = class_of("OutOfMemory")(in_python_words(refused.what()));
   nb::list holders;
   for (const Holder& each : report.holders) {
     holders.append(
@@ -94,6 +126,11 @@ void remember_cause(nb::handle exception, const std::string& text) {
   Py_XDECREF(last_cause);
   last_text() = text;
   last_cause = nb::borrow(exception).release().ptr();
+}
+
+void raise_made(const nb::object& exception) {
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  throw nb::python_error();
 }
 
 void bind_errors(nb::module_& /*m*/) {

@@ -232,8 +232,9 @@ void bind_exchange(nb::module_& m) {
     const Device device = as_device(nb::none(), {"pickle", "device"});
     if (type == DType::bytes) {
       const std::int64_t count = dims.elements();
-      return count == 0 ? Tensor::from_strings(std::span<const std::string>(), dims, device)
-                        : make_tensor(contents, type, device).reshape(dims);
+      return count == 0
+                 ? Tensor::from_strings(std::span<const std::string>(), dims, DefaultDevice::host())
+                 : make_tensor(contents, type, device).reshape(dims);
     }
     Tensor made = Tensor::empty(dims, type, device);
     copy_in(made, nb::cast<nb::bytes>(contents).c_str(), dims.elements());

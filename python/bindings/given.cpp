@@ -8,6 +8,8 @@
 
 #include <plimsoll/base/error.h>
 
+#include "errors.h"
+
 namespace plimsoll::python {
 namespace {
 
@@ -86,7 +88,9 @@ Given Signature::bind(const nb::args& given, const nb::kwargs& named) const {
     names_ = nb::cast<std::vector<std::string>>(made[1]);
     binder_ = made[0];
   }
-  return {*this, binder_(*given, **named)};
+  nb::object values = binder_(*given, **named);
+  if (PyTuple_Check(values.ptr()) == 0) raise_made(values);
+  return {*this, std::move(values)};
 }
 
 std::string signature_text(const char* name, const char* parameters, const char* result) {

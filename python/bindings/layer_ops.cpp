@@ -5,6 +5,7 @@
 
 #include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/normalize.h>
+#include <plimsoll/ops/recurrent_cells.h>
 #include <plimsoll/ops/softmax.h>
 
 #include "bind.h"
@@ -194,36 +195,83 @@ void bind_normalizations(nb::module_& m) {
              "x where a draw says so, divided by 1 - rate, else 0.");
   m.def(
       "attention",
-      [](nb::handle q, nb::handle k, nb::handle v, bool causal, nb::handle scale) {
+      [](nb::handle q, nb::handle k, nb::handle v, bool causal, nb::handle scale,
+         nb::handle key_mask) {
         const Tensor queries = as_tensor(q, {"attention", "q"});
         const Tensor keys = as_tensor(k, {"attention", "k"});
         const Tensor values = as_tensor(v, {"attention", "v"});
         const double by = as_double(scale, {"attention", "scale"});
+        const Tensor mask = as_optional_tensor(key_mask, {"attention", "key_mask"});
         const Unlocked unlocked;
-        return ops::attention(queries, keys, values, {causal, by});
+        return ops::attention(queries, keys, values,
+                              {.causal = causal, .scale = by, .key_mask = mask});
       },
       nb::arg("q"), nb::arg("k"), nb::arg("v"), nb::kw_only(), nb::arg("causal") = false,
-      nb::arg("scale") = 0.0,
-      nb::sig("def attention(q: Tensor | Variable, k: Tensor | Variable, v: Tensor | Variable, *, "
-              "causal: bool "
-              "= False, scale: float = 0.0) -> Tensor"),
-      "softmax(q k^T * scale) v without the whole matrix of scores; scale 0 means 1 / sqrt(size).");
+      nb::arg("scale") = 0.0, nb::arg("key_mask") = nb::none(),
+      nb::sig(
+          "def attention(q: Tensor | Variable, k: Tensor | Variable, v: Tensor | Variable, *, "
+          "causal: bool = False, scale: float = 0.0, key_mask: Tensor | Variable | None = None) "
+          "-> Tensor"),
+      "softmax(q k^T * scale) v without the whole matrix of scores; scale 0 means 1 / sqrt(size). "
+      "k and v may have fewer heads than q, which they must divide. `key_mask` (bool [..., keys]) "
+      "says which keys count.");
   m.def(
       "self_attention",
-      [](nb::handle qkv, nb::handle heads, bool causal, nb::handle scale) {
+      [](nb::handle qkv, nb::handle heads, bool causal, nb::handle scale, nb::handle key_heads,
+         nb::handle key_mask) {
         const Tensor given = as_tensor(qkv, {"self_attention", "qkv"});
         const std::int64_t count = as_int(heads, {"self_attention", "heads"});
         const double by = as_double(scale, {"self_attention", "scale"});
+        const std::int64_t of_keys = as_int(key_heads, {"self_attention", "key_heads"});
+        const Tensor mask = as_optional_tensor(key_mask, {"self_attention", "key_mask"});
         const Unlocked unlocked;
-        return ops::self_attention(given, {count, causal, by});
+        return ops::self_attention(given, {.heads = count,
+                                           .causal = causal,
+                                           .scale = by,
+                                           .key_heads = of_keys,
+                                           .key_mask = mask});
       },
       nb::arg("qkv"), nb::arg("heads"), nb::kw_only(), nb::arg("causal") = false,
-      nb::arg("scale") = 0.0,
+      nb::arg("scale") = 0.0, nb::arg("key_heads") = 0, nb::arg("key_mask") = nb::none(),
       nb::sig("def self_attention(qkv: Tensor | Variable, heads: int, *, causal: bool = False, "
-              "scale: float = "
-              "0.0) -> Tensor"),
-      "Attention on queries, keys and values as one product gives them: [n, tokens, 3 * heads * "
-      "size].");
+              "scale: float = 0.0, key_heads: int = 0, key_mask: Tensor | Variable | None = None) "
+              "-> Tensor"),
+      "Attention on queries, keys and values as one product gives them: [n, tokens, (heads + 2 * "
+      "key_heads) * size], where key_heads 0 means as many as heads. `key_mask` (bool [n, tokens]) "
+      "says which keys count.");
+}
+
+void bind_cells(nb::module_& m) {
+  m.def(
+      "lstm_cell",
+      [](nb::handle x, nb::handle s, nb::handle c) {
+        const Tensor given = as_tensor(x, {"lstm_cell", "x"});
+        const Tensor product = as_tensor(s, {"lstm_cell", "s"});
+        const Tensor before = as_tensor(c, {"lstm_cell", "c"});
+        const Unlocked unlocked;
+        const ops::LstmCellResult result = ops::lstm_cell(given, product, before);
+        return std::tuple(result.h, result.c, result.gates);
+      },
+      nb::arg("x"), nb::arg("s"), nb::arg("c"),
+      nb::sig("def lstm_cell(x: Tensor | Variable, s: Tensor | Variable, c: Tensor | Variable) -> "
+              "tuple[Tensor, Tensor, Tensor]"),
+      "One step of an LSTM behind its products x and s [..., 4 * hidden], with the gates input, "
+      "forget, cell and output, and the old c: the new h and c, and the gates.");
+  m.def(
+      "gru_cell",
+      [](nb::handle x, nb::handle s, nb::handle h) {
+        const Tensor given = as_tensor(x, {"gru_cell", "x"});
+        const Tensor product = as_tensor(s, {"gru_cell", "s"});
+        const Tensor before = as_tensor(h, {"gru_cell", "h"});
+        const Unlocked unlocked;
+        const ops::GruCellResult result = ops::gru_cell(given, product, before);
+        return std::tuple(result.h, result.gates);
+      },
+      nb::arg("x"), nb::arg("s"), nb::arg("h"),
+      nb::sig("def gru_cell(x: Tensor | Variable, s: Tensor | Variable, h: Tensor | Variable) -> "
+              "tuple[Tensor, Tensor]"),
+      "One step of a GRU behind its products x and s [..., 3 * hidden], with the gates reset, "
+      "update and new, and the old h: the new h, and [..., 4 * hidden] for gradients.");
 }
 
 }  // namespace
@@ -231,6 +279,7 @@ void bind_normalizations(nb::module_& m) {
 void bind_layer_ops(nb::module_& m) {
   bind_convolutions(m);
   bind_normalizations(m);
+  bind_cells(m);
 }
 
 }  // namespace plimsoll::python

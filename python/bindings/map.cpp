@@ -8,6 +8,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/image/load.h>
+#include <plimsoll/data/map_blocking.h>
 
 #include "bind.h"
 #include "elements.h"
@@ -139,7 +140,12 @@ void bind_map(nb::module_& m) {
           return to_element(call_python(call.get(), element), &context,
                             {"map", "what the function returns"});
         };
-        return set.map(function, map_options(parallel, ordered));
+        // The GIL once for several short calls: taking it costs more than many of them.
+        const auto locked = [](const std::function<void()>& calls) {
+          const Locked lock;
+          calls();
+        };
+        return data::map_blocking(set, std::move(function), map_options(parallel, ordered), locked);
       },
       nb::arg("set"), nb::arg("cell"), nb::arg("spec").none(), nb::arg("parallel").none(),
       nb::arg("ordered"), nb::arg("name"));
@@ -155,8 +161,8 @@ void bind_map(nb::module_& m) {
     return set.flat_map(
         [call = Callable(cell)](const Element& element) {
           const Locked locked;
-          return as_dataset(call_python(call.get(), element),
-                            {"flat_map", "what the function returns"});
+          return as_lasting_dataset(call_python(call.get(), element),
+                                    {"flat_map", "what the function returns"});
         },
         name);
   });
@@ -165,8 +171,8 @@ void bind_map(nb::module_& m) {
     return set.interleave(
         [call = Callable(cell)](const Element& element) {
           const Locked locked;
-          return as_dataset(call_python(call.get(), element),
-                            {"interleave", "what the function returns"});
+          return as_lasting_dataset(call_python(call.get(), element),
+                                    {"interleave", "what the function returns"});
         },
         {cycle, block, parallel}, name);
   });

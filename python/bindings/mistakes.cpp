@@ -10,6 +10,7 @@
 
 #include "bind.h"
 #include "convert.h"
+#include "errors.h"
 
 namespace plimsoll::python {
 namespace {
@@ -51,8 +52,8 @@ void answer(nb::handle scope, nb::handle function, const std::string& name) {
       nb::cast<std::string>(function.type().attr("__name__")) == std::string("nb_method");
   const auto explain = [name, signatures](const nb::object& self, const nb::args& given,
                                           const nb::kwargs& named) {
-    nb::module_::import_("plimsoll._mistakes")
-        .attr("explain")(name, signatures, self, given, named);
+    raise_made(nb::module_::import_("plimsoll._mistakes")
+                   .attr("explain")(name, signatures, self, given, named));
   };
   // As help() shows it, in a line below the others.
   const std::string signature = "def " + name + "(...) -> TypeError";
@@ -84,8 +85,11 @@ void refuse_to_make(nb::handle type) {
   nb::cpp_function_def(
       [name](nb::handle /*self*/, const nb::args& /*given*/, const nb::kwargs& /*named*/) {
         const std::string text =
-            "[" + name +
-            "] the library makes these; look for the function or method that gives one";
+            name == "Device"
+                ? std::string(
+                      "[Device] plimsoll.device('cpu') or plimsoll.device('cuda:0') opens one")
+                : "[" + name +
+                      "] the library makes these; look for the function or method that gives one";
         throw nb::type_error(text.c_str());
       },
       nb::scope(type), nb::name("__init__"), nb::is_method(), nb::arg("args"), nb::arg("kwargs"));

@@ -65,8 +65,8 @@ nb::object group(const Given& given) {
     const Locked locked;
     nb::list elements;
     for (const Element& each : window) elements.append(to_python(each));
-    return as_dataset(guarded(call, {nb::int_(of), elements}),
-                      {"group_by_window", "what reduce returns"});
+    return as_lasting_dataset(guarded(call, {nb::int_(of), elements}),
+                              {"group_by_window", "what reduce returns"});
   };
   return nb::cast(
       set_of(given).group_by_window(key, reduce, given.integer("window"), given.text("name")));

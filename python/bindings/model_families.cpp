@@ -1,6 +1,7 @@
 // The families behind the models by name, with all of their options.
 #include <plimsoll/nn/language_models.h>
 #include <plimsoll/nn/models.h>
+#include <plimsoll/nn/recommendation_models.h>
 #include <plimsoll/nn/vision_models.h>
 
 #include "bind_parts.h"
@@ -110,11 +111,27 @@ void bind_texts(nb::module_& m) {
          });
 }
 
+void bind_choices(nb::module_& m) {
+  define(m, "dlrm",
+         "*, dense: int = 13, tables: int = 26, rows: int = 100000, features: int = 64, bag: int = "
+         "20, bottom: typing.Sequence[int] = (512, 256), top: typing.Sequence[int] = (512, 256)",
+         "Model",
+         "Naumov et al. 2019, fed with i64 [n, dense + tables * bag]: counts, then bags of ids "
+         "filled up with 0; labels are 0 or 1.",
+         [](const Given& given) {
+           return nb::cast(
+               nn::dlrm({given.integer("dense"), given.integer("tables"), given.integer("rows"),
+                         given.integer("features"), given.integer("bag"), given.integers("bottom"),
+                         given.integers("top")}));
+         });
+}
+
 }  // namespace
 
 void bind_model_families(nb::module_& m) {
   bind_pictures(m);
   bind_texts(m);
+  bind_choices(m);
 }
 
 }  // namespace plimsoll::python

@@ -217,7 +217,7 @@ void bind_module(nb::module_& m) {
       .def_prop_ro("is_buffer", &nn::Parameter::is_buffer,
                    "Not trained, but saved, as running statistics are.");
 
-  nb::class_<nn::Module, PyModule>(
+  nb::class_<nn::Module, PyModule> cls(
       m, "Module", nb::is_weak_referenceable(), nb::dynamic_attr(),
       "A piece of a model. Modules and parameters that are assigned to attributes belong to it.\n\n"
       ">>> class Net(pm.nn.Module):\n"
@@ -226,8 +226,8 @@ void bind_module(nb::module_& m) {
       "...         self.first = pm.nn.Dense(128)\n"
       "...         self.second = pm.nn.Dense(10)\n"
       "...     def forward(self, x):\n"
-      "...         return self.second(pm.relu(self.first(x)))")
-      .def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
+      "...         return self.second(pm.relu(self.first(x)))");
+  cls.def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
       .def("__setattr__", &set_attribute, nb::arg("name"), nb::arg("value").none(),
            nb::sig("def __setattr__(self, name: str, value: typing.Any, /) -> None"))
       .def("__call__", &call,
@@ -264,12 +264,33 @@ void bind_module(nb::module_& m) {
                   "None = None) -> None"),
           "Allocates and initialises what has no data yet.")
       .def("release", &nn::Module::release, "Lets all data go.")
-      .def("train", &nn::Module::train, nb::arg("on") = true,
-           "Training mode, the default: dropout and batch normalisation differ in evaluation.")
-      .def("eval", &nn::Module::eval, "Evaluation mode.")
+      .def(
+          "train",
+          [](nb::object self, bool on) {
+            nb::cast<const nn::Module&>(self).train(on);
+            return self;
+          },
+          nb::arg("on") = true, nb::sig("def train(self, on: bool = True) -> typing.Self"),
+          "Training mode, the default: dropout and batch normalisation differ in evaluation. Gives "
+          "the module itself, as the next two do.")
+      .def(
+          "eval",
+          [](nb::object self) {
+            nb::cast<const nn::Module&>(self).eval();
+            return self;
+          },
+          nb::sig("def eval(self) -> typing.Self"), "Evaluation mode.")
       .def_prop_ro("training", &nn::Module::training)
-      .def("freeze", &nn::Module::freeze, nb::arg("on") = true, "Its parameters are not trained.")
+      .def(
+          "freeze",
+          [](nb::object self, bool on) {
+            nb::cast<const nn::Module&>(self).freeze(on);
+            return self;
+          },
+          nb::arg("on") = true, nb::sig("def freeze(self, on: bool = True) -> typing.Self"),
+          "Its parameters are not trained.")
       .def("__repr__", &shown);
+  bind_module_tree(cls);
 }
 
 }  // namespace plimsoll::python

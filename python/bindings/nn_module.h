@@ -25,6 +25,9 @@ class PyModule final : public nn::Module {
   Tensor loss_all(const nn::Tensors& inputs, const nn::Tensors& targets) const override;
   Tensor loss(const Tensor& input, const Tensor& target) const override;
 
+  /// The Python object. Needs the GIL.
+  nb::object object() const { return self_.get(); }
+
   /// What an assignment to an attribute declares.
   void declare(const std::string& name, std::shared_ptr<nn::Module> module) const;
   nn::Parameter declare(const std::string& name, const nn::Parameter& like) const;
@@ -39,6 +42,9 @@ class PyModule final : public nn::Module {
 /// The C++ module of a Python object; TypeError if it is none. Modules that are written in Python
 /// are not kept by it: who calls this keeps the Python object where the garbage collector sees it.
 std::shared_ptr<nn::Module> as_module(nb::handle value, Where where);
+
+/// More of Module: what it is made of, by name.
+void bind_module_tree(nb::class_<nn::Module, PyModule>& cls);
 
 /// An Init, "zeros", "ones", or a number.
 nn::Init as_init(nb::handle value, Where where);

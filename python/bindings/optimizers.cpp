@@ -1,4 +1,4 @@
-// Optimizers whose rules are written in ops, parameter groups, and averages of weights.
+// Optimizers beyond sgd, adam and rmsprop, parameter groups, and averages of weights.
 #include <plimsoll/optim/adaptive.h>
 
 #include <nanobind/stl/optional.h>
@@ -54,6 +54,16 @@ void bind_rules(nb::module_& m) {
            return nb::cast(optim::adagrad(
                {rate(given), given.number("lr_decay"), given.number("initial_accumulator"),
                 given.number("epsilon"), given.number("weight_decay"), groups(given)}));
+         });
+  define(m, "lazy_adam",
+         "lr: float | Schedule = 0.001, *, beta1: float = 0.9, beta2: float = 0.999, epsilon: "
+         "float = 1e-08, groups: typing.Sequence[Group] = ()",
+         "Optimizer",
+         "Adam in which rows of a matrix whose gradient is 0 keep their value and moments.",
+         [](const Given& given) {
+           return nb::cast(optim::lazy_adam(
+               {rate(given), given.number("beta1"), given.number("beta2"), given.number("epsilon"),
+                as_groups(given.value("groups"), true, given.where("groups"))}));
          });
   define(
       m, "adadelta",

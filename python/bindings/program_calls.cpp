@@ -8,6 +8,7 @@
 
 #include <plimsoll/data/program_function.h>
 #include <plimsoll/data/program_ops.h>
+#include <plimsoll/device/default_device.h>
 
 #include "bind.h"
 #include "elements.h"
@@ -94,7 +95,8 @@ nb::list run(const std::string& op, nb::handle inputs, const nb::dict& given, nb
     spec.components.push_back(data::TensorSpec::of(value));
     element.push_back(std::move(value));
   }
-  const Device device = as_device(where, {"op", "device"});
+  const Device asked = as_device(where, {"op", "device"});
+  const Device device = asked.capabilities().host_memory ? asked : DefaultDevice::host();
   const ops::Attributes attributes = attributes_of(given);
   data::Element results;
   {

@@ -63,8 +63,8 @@ void bind_recurrent(nb::module_& m) {
           "c "
           "is None but for an LSTM.");
   recurrent<nn::LSTM>(m, "LSTM",
-                      "Hochreiter and Schmidhuber 1997, over x [n, steps, features]. Steps are "
-                      "unrolled.\n\n>>> pm.nn.LSTM(64, layers=2, dropout=0.1)");
+                      "Hochreiter and Schmidhuber 1997, over x [n, steps, features], as one op "
+                      "over all steps.\n\n>>> pm.nn.LSTM(64, layers=2, dropout=0.1)");
   recurrent<nn::GRU>(m, "GRU", "Cho et al. 2014, as PyTorch has it.");
   define_class<nn::SimpleRNN, nn::Recurrent>(
       m, "SimpleRNN",

@@ -43,8 +43,8 @@ Dataset group_by_window(const Dataset& set, nb::handle key, nb::handle reduce, s
                                                            const std::vector<Element>& elements) {
         const Locked locked;
         try {
-          return as_dataset(call.get()(of, dataset_of(elements, spec)),
-                            {"group_by_window", "what the function returns"});
+          return as_lasting_dataset(call.get()(of, dataset_of(elements, spec)),
+                                    {"group_by_window", "what the function returns"});
         } catch (nb::python_error& error) {
           fail_as_data_error(error);
         }

@@ -16,6 +16,9 @@ namespace plimsoll::python {
 
 /// The C++ side of a plimsoll.data.Dataset; TypeError with what to write otherwise.
 data::Dataset as_dataset(nb::handle value, Where where);
+/// The same with the Python functions in it, which C++ otherwise reaches weakly, kept as long as
+/// the dataset is: for those that a function gives while a pipeline runs.
+data::Dataset as_lasting_dataset(nb::handle value, Where where);
 std::optional<data::Dataset> as_optional_dataset(nb::handle value, Where where);
 
 /// A name, or a plimsoll._cell.Cell of a function of (prediction, target); None: the model's own.

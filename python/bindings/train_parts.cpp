@@ -6,6 +6,9 @@
 
 #include <plimsoll/base/error.h>
 
+#include <sstream>
+#include <string>
+
 #include "bind.h"
 #include "process.h"
 #include "train.h"
@@ -137,7 +140,18 @@ void bind_train_parts(nb::module_& m) {
             return values;
           },
           nb::arg("name"), "A metric by epoch: history[\"validation_accuracy\"].")
-      .def("__len__", [](const FitResult& self) { return self.history.size(); });
+      .def("__len__", [](const FitResult& self) { return self.history.size(); })
+      .def("__repr__", [](const FitResult& self) {
+        std::ostringstream out;
+        out << "History(" << self.history.size()
+            << (self.history.size() == 1 ? " epoch, " : " epochs, ") << self.steps
+            << (self.steps == 1 ? " step" : " steps");
+        if (!self.history.empty()) {
+          for (const auto& [name, value] : self.history.back()) out << ", " << name << " " << value;
+        }
+        out << ")";
+        return out.str();
+      });
 }
 
 }  // namespace plimsoll::python

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/default_device.h>
 #include <plimsoll/ops/elementwise.h>
 
 #include "convert.h"
@@ -215,7 +216,10 @@ Tensor make_tensor(nb::handle data, std::optional<DType> dtype, const Device& de
       if (!numbers.floats.empty()) {
         wrong_value({"tensor", "data"}, data, "it must be either numbers or byte strings");
       }
-      return Tensor::from_strings(std::span<const std::string>(numbers.strings), shape, device);
+      // Strings are the host's wherever numbers go.
+      const bool here = device.capabilities().host_memory;
+      return Tensor::from_strings(std::span<const std::string>(numbers.strings), shape,
+                                  here ? device : DefaultDevice::host());
     }
     const bool integers = !numbers.any_float && !numbers.ints.empty();
     if (dtype == DType::f64 || (!integers && dtype && *dtype != DType::f32)) {

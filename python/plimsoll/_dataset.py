@@ -9,8 +9,8 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 from . import _core
 from ._cell import Cell
 from ._core import Device, MapFunction, Program, Session, Tensor, _records, _stages
-from ._pipeline import Converted, Iteration, Pipeline, Plain
-from .errors import InvalidArgument
+from ._pipeline import Converted, Iteration, Pipeline, Plain, by_component
+from ._traceback import guarded
 
 Path = str | os.PathLike[str]
 Spec = Sequence[tuple[Any, Sequence[int | None] | None]]
@@ -34,19 +34,6 @@ def as_function(value: Any, who: str) -> Callable[..., Any]:
     return found
 
 
-def without_python(function: Callable[..., Any], who: str) -> Callable[..., Any]:
-    def call(*components: Any) -> Any:
-        made = function(*components)
-        if isinstance(made, Dataset) and made._kept:
-            raise InvalidArgument(
-                f"[{who}] the dataset that {name_of(function)} gives has a Python function in it; apply "
-                f"that after {who}(...)"
-            )
-        return made
-
-    return call
-
-
 def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
     """The program of a function. What NumPy says of components that it gets is told in our words."""
 
@@ -64,6 +51,7 @@ def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
     return _core._trace(dataset, call)
 
 
+@guarded
 class Dataset:
     """A description of a stream of elements. Immutable: each method gives a new one. Nothing runs
     before it is iterated or trained on, within the budget of the device.
@@ -97,7 +85,8 @@ class Dataset:
         taken as it is.
 
         With python=True the function is called for each element, with NumPy arrays, and gives the
-        new components; `spec` says what they are: [(pm.f32, (224, 224, 3)), (pm.i64, ())].
+        new components; `spec` says what they are: [(pm.f32, (224, 224, 3)), (pm.i64, ())]. It runs in
+        threads of its own, so that one that waits, for a server say, holds nothing else up.
 
         `parallel` is how many run at a time; None: as many as there are threads, and one of a Python
         function.
@@ -129,7 +118,7 @@ class Dataset:
 
     def flat_map(self, function: Callable[..., Dataset]) -> Dataset:
         """The elements of the dataset that `function` gives for each element, one after the other."""
-        cell = Cell(without_python(as_function(function, "flat_map"), "flat_map"))
+        cell = Cell(as_function(function, "flat_map"))
         return self._with(_core._flat_map_python(self._dataset, cell, name_of(function)), cell)
 
     def interleave(
@@ -137,7 +126,7 @@ class Dataset:
         parallel: int = 1,
     ) -> Dataset:
         """The same, from several at a time by turns."""
-        cell = Cell(without_python(as_function(function, "interleave"), "interleave"))
+        cell = Cell(as_function(function, "interleave"))
         made = _core._interleave_python(
             self._dataset, cell, cycle_length, block_length, parallel, name_of(function)
         )
@@ -276,7 +265,7 @@ class Dataset:
         """Collects elements with the same key; of each `window` of them `reduce(key, elements)` makes
         a dataset, whose elements go out."""
         cell = Cell(as_function(key, "group_by_window"))
-        maker = Cell(without_python(as_function(reduce, "group_by_window"), "group_by_window"))
+        maker = Cell(as_function(reduce, "group_by_window"))
         made = _stages.group_by_window(self._dataset, cell, maker, window, name_of(reduce))
         return self._with(made, cell, maker)
 
@@ -370,7 +359,7 @@ class Dataset:
 
     def to_numpy(self) -> Converted:
         """An iterable of the same elements with NumPy arrays that share their memory."""
-        return Converted(self, lambda x: x.numpy() if isinstance(x, Tensor) else x)
+        return Converted(self, by_component(lambda x: x.numpy() if isinstance(x, Tensor) else x))
 
     def to_torch(self, device: Any = None) -> Converted:
         """An iterable of the same elements with PyTorch tensors. They share the memory; with

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from typing import Any, Iterator, NamedTuple, NoReturn
+from typing import Any, Callable, Iterator, NamedTuple
 
 from . import _core
 
@@ -17,6 +16,8 @@ _PHRASES = {
     "Symbolic": "a component of an element, within a function that map() traces",
     "DType": "a dtype: pm.f32, or its name",
     "Optimizer": "an optimizer: pm.optim.adamw(1e-3)",
+    "Dataset": "a dataset: pm.data.from_tensor_slices(...)",
+    "Path": "a path",
     "os.PathLike[str]": "a path",
     "int": "an integer",
     "float": "a number",
@@ -131,6 +132,8 @@ def shown(value: Any) -> str:
 
 
 def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[str, Any]) -> Iterator[str]:
+    import difflib  # not needed before there is a mistake
+
     names = [each.name for each in parameters]
     for name in named:
         if name not in names:
@@ -155,27 +158,62 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
             yield f"{each.name} is {shown(values[each.name])}; it must be {_wanted(each.types)}"
 
 
+def _first(problems: list[str], name: str, otherwise: str) -> TypeError:
+    who = name.lstrip("_").removesuffix("_python").removesuffix("_native").removesuffix("_program")
+    return TypeError(f"[{who}] {problems[0] if problems else otherwise}")
+
+
 def explain(
     name: str, signatures: list[str], instance: Any, given: tuple[Any, ...], named: dict[str, Any]
-) -> NoReturn:
-    """Raises the TypeError for a call that fits none of the signatures."""
+) -> TypeError:
+    """The error for a call that fits none of the signatures; whoever asked for it raises it."""
     if name in ("__init__", "__call__"):
         name = type(instance).__name__
-    who = name.lstrip("_").removesuffix("_python").removesuffix("_native").removesuffix("_program")
     # Of several the one that most arguments fit; the last is the most general.
     best = None
     for signature in reversed(signatures):
         problems = list(_problems(_parameters(signature), given, named))
         if best is None or len(problems) < len(best):
             best = problems
-    text = best[0] if best else f"these arguments do not fit; it is {signatures[-1].removeprefix('def ')}"
-    raise TypeError(f"[{who}] {text}")
+    otherwise = f"these arguments do not fit; it is {signatures[-1].removeprefix('def ')}"
+    return _first(best or [], name, otherwise)
 
+
+def _typed(annotation: Any) -> list[str]:
+    """The types of an annotation as bindings write them."""
+    if not isinstance(annotation, str):
+        return ["Any"]
+    kinds = [each.removeprefix("_core.") for each in _split(annotation, "|")]
+    return [f"typing.{each}" if each.startswith(("Sequence", "Mapping", "Callable")) else each for each in kinds]
+
+
+def of_call(f: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]) -> TypeError | None:
+    """The same for a function in Python; None if the arguments fit."""
+    import inspect
+
+    signature = inspect.signature(f)
+    try:
+        signature.bind(*given, **named)
+        return None
+    except TypeError as error:
+        otherwise = str(error)
+    owner, _, name = f.__qualname__.rpartition(".")
+    parameters = []
+    for each in signature.parameters.values():
+        if each.name == "self":
+            given = given[1:]
+        elif each.kind != each.VAR_KEYWORD:
+            by_position = each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+            takes_all = each.kind == each.VAR_POSITIONAL
+            required = each.default is each.empty and not takes_all
+            parameters.append(Parameter(each.name, _typed(each.annotation), required, by_position, takes_all))
+    who = owner.rpartition(".")[2] if name in ("__init__", "__call__") else name
+    return _first(list(_problems(parameters, given, named)), who, otherwise)
 
 
 def binder(name: str, parameters: str) -> tuple[Any, list[str]]:
-    """A function that gives the arguments of a call in the order of the signature, with defaults,
-    and the names of the parameters."""
+    """A function that gives the arguments of a call in the order of the signature, with defaults, or
+    the error to raise if they do not fit it; and the names of the parameters."""
     known = _parameters(f"def {name}({parameters})")
     names = [each.name for each in known]
     plain = []
@@ -191,6 +229,6 @@ def binder(name: str, parameters: str) -> tuple[Any, list[str]]:
         try:
             return bind(*given, **named)
         except TypeError:
-            explain(name, [f"def {name}({parameters})"], None, given, named)
+            return explain(name, [f"def {name}({parameters})"], None, given, named)
 
     return call, names

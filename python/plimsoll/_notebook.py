@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any, Sequence
 
 from . import _core
 
 
+def _escaped(text: str) -> str:
+    import html
+
+    return html.escape(text)
+
+
 def _table(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
     def line(cells: Sequence[Any], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{_escaped(str(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     return "<table>" + line(header, "th") + "".join(line(row, "td") for row in rows) + "</table>"
 
@@ -26,8 +31,8 @@ def tensor(self: _core.Tensor) -> str:
         rows = self.tolist() if len(self.shape) == 2 else [self.tolist()]
         cells = [[_number(x) if isinstance(x, float) else x for x in row] for row in rows]
         body = "".join("<tr>" + "".join(f"<td>{x}</td>" for x in row) + "</tr>" for row in cells)
-        return f"<div><code>{html.escape(kind)}</code><table>{body}</table></div>"
-    return f"<pre>{html.escape(repr(self))}</pre>"
+        return f"<div><code>{_escaped(kind)}</code><table>{body}</table></div>"
+    return f"<pre>{_escaped(repr(self))}</pre>"
 
 
 def device(self: _core.Device) -> str:
@@ -43,7 +48,7 @@ def device(self: _core.Device) -> str:
     )
     rows = [(each.tag, each.label, _core.format_bytes(each.bytes)) for each in budget.holders()[:12]]
     table = _table(rows, ("tag", "label", "bytes")) if rows else ""
-    return f"<div><code>{html.escape(text)}</code><br>{bar}{table}</div>"
+    return f"<div><code>{_escaped(text)}</code><br>{bar}{table}</div>"
 
 
 def _curve(values: list[float], width: int = 480, height: int = 120) -> str:
@@ -76,7 +81,7 @@ def history(self: _core.History) -> str:
         for i, epoch in enumerate(self.epochs)
     ]
     table = _table(rows, ("epoch", *names)) if rows else ""
-    return f"<div><p>{html.escape(text)}</p>{_curve(list(self.losses))}{table}</div>"
+    return f"<div><p>{_escaped(text)}</p>{_curve(list(self.losses))}{table}</div>"
 
 
 for _kind, _shown in ((_core.Tensor, tensor), (_core.Device, device), (_core.History, history)):

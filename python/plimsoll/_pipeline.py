@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
 
 from . import _core
 from ._core import Budget, Device, Session
+from ._traceback import guarded, trim
 from .errors import InvalidArgument
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
 
 
+@guarded
 class Pipeline:
     """A running dataset: an iterator over its elements. Dataset.iterate() makes one."""
 
@@ -102,13 +104,20 @@ class Iteration:
             raise StopIteration
         try:
             return self._next()
-        except BaseException:
+        except BaseException as error:
             self.ended = self._pipeline._pipeline.ended
+            trim(error)
             raise
 
 
+def by_component(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of an element that converts each component of it."""
+    return lambda element: tuple(map(convert, element)) if isinstance(element, tuple) else convert(element)
+
+
+@guarded
 class Converted:
-    """A dataset whose elements are converted one by one."""
+    """A dataset whose elements are converted one by one, with a function of the whole element."""
 
     def __init__(self, dataset: Dataset, convert: Callable[[Any], Any]) -> None:
         self._set = dataset
@@ -116,11 +125,12 @@ class Converted:
 
     def __iter__(self) -> Iterator[Any]:
         convert = self._convert
-        for element in self._set:
-            if isinstance(element, tuple):
-                yield tuple(convert(each) for each in element)
-            else:
+        try:
+            for element in self._set:
                 yield convert(element)
+        except (Exception, KeyboardInterrupt) as error:
+            trim(error)
+            raise
 
     def __len__(self) -> int:
         return len(self._set)

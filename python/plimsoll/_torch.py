@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from . import _core
 from ._core import Tensor
-from ._pipeline import Converted
+from ._pipeline import Converted, by_component
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
 
 # Elements whose copy PyTorch may not have made yet, at most.
-_IN_FLIGHT = 4
+_IN_FLIGHT = 2
 
 
 def to_torch(dataset: Dataset, device: Any) -> Converted:
     """The dataset's elements on `device`; None: where they are."""
-    import torch  # type: ignore[import-not-found, unused-ignore]
-
+    try:
+        import torch  # type: ignore[import-not-found, unused-ignore]
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("[to_torch] PyTorch is not installed here; to_numpy() needs NumPy alone") from None
     if device is None:
-        return Converted(dataset, _share)
+        return Converted(dataset, by_component(_share))
     place = torch.device(device)
     if place.type == "cuda":
         ordinal = torch.cuda.current_device() if place.index is None else place.index
@@ -30,7 +32,9 @@ def to_torch(dataset: Dataset, device: Any) -> Converted:
             return Converted(dataset.prefetch_to(f"cuda:{ordinal}"), _owned(torch.device("cuda", ordinal)))
         except (ValueError, RuntimeError):
             pass  # this build has no CUDA: PyTorch copies
-    return Converted(dataset, lambda x: _share(x).to(place, non_blocking=True) if _is_numbers(x) else x)
+    return Converted(
+        dataset, by_component(lambda x: _share(x).to(place, non_blocking=True) if _is_numbers(x) else x)
+    )
 
 
 def _is_numbers(x: Any) -> bool:
@@ -50,16 +54,21 @@ def _owned(place: Any) -> Callable[[Any], Any]:
 
     waiting: deque[tuple[Any, Any]] = deque()
 
-    def convert(x: Any) -> Any:
+    def own(x: Any) -> Any:
         if not _is_numbers(x):
             return x
         if x.device.name.startswith("cpu"):  # a scalar
             return torch.from_dlpack(x).to(place)
         # -1: the element has arrived; nothing else on the GPU has to be waited for.
-        made = torch.from_dlpack(x.__dlpack__(stream=-1)).clone()
+        return torch.from_dlpack(x.__dlpack__(stream=-1)).clone()
+
+    take = by_component(own)
+
+    def convert(element: Any) -> Any:
+        made = take(element)
         copied = torch.cuda.Event()
         copied.record(torch.cuda.current_stream(place))
-        waiting.append((x, copied))
+        waiting.append((element, copied))
         if len(waiting) > _IN_FLIGHT:
             waiting[0][1].synchronize()
         while waiting and waiting[0][1].query():

@@ -25,6 +25,7 @@ from ._core._records import (
 )
 from ._dataset import Dataset, Path, Spec, name_of, shown
 from ._pipeline import Pipeline
+from ._traceback import boundary
 
 Paths = Path | Sequence[Path]
 # {"image": "bytes", "label": pm.i64, "box": (pm.f32, (4,)), "ids": (pm.i64, (None,)),
@@ -48,6 +49,7 @@ def _explain(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{at}"
 
 
+@boundary
 def range(start: int, end: int | None = None, step: int = 1) -> Dataset:
     """i64 numbers start, start + step, ... before end; of one number 0, 1, ... before it."""
     if end is None:
@@ -55,6 +57,7 @@ def range(start: int, end: int | None = None, step: int = 1) -> Dataset:
     return Dataset(_core._Dataset.range(start, end, step))
 
 
+@boundary
 def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = None) -> Dataset:
     """Slices along the first dimension of a tensor, a tuple of them, or a dict, whose keys name the
     components. NumPy arrays are shared, lists copied."""
@@ -76,6 +79,7 @@ def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = 
     return Dataset(_core._Dataset.from_tensor_slices(made, names))
 
 
+@boundary
 def from_generator(
     make: Callable[[], Iterable[Any]], *, spec: Spec | None = None, name: str | None = None
 ) -> Dataset:
@@ -93,6 +97,7 @@ def from_generator(
     return Dataset(_core._from_generator(cell, spec, name or name_of(make)), (cell,))
 
 
+@boundary
 def from_indexable(values: Sequence[Any], *, spec: Spec | None = None, name: str | None = None) -> Dataset:
     """Elements values[0], values[1], ...: anything with a length and an index."""
     if not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
@@ -102,31 +107,37 @@ def from_indexable(values: Sequence[Any], *, spec: Spec | None = None, name: str
     return Dataset(made, (cell, values))
 
 
+@boundary
 def list_files(pattern: Path, *, shuffle: bool = False, seed: int | None = None) -> Dataset:
     """Paths that match a pattern: "train/*.jpg"."""
     return Dataset(_core._Dataset.list_files(pattern, shuffle, seed))
 
 
+@boundary
 def image_folder(folder: Path) -> Dataset:
     """(image, label) of the pictures in a folder per class, decoded as late as can be."""
     return Dataset(_core._Dataset.image_folder(folder))
 
 
+@boundary
 def image_paths(folder: Path) -> Dataset:
     """(path, label) of the same files."""
     return Dataset(_core._Dataset.image_paths(folder))
 
 
+@boundary
 def text_lines(paths: Path | Sequence[Path]) -> Dataset:
     """The lines of files, one after the other, as bytes."""
     return Dataset(_core._Dataset.text_lines(paths))
 
 
+@boundary
 def from_npy(paths: Path | Sequence[Path]) -> Dataset:
     """Slices along the first dimension of arrays in NumPy's files."""
     return Dataset(_core._Dataset.from_npy(paths))
 
 
+@boundary
 def zip(*datasets: Dataset) -> Dataset:
     """The components of all, side by side; ends with the shortest."""
     for each in datasets:
@@ -144,6 +155,7 @@ def _all(datasets: Sequence[Dataset], who: str) -> tuple[list[_core._Dataset], t
     return [each._dataset for each in datasets], kept
 
 
+@boundary
 def sample_from_datasets(
     datasets: Sequence[Dataset], weights: Sequence[float] | None = None, *, seed: int | None = None,
     stop_on_empty: bool = False,
@@ -157,6 +169,7 @@ def sample_from_datasets(
     return Dataset(_stages.sample_from_datasets(sets, weights, seed, stop_on_empty), kept)
 
 
+@boundary
 def choose_from_datasets(
     datasets: Sequence[Dataset], choice: Dataset, *, stop_on_empty: bool = True
 ) -> Dataset:
@@ -165,12 +178,14 @@ def choose_from_datasets(
     return Dataset(_stages.choose_from_datasets(sets[:-1], sets[-1], stop_on_empty), kept)
 
 
+@boundary
 def require_disjoint(train: Dataset, validation: Dataset) -> None:
     """InvalidArgument where the two are parts of one set that may have elements in common."""
     sets, _ = _all([train, validation], "require_disjoint")
     _stages.require_disjoint(*sets)
 
 
+@boundary
 def tfrecords(
     files: Paths, features: Features | None = None, *, verify: bool = True,
     index_folder: Path | None = None, index_from: int | str = "1MiB",
@@ -185,6 +200,7 @@ def tfrecords(
     ))
 
 
+@boundary
 def webdataset(
     files: Paths, features: Features | None = None, *, verify: bool = True,
     index_folder: Path | None = None, index_from: int | str = "1MiB",
@@ -196,6 +212,7 @@ def webdataset(
     ))
 
 
+@boundary
 def mds(
     folder: Path, columns: Sequence[str] = (), *, verify: bool = True,
     index_folder: Path | None = None, index_from: int | str = "1MiB",
@@ -206,6 +223,7 @@ def mds(
     ))
 
 
+@boundary
 def csv(
     files: Paths, columns: Features | None = None, *, delimiter: str = ",", header: bool = True,
     verify: bool = True, index_folder: Path | None = None, index_from: int | str = "1MiB",
@@ -217,6 +235,7 @@ def csv(
     ))
 
 
+@boundary
 def fixed_records(
     files: Paths, layout: Features, *, header_bytes: int | str = 0, footer_bytes: int | str = 0,
     big_endian: bool = False, verify: bool = True, index_folder: Path | None = None,
@@ -232,6 +251,7 @@ def fixed_records(
     ))
 
 
+@boundary
 def load(folder: Path) -> Dataset:
     """What dataset.save(folder) wrote."""
     return Dataset(_records.load(folder))

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = [
     "Error",
@@ -33,8 +33,7 @@ class InvalidArgument(Error, ValueError):
     """Something was asked for that cannot be. Nothing was changed."""
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(NamedTuple):
     """One line of the ledger: who holds memory, and how much."""
 
     budget: str
@@ -44,8 +43,7 @@ class Holder:
     blocks: int
 
 
-@dataclass(frozen=True)
-class Remedy:
+class Remedy(NamedTuple):
     """Something that would help, and the bytes it would free (0 for a limit that can be raised)."""
 
     text: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from typing import Any, Callable, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Callable, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from . import _core
 from ._core import Device, Session, Tensor, Variable
+from ._traceback import boundary, guarded
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +39,7 @@ def _unflatten(structure: Any, tensors: list[Tensor]) -> Any:
     return tuple(values) if kind == "tuple" else values
 
 
+@guarded
 class Function(Generic[P, R]):
     """What pm.function makes of a Python function."""
 
@@ -116,6 +117,7 @@ def function(
     signatures: int = 8,
     seed: int | None = None,
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...
+@boundary
 def function(f: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Any function of tensors, planned: traced once for each signature (shapes and dtypes), and run
     within the budget and at the speed of a trainer's step.
@@ -135,8 +137,7 @@ def function(f: Callable[..., Any] | None = None, **options: Any) -> Any:
     return lambda g: Function(g, **options)
 
 
-@dataclasses.dataclass(frozen=True)
-class ScanResult:
+class ScanResult(NamedTuple):
     """What pm.scan gives. Each is a tensor or a list, as the states and what f gave were."""
 
     last: Any
@@ -157,6 +158,7 @@ def _as_given(tensors: list[Tensor], form: Any) -> Any:
     return tensors if isinstance(form, (list, tuple)) else tensors[0]
 
 
+@boundary
 def scan(
     f: Callable[..., Any],
     states: Any,

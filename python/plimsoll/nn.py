@@ -14,8 +14,8 @@ from ._core import (
     Mish, Model, Module, MultiHeadAttention, Pad1D, Pad2D, Parameter, PReLU, Recurrent, ReLU, ReLU6,
     RMSNorm, SelfAttention, SELU, SeparableConv1D, SeparableConv2D, Sequential, SiLU, Sigmoid,
     SimpleRNN, Softplus, Softsign, Tanh, Tensor, TransformerBlock, TransformerDecoderLayer,
-    TransformerEncoderLayer, Upsample2D, bert, convnext, efficientnet_b0, gpt2, lenet, list_models,
-    llama, lstm_lm, make_model, mixer, mlp, resnet18, resnet50, unet, vit,
+    TransformerEncoderLayer, Upsample2D, bert, convnext, dlrm, efficientnet_b0, gpt2, lenet,
+    list_models, llama, lstm_lm, make_model, mixer, mlp, resnet18, resnet50, unet, vit,
 )
 from ._core._nn import (
     accuracy, attention, auc, binary_counts, binary_cross_entropy, binary_focal, celu,
@@ -26,6 +26,7 @@ from ._core._nn import (
     resize_linear1d, roc_counts, rope, rope_tables, selu, smooth_l1, softsign, spectral_norm,
     split_heads, squared_hinge, top_k_accuracy, triplet, weight_norm,
 )
+from ._traceback import boundary, guarded
 
 # One class serves sequences, pictures and volumes; the names say what is meant.
 BatchNorm = BatchNorm1D = BatchNorm3D = BatchNorm2D
@@ -36,8 +37,8 @@ __all__ = [
     "binary_focal", "BinaryCounts", "celu", "CELU", "confusion_counts", "ConfusionMatrix",
     "contrastive", "Conv1D", "Conv2D", "Conv3D", "convnext", "ConvTranspose1D", "ConvTranspose2D",
     "ConvTranspose3D", "cosine_distance", "cosine_embedding", "cosine_similarity", "cross_entropy",
-    "cross_entropy_dense", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "drop_path", "Dropout",
-    "DropPath", "efficientnet_b0", "ELU", "Embedding", "EmbeddingBag", "FeedForward", "Flatten",
+    "cross_entropy_dense", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "dlrm", "drop_path",
+    "Dropout", "DropPath", "efficientnet_b0", "ELU", "Embedding", "EmbeddingBag", "FeedForward", "Flatten",
     "focal", "gated", "GatedFeedForward", "geglu", "GELU", "GlobalAvgPool1D", "GlobalAvgPool2D",
     "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GLU", "glu",
     "gpt2", "group_norm", "GroupNorm", "GRU", "hard_sigmoid", "hard_swish", "hard_tanh",
@@ -56,16 +57,19 @@ __all__ = [
 ]
 
 
+@boundary
 def swiglu(x: Tensor, axis: int = -1) -> Tensor:
     """The halves a and b of x along `axis`, as a * silu(b)."""
     return glu(x, axis, gate="silu")
 
 
+@boundary
 def geglu(x: Tensor, axis: int = -1) -> Tensor:
     """The halves a and b of x along `axis`, as a * gelu(b)."""
     return glu(x, axis, gate="gelu")
 
 
+@guarded
 class Lambda(Module):
     """Any function of one tensor as a module.
 
@@ -82,6 +86,7 @@ class Lambda(Module):
         return self.function(*inputs)
 
 
+@guarded
 class Residual(Module):
     """x + body(x), or shortcut(x) + body(x)."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ._core import (
     Group, Optimizer, Schedule, WeightAverage, adadelta, adafactor, adagrad, adam, adamw, adamw_8bit,
-    lamb, lion, nadam, rmsprop, sgd,
+    lamb, lazy_adam, lion, nadam, rmsprop, sgd,
 )
 
 __all__ = [
     "Group", "Optimizer", "Schedule", "WeightAverage", "adadelta", "adafactor", "adagrad", "adam",
-    "adamw", "adamw_8bit", "lamb", "lion", "nadam", "rmsprop", "sgd",
+    "adamw", "adamw_8bit", "lamb", "lazy_adam", "lion", "nadam", "rmsprop", "sgd",
 ]

@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import html as _escape
-import json
 import os
 import sys
 import types
@@ -21,6 +19,7 @@ from ._core._report import (
     html, read_run, read_run_log, write_csv, write_html, write_json, write_memory_viz, write_perfetto,
     write_tensorboard,
 )
+from ._traceback import boundary, guarded
 
 __all__ = [
     "MetricsServer", "Page", "RunReport", "chart", "html", "read_run", "read_run_log", "show", "write_csv", "write_html",
@@ -30,6 +29,7 @@ __all__ = [
 _Shown = Union[RunReport, str, "os.PathLike[str]", errors.OutOfMemory]
 
 
+@guarded
 class Page:
     """A page of runs, which a notebook shows.
 
@@ -40,9 +40,11 @@ class Page:
         self.text = text
 
     def _repr_html_(self) -> str:
+        import html as escape
+
         # Its scripts run in a frame of their own and see nothing of the notebook.
         return (f'<iframe sandbox="allow-scripts" style="width:100%;height:760px;border:0" '
-                f'srcdoc="{_escape.escape(self.text)}"></iframe>')
+                f'srcdoc="{escape.escape(self.text)}"></iframe>')
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file."""
@@ -51,14 +53,17 @@ class Page:
 
 
 def _refused(error: errors.OutOfMemory) -> RunReport:
+    import json
+
     report = {
         "error": "out_of_memory", "requested": error.requested, "tag": error.tag, "label": error.label,
         "budget": error.budget, "limit": error.limit, "used": error.used,
-        "holders": [vars(holder) for holder in error.holders], "remedies": [vars(remedy) for remedy in error.remedies],
+        "holders": [each._asdict() for each in error.holders], "remedies": [each._asdict() for each in error.remedies],
     }
     return read_run_log(json.dumps(report), name="out of memory")
 
 
+@boundary
 def show(runs: _Shown | Sequence[_Shown], *, title: str = "") -> Page:
     """The page of a run, of several that are compared, or of an OutOfMemory.
 
@@ -69,6 +74,7 @@ def show(runs: _Shown | Sequence[_Shown], *, title: str = "") -> Page:
     return Page(html(drawn, title=title))
 
 
+@guarded
 class _Report(types.ModuleType):
     """`pm.report(run)` is `pm.report.show(run)`."""
 

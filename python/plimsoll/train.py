@@ -13,6 +13,7 @@ from ._core import (
     Device, History, Module, NativeCallback, Optimizer, Run, Session, Tensor, TrainingPlan, Variable,
     reduce_on_plateau,
 )
+from ._traceback import guarded
 from .data import Dataset
 
 __all__ = [
@@ -42,6 +43,7 @@ class Callback:
         """At the end; not after an exception."""
 
 
+@guarded
 class Metric:
     """A number about predictions that is streamed over batches: each batch gives some sums, and the
     totals of all batches give the number.
@@ -76,6 +78,7 @@ def _wants_progress(progress: bool | None) -> bool:
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 
+@guarded
 class Trainer:
     """Trains any module within a budget.
 

@@ -73,7 +73,8 @@ def python_names() -> set[str]:
                 continue
             names.add(name)
             if isinstance(value, type):
-                names.update(each for each in dir(value) if not each.startswith("_"))
+                of_tuples = {each for each in dir(tuple) if getattr(value, each, None) is getattr(tuple, each)}
+                names.update(each for each in dir(value) if not each.startswith("_") and each not in of_tuples)
     return names
 
 

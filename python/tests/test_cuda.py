@@ -97,7 +97,7 @@ def test_a_module_of_ones_own_learns(gpu: pm.Device, precision: str) -> None:
     data = pm.data.from_tensor_slices((x, y)).shuffle().batch(32)
     trainer = pm.Trainer(Net(), loss="cross_entropy", optimizer=pm.optim.adamw(1e-2), metrics=["accuracy"],
                          precision=precision, device=gpu)
-    history = trainer.fit(data, data, epochs=4)
+    history = trainer.fit(data, data, epochs=10)
     assert history["validation_accuracy"][-1] > 0.9
 
 

@@ -243,3 +243,99 @@ def write_png(path: Path, height: int, width: int, level: int = 255) -> None:
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )
+
+
+def test_python_functions_run_in_threads_of_their_own() -> None:
+    together = threading.Barrier(4, timeout=60)
+    names = set()
+
+    def wait(i: int) -> int:
+        together.wait()  # never, if the pipeline's only thread ran all of them
+        names.add(threading.get_ident())
+        return i
+
+    with pm.data.range(8).map(wait, python=True, parallel=4).iterate(threads=1) as pipeline:
+        assert list(pipeline) == list(range(8))
+    assert len(names) == 4 and threading.get_ident() not in names
+
+
+def test_a_python_function_that_waits_holds_no_other_stage_up() -> None:
+    reached = threading.Event()
+
+    def wait(i: int) -> int:
+        assert i == 0 or reached.wait(60), "the other branch was held up"
+        return i
+
+    def note(i: int) -> int:
+        if i == 1:
+            reached.set()
+        return i
+
+    both = pm.data.zip(pm.data.range(8).map(wait, python=True), pm.data.range(8).map(note, python=True))
+    with both.iterate(threads=1) as pipeline:
+        assert list(pipeline) == [(i, i) for i in range(8)]
+
+
+def test_datasets_that_are_made_while_running_have_python_functions() -> None:
+    def rows(i: int) -> pm.data.Dataset:
+        odd = pm.data.range(4).filter(lambda j: j % 2 == 1)
+        return odd.map(lambda j: 10 * i + j, python=True, parallel=2)
+
+    def generated(i: int) -> pm.data.Dataset:
+        return pm.data.from_generator(lambda: (10 * i + j for j in range(2)))
+
+    outer = pm.data.range(3)
+    assert list(outer.flat_map(rows)) == [1, 3, 11, 13, 21, 23]
+    assert list(outer.flat_map(generated)) == [0, 1, 10, 11, 20, 21]
+    for parallel in (1, 2):
+        assert list(outer.interleave(rows, cycle_length=2, parallel=parallel)) == [1, 11, 3, 13, 21, 23]
+    groups = pm.data.range(6).group_by_window(
+        lambda i: i % 2, lambda key, found: pm.data.from_tensor_slices(np.array(found)).map(lambda i: i + 100 * key, python=True), 3
+    )
+    assert list(groups) == [0, 2, 4, 101, 103, 105]
+
+
+def test_positions_within_datasets_that_have_python_functions_are_restored() -> None:
+    def made() -> pm.data.Dataset:
+        return pm.data.range(4).flat_map(lambda i: pm.data.range(3).map(lambda j: 10 * i + j, python=True))
+
+    everything = list(made())
+    for at in range(len(everything)):
+        first, second = made(), made()
+        iterator = iter(first)
+        for _ in range(at):
+            next(iterator)
+        second.load_state_dict(first.state_dict())
+        assert list(second) == everything[at:]
+
+
+def test_functions_of_datasets_that_have_ended_are_let_go() -> None:
+    class Adds:
+        def __init__(self, amount: int) -> None:
+            self.amount = amount
+
+        def __call__(self, j: int) -> int:
+            return self.amount + j
+
+    alive: list[weakref.ref[Adds]] = []
+
+    def rows(i: int) -> pm.data.Dataset:
+        adds = Adds(i)
+        alive.append(weakref.ref(adds))
+        return pm.data.range(2).map(adds, python=True)
+
+    dataset = pm.data.range(50).flat_map(rows)
+    assert sum(dataset) == sum(i + j for i in range(50) for j in range(2))
+    del dataset
+    gc.collect()
+    assert [each for each in alive if each() is not None] == []
+
+
+def test_an_error_in_a_dataset_that_is_made_while_running_names_the_function() -> None:
+    def broken(j: int) -> int:
+        raise KeyError("row")
+
+    dataset = pm.data.range(2).flat_map(lambda i: pm.data.range(2).map(broken, python=True))
+    with pytest.raises(pm.DataError, match="broken") as caught:
+        list(dataset)
+    assert isinstance(caught.value.__cause__, KeyError)

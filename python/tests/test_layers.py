@@ -87,6 +87,17 @@ def test_recurrent_layers_take_lengths_and_states() -> None:
     assert nn.GRU(6).run(x)[2] is None
 
 
+def test_cells_are_what_layers_run_in_each_step() -> None:
+    lstm, gru, x = nn.LSTM(6, bias=False), nn.GRU(6, bias=False), pm.random_normal((2, 1, 5))
+    for layer, parts in ((lstm, 4), (gru, 3)):
+        y = layer(x)
+        products = pm.linear(pm.reshape(x, (2, 5)), layer.parameters()[0])
+        zeros = pm.zeros((2, 6))
+        cell = pm.lstm_cell if parts == 4 else pm.gru_cell
+        h = cell(products, pm.zeros((2, parts * 6)), zeros)[0]
+        np.testing.assert_allclose(h.numpy(), y.numpy()[:, 0], atol=1e-6)
+
+
 def test_attention_leaves_out_keys_that_do_not_count() -> None:
     q, k, v = (pm.random_normal((1, 2, 3, 4)) for _ in range(3))
     alone = nn.attention(q, k[:, :, :2], v[:, :, :2])
@@ -96,6 +107,23 @@ def test_attention_leaves_out_keys_that_do_not_count() -> None:
     assert decoder(pm.random_normal(TOKENS), pm.random_normal((2, 7, 16))).shape == TOKENS
     cosines, sines = nn.rope_tables(q, tokens=3, size=4)
     assert nn.rope(q, cosines, sines, style="interleaved").shape == q.shape
+
+
+def test_attention_takes_queries_keys_and_values_as_one_product_gives_them() -> None:
+    heads, key_heads, size = 4, 2, 6
+    qkv = pm.random_normal((2, 5, (heads + 2 * key_heads) * size))
+    cosines, sines = nn.rope_tables(qkv, tokens=5, size=size)
+    mask = pm.tensor([[True] * 5, [True, True, False, True, False]])
+    turned = nn.rope(qkv, cosines, sines, size=size, heads=heads + key_heads)
+    together = pm.self_attention(turned, heads, key_heads=key_heads, key_mask=mask)
+    ends = [0, heads * size, (heads + key_heads) * size, (heads + 2 * key_heads) * size]
+    q, k, v = (nn.split_heads(qkv[:, :, a:b], count)
+               for a, b, count in zip(ends, ends[1:], (heads, key_heads, key_heads)))
+    q, k = (nn.rope(x, cosines, sines) for x in (q, k))
+    apart = pm.ops.attention(q, k, v, key_mask=mask)
+    np.testing.assert_allclose(together.numpy(), nn.merge_heads(apart).numpy(), atol=1e-5)
+    written_out = nn.attention(q, k, v, key_mask=mask, bias=pm.zeros((1,)))
+    np.testing.assert_allclose(apart.numpy(), written_out.numpy(), atol=1e-5)
 
 
 def test_bags_are_weighed() -> None:

@@ -3,11 +3,13 @@ that belongs to the inside."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import textwrap
 import typing
+from pathlib import Path
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -17,7 +19,7 @@ import plimsoll as pm
 
 pytestmark = pytest.mark.usefixtures("device")
 
-INSIDE = re.compile(r"nanobind|_core|nb_|std::|PyObject|capsule object|0x[0-9a-f]{6}|plimsoll::")
+INSIDE = re.compile(r"nanobind|_core|nb_|std::|PyObject|capsule object|0x[0-9a-f]{6}|plimsoll::|\w::\w|\{\.\w|\bk[A-Z]")
 
 
 class NoForward(pm.nn.Module):
@@ -93,7 +95,7 @@ CASES: dict[
     "a device that is a number": (lambda: pm.zeros((2,), device=0), TypeError, ["[zeros]", "device", 'pm.device("cpu")']),  # type: ignore[arg-type]
     "a size without a unit": (lambda: pm.device("cpu", limit="8 gigs"), ValueError, ["limit", "8 gigs"]),
     "a share above 1": (lambda: pm.device("cpu", limit=8.0), ValueError, ["limit", "8.0", "8GiB"]),
-    "another limit": (lambda: pm.device("cpu", limit="1GiB"), ValueError, ["limit"]),
+    "another limit": (lambda: pm.device("cpu", limit="1GiB"), ValueError, ["[device] cpu:0 is already open", "move the limit of its budget"]),
     "shapes that do not broadcast": (lambda: pm.ones((2, 3)) + pm.ones((4,)), ValueError, ["[2,3]", "[4]"]),
     "shapes that do not multiply": (lambda: pm.ones((2, 3)) @ pm.ones((2, 3)), ValueError, ["[matmul]", "[2,3]"]),
     "dtypes that do not mix": (lambda: pm.ones((2,)) + pm.ones((2,), dtype=pm.i64), ValueError, ["f32", "i64", "cast"]),
@@ -198,6 +200,28 @@ def test_a_mistake_is_answered_with_its_remedy(name: str) -> None:
     for part in parts:
         assert part in message, message
     assert not INSIDE.search(message), message
+
+
+# Words of C++ in messages that Python's users cannot meet: what a C++ function threw, and a file's syntax.
+_FOR_CXX_ONLY = ("std::exception", "nullptr")
+
+
+def test_messages_of_the_library_are_worded_for_both_languages() -> None:
+    """"[Device::open]" is translated; the rest of a message names no spelling of C++."""
+    sources = Path(os.environ.get("PLIMSOLL_ROOT", Path(__file__).resolve().parent.parent.parent)) / "src"
+    if not sources.is_dir():
+        pytest.skip("the sources are not here")
+    spelling = re.compile(r"\w::\w|\{\{?\.\w|\bpm::|\bk[A-Z][a-z]\w+|\bnullptr\b|\.\w+ = (true|false)")
+    found = []
+    for file in sorted(sources.rglob("*.cpp")):
+        for line in file.read_text().splitlines():
+            if line.lstrip().startswith(("//", "#", "///")):
+                continue
+            for literal in re.findall(r'"((?:[^"\\]|\\.)*)"', line.replace("'\"'", "")):
+                text = re.sub(r"\[\w+::(\w+|\{\})\]|^\w+::\w+$", "", literal)
+                if spelling.search(text) and not any(word in text for word in _FOR_CXX_ONLY):
+                    found.append(f"{file.name}: {literal}")
+    assert not found, "\n".join(found)
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -148,6 +148,25 @@ def test_models_come_by_name() -> None:
     assert model(pm.ones((2, 1, 8, 8))).shape == (2, 10)
 
 
+def test_a_recommender_learns_by_the_rows_that_it_reads() -> None:
+    model = pm.nn.dlrm(dense=2, tables=3, rows=10, features=4, bag=2, bottom=(6,), top=(5,))
+    batch = pm.tensor([[3, 0, 1, 2, 4, 4, 9, 0], [0, 9, 0, 0, 0, 0, 0, 0]])
+    labels = pm.tensor([1.0, 0.0])
+    optimizer = pm.optim.lazy_adam(0.05)
+
+    @pm.function
+    def step(x: pm.Tensor, y: pm.Tensor) -> pm.Tensor:
+        with pm.GradientTape() as tape:
+            loss = pm.nn.binary_cross_entropy(model(x), y)
+        optimizer.apply(tape.gradient(loss, model))
+        return loss
+
+    losses = [step(batch, labels).item() for _ in range(30)]
+    assert losses[-1] < losses[0] / 2
+    with pytest.raises(ValueError, match="tables is 0"):
+        pm.nn.dlrm(tables=0)
+
+
 def test_schedules_give_the_rate_of_a_step() -> None:
     assert pm.optim.Schedule.cosine(0.1, 100).at(100) == 0
     assert pm.optim.Schedule.step(1.0, 10).warm_up(5).at(0) == pytest.approx(0.2)
@@ -198,3 +217,103 @@ def test_scan_says_what_is_wrong_with_a_step() -> None:
         pm.scan(lambda s, x: s, pm.zeros((2,)), pm.ones((3, 2)))
     with pytest.raises(ValueError, match="state 0"):
         pm.scan(lambda s, x: (pm.sum(s), None), pm.zeros((2,)), pm.ones((3, 2)))
+
+
+class Two(pm.nn.Module):
+    """A module in Python with one of C++ and one of Python within it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = Net()
+        self.norm = pm.nn.BatchNorm()
+
+    def forward(self, x: pm.Tensor) -> pm.Tensor:
+        return self.net(pm.reshape(self.norm(pm.reshape(x, (-1, 4, 1, 1))), (-1, 4)))  # type: ignore[no-any-return]
+
+
+def test_names_are_those_of_the_module_that_is_asked() -> None:
+    two = Two()
+    two.build((1, 4))
+    names = [name for name, _ in two.named_parameters()]
+    assert sorted(names) == sorted(p.name for p in two.parameters())
+    assert {"net.first.weight", "net.scale", "norm.bias"} <= set(names)
+    inner = dict(two.net.named_parameters())
+    assert {"first.weight", "first.bias", "second.weight", "second.bias", "scale"} == set(inner)
+    assert inner["first.weight"].name == "net.first.weight"
+    assert [name for name, _ in two.named_buffers()] == ["norm." + n for n, _ in two.norm.named_buffers()]
+    assert two.named_buffers()
+
+
+def test_modules_within_are_the_objects_that_were_assigned() -> None:
+    two = Two()
+    assert two.children() == [two.net, two.norm]
+    assert two.named_children() == [("net", two.net), ("norm", two.norm)]
+    named = dict(two.named_modules())
+    assert list(named) == ["", "net", "net.first", "net.second", "norm"]
+    assert named[""] is two and named["net.first"] is two.net.first
+    assert two.modules() == list(named.values())
+    shared = pm.nn.Dense(4)
+    assert len(pm.nn.Sequential(shared, shared).modules()) == 2
+    assert [type(each).__name__ for each in pm.nn.resnet18().children()][:1] != []
+
+
+def test_train_eval_and_freeze_give_the_module() -> None:
+    net = Net().eval()
+    assert isinstance(net, Net) and not net.training
+    assert net.train() is net and net.training
+    assert net.freeze() is net and not any(p.trainable for p in net.parameters())
+
+
+def test_a_state_goes_from_one_module_to_another(tmp_path: Path) -> None:
+    x = pm.random_normal((3, 4))
+    one, other = Two().eval(), Two().eval()
+    expected = one(x).numpy().copy()
+    other.build((1, 4))
+    assert other.load_state_dict(one.state_dict()) == ([], [])
+    assert np.array_equal(other(x).numpy(), expected)
+    one.net.scale.assign(one.net.scale * 2)
+    assert not np.array_equal(one(x).numpy(), expected)
+    assert np.array_equal(other(x).numpy(), expected), "values were copied"
+    # By file, by NumPy, and of a module within.
+    pm.save_safetensors(tmp_path / "two.safetensors", other.state_dict())
+    assert one.load_state_dict(pm.load_safetensors(tmp_path / "two.safetensors")) == ([], [])
+    assert np.array_equal(one(x).numpy(), expected)
+    third = Net()
+    third.build((1, 4))
+    third.load_state_dict({name: value.numpy() for name, value in one.net.state_dict().items()})
+    assert np.array_equal(third(x).numpy(), one.net(x).numpy())
+
+
+def test_a_state_shares_the_modules_memory() -> None:
+    net = Net()
+    net(pm.ones((1, 4)))
+    before = pm.default_device().used
+    state = net.state_dict()
+    assert pm.default_device().used == before
+    net.scale.assign(pm.full((3,), 7.0))
+    assert state["scale"].tolist() == [7.0, 7.0, 7.0]
+
+
+def test_states_that_do_not_fit_are_refused_and_change_nothing() -> None:
+    net = Net()
+    with pytest.raises(pm.InvalidArgument, match="scale has no values yet"):
+        net.state_dict()
+    net(pm.ones((1, 4)))
+    state = {name: value.clone() for name, value in net.state_dict().items()}
+    zeros = {name: pm.zeros(value.shape) for name, value in state.items()}
+    for broken, words in [
+        ({**zeros, "third.weight": pm.ones((1,))}, "the module has no third.weight"),
+        ({name: value for name, value in zeros.items() if name != "scale"}, "the state has no scale"),
+        ({**zeros, "scale": pm.zeros((4,))}, r"scale is f32 \[4\], and the module's is f32 \[3\]"),
+        ({**zeros, "scale": pm.zeros((3,), dtype=pm.f16)}, "scale is f16"),
+    ]:
+        with pytest.raises(pm.InvalidArgument, match=words):
+            net.load_state_dict(broken)
+        assert all(np.array_equal(net.state_dict()[name].numpy(), state[name].numpy()) for name in state)
+    with pytest.raises(TypeError, match=r"state\[.scale.\]"):
+        net.load_state_dict({**zeros, "scale": "text"})
+    with pytest.raises(TypeError, match="dict of tensors"):
+        net.load_state_dict(3)  # type: ignore[arg-type]
+    missing, unexpected = net.load_state_dict({"scale": pm.ones((3,)), "more": pm.ones((1,))}, strict=False)
+    assert set(missing) == set(state) - {"scale"} and unexpected == ["more"]
+    assert net.scale.tolist() == [1.0, 1.0, 1.0]

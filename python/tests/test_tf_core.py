@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -114,18 +115,33 @@ def test_an_outer_tape_follows_a_function() -> None:
     assert float(tape.gradient(y, w)) == 12
 
 
-def test_an_if_on_a_traced_tensor_says_what_to_write() -> None:
+def test_an_if_on_a_traced_tensor_is_planned() -> None:
     def choose(x: Any) -> Any:
         return x if tf.reduce_sum(x) > 0 else -x
 
     f = tf.function(choose)
-    with pytest.raises(TypeError, match="tf.where"):
-        f(tf.ones([2]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert f(tf.ones([2])).numpy().tolist() == [1, 1]
+    assert f(-2 * tf.ones([2])).numpy().tolist() == [2, 2], "by the value, not by how it was called first"
+    assert f.experimental_get_tracing_count() >= 1
     tf.config.run_functions_eagerly(True)
     try:
         assert f(tf.ones([2])).numpy().tolist() == [1, 1]
     finally:
         tf.config.run_functions_eagerly(False)
+
+
+def test_a_while_on_a_traced_tensor_runs_op_by_op_and_says_what_to_write() -> None:
+    def halve(x: Any) -> Any:
+        while tf.reduce_sum(x) > 1:
+            x = x / 2
+        return x
+
+    f = tf.function(halve)
+    with pytest.warns(UserWarning, match=r"halve cannot be traced .*test_tf_core.py:\d+.*tf.where"):
+        assert f(tf.ones([2])).numpy().tolist() == [0.5, 0.5]
+    assert f(2 * tf.ones([2])).numpy().tolist() == [0.5, 0.5]
 
 
 # -- graphs and sessions ---------------------------------------------------------------------------

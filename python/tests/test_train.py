@@ -49,6 +49,7 @@ def test_a_module_in_python_learns_within_its_plan(device: pm.Device) -> None:
     assert history.planned_peak == history.measured_peak == plan.planned_peak
     assert history["validation_accuracy"][-1] > 0.85
     assert len(history.losses) == 3 * 45
+    assert str(history).startswith("History(3 epochs, 135 steps, ")
     assert net.ran - ran < 20, "Python runs per trace, not per step"
     assert trainer.evaluate(validation)["accuracy"] == pytest.approx(history["validation_accuracy"][-1])
     assert trainer.predict(pm.zeros((3, 1, 8, 8))).shape == (3, 10)

@@ -33,6 +33,8 @@ def __getattr__(name: str) -> _Any:
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise
+            if name in ("initializers", "losses", "metrics", "optimizers"):
+                found = _importlib.import_module(f"{__name__}.keras.{name}")
     if found is None:
         _names.missing(f"tf.{name}", __dir__())
     globals()[name] = found

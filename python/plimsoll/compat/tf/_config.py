@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import threading
 from typing import Any, NamedTuple
 
 import plimsoll as pm
@@ -49,11 +50,18 @@ class _Devices:
         self.visible: dict[str, list[PhysicalDevice]] = {}
         self.configured: dict[str, list[LogicalDeviceConfiguration]] = {}
         self.opened: dict[str, list[pm.Device]] = {}
-        self.placed: list[pm.Device] = []  # by the tf.device blocks that have begun
         self.warned = False
 
 
+class _Placed(threading.local):
+    """How many tf.device blocks this thread is in."""
+
+    def __init__(self) -> None:
+        self.blocks = 0
+
+
 devices = _Devices()
+placed = _Placed()
 tf32 = [True]  # whether GPUs may multiply float32 with TF32: as TensorFlow begins
 _MIB = 1 << 20
 _RESERVE = 32 * _MIB  # for the interpreter and for libraries that are loaded later
@@ -192,18 +200,20 @@ class device:
 
     def __init__(self, device_name: Any) -> None:
         self._name = device_name
-        self._before: list[Any] = []
+        self._scopes: list[Any] = []
 
     def __enter__(self) -> None:
         prepare()
-        self._before.append(pm.default_device())
-        if self._name is not None and not callable(self._name):
-            pm.set_default_device(pm_device(self._name))
-        devices.placed.append(pm.default_device())
+        # A traced function is planned for one device.
+        stays = self._name is None or callable(self._name) or _core._tracing()
+        scope = _core._Here(pm.default_device() if stays else pm_device(self._name))
+        scope.__enter__()
+        self._scopes.append(scope)
+        placed.blocks += 1
 
     def __exit__(self, *raised: Any) -> None:
-        devices.placed.pop()
-        pm.set_default_device(self._before.pop())
+        placed.blocks -= 1
+        self._scopes.pop().__exit__(*raised)
 
 
 def set_growth(device: Any, enable: bool) -> None:

@@ -24,8 +24,15 @@ from ._tensor import Tensor
 from ._variable import Variable
 
 
+def identity(input: Any, name: str | None = None) -> Any:
+    """A tensor of its own with the same values."""
+    if isinstance(input, Variable) and recording() is not None:
+        return input.read_value()
+    return _identity(input, name=name)
+
+
 @op(name="identity", host=lambda input: input)
-def identity(input: Any) -> Any:
+def _identity(input: Any) -> Any:
     from ._variable import _copied
 
     return _copied(input)
@@ -33,10 +40,6 @@ def identity(input: Any) -> Any:
 
 def identity_n(input: Any, name: str | None = None) -> list[Any]:
     return [identity(each) for each in input]
-
-
-def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    unsupported("tf.grad_pass_through", way="x + tf.stop_gradient(f(x) - x)")
 
 
 def is_tensor(x: Any) -> bool:

@@ -18,7 +18,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from . import _state
-from ._config import devices
+from ._config import devices, placed
 from ._dtypes import DType
 from ._errors import InvalidArgumentError, OpError
 from ._shape import TensorShape
@@ -89,14 +89,26 @@ def wrap(value: Any) -> Any:
 
 
 def _together(values: list[pm.Tensor], opened: Any, named: Any) -> tuple[Any, Any]:
-    """Arguments on one device, as TensorFlow copies them: that of tf.device, else a GPU's."""
+    """Arguments on one device, as TensorFlow copies them: that of tf.device or of the trace, else a GPU's."""
     there = [each.device for each in values if not each.is_symbolic]
     if not there:
         return opened, named
-    target = devices.placed[-1] if devices.placed else next((each for each in there if each.kind == "cuda"), there[0])
+    if placed.blocks or _core._tracing():
+        target = pm.default_device()
+    else:
+        target = next((each for each in there if each.kind == "cuda"), there[0])
     if all(each == target for each in there):
         return opened, named
     return _moved(opened, target), _moved(named, target)
+
+
+def on_one_device(values: list[Any]) -> list[Any]:
+    """Arguments of a planned function where there is a GPU: together, as for an op."""
+    if not devices.opened.get("GPU"):
+        return values
+    tensors = [each for each in values if isinstance(each, pm.Tensor)]
+    moved: list[Any] = _together(tensors, values, {})[0]
+    return moved
 
 
 def _moved(value: Any, target: pm.Device) -> Any:

@@ -11,12 +11,15 @@ import plimsoll as pm
 from plimsoll import _core
 
 from . import _dtypes, _nest, _state
+from ._autograph import rewrite
 from ._config import mind_others
 from ._convert import convert_to_tensor
+from ._dispatch import on_one_device
 from ._errors import unsupported
 from ._state import recording, state
 from ._symbolic import Record
 from ._tensor import Tensor, TensorSpec
+from ._untraced import LOOKS, Body, op_by_op
 from ._variable import Variable
 
 
@@ -82,6 +85,7 @@ class Function:
         self._name = str(name or getattr(python_function, "__name__", "function"))
         self._planned: dict[Any, _core.PlannedFunction] = {}
         self._results: dict[Any, Any] = {}
+        self._untraced: set[Any] = set()
         self._traces = 0
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -107,6 +111,8 @@ class Function:
         structure = _split((args, kwargs), tensors)
         if self._inlined(tensors):
             return f(*args, **kwargs)
+        if structure in self._untraced:
+            return _tensors(f(*args, **kwargs))
         planned = self._planned.get(structure)
         if planned is None:
             mind_others()
@@ -126,8 +132,21 @@ class Function:
             finally:
                 state.inside, state.tapes = before
 
-        values = [each._value for each in tensors]
-        results = planned.call(values, body)
+        values = on_one_device([each._value for each in tensors])
+        while True:
+            watched = Body(body)
+            try:
+                results = planned.call(values, watched)
+                break
+            except LOOKS:
+                if watched.error is None:
+                    raise
+                if rewrite(watched.error):
+                    planned = self._planned[structure] = _core.PlannedFunction(self._name, None, None, 8, None)
+                    continue
+                result = op_by_op(self._name, watched.error, lambda: f(*args, **kwargs))
+                self._untraced.add(structure)
+                return _tensors(result)
         found = self._results[(structure, _types(values))]
         return _nest.map_structure(lambda leaf: Tensor(results[leaf.at]) if isinstance(leaf, _Result) else leaf, found)
 
@@ -215,6 +234,16 @@ class _Result:
         self.at = at
 
 
+def _tensors(result: Any) -> Any:
+    """What a function that was not traced gave: numbers and variables as tensors, as a traced one gives them."""
+    def leaf(each: Any) -> Any:
+        if isinstance(each, Variable):
+            return each.read_value()
+        return convert_to_tensor(each) if isinstance(each, (int, float, np.ndarray, np.generic)) else each
+
+    return _nest.map_structure(leaf, result)
+
+
 def _types(values: Any) -> Any:
     return tuple((each.dtype, tuple(each.shape)) for each in values)
 
@@ -288,12 +317,16 @@ def _as(value: Any, dtype: Any) -> Any:
 
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: str | None = None) -> Any:
     """Calls Python code with tensors; at once, or for each element of Dataset.map."""
+    if func is None:
+        return lambda f: functools.wraps(f)(lambda *inp: py_function(f, list(inp), Tout, name))
     traced = _in_map(func, inp, Tout, False)
     return traced if traced is not None else _host_call(func, inp, Tout, False)
 
 
 def numpy_function(func: Any = None, inp: Any = None, Tout: Any = None, stateful: bool = True, name: str | None = None) -> Any:
     """Calls Python code with NumPy arrays; at once, or for each element of Dataset.map."""
+    if func is None:
+        return lambda f: functools.wraps(f)(lambda *inp: numpy_function(f, list(inp), Tout, stateful, name))
     traced = _in_map(func, inp, Tout, True)
     return traced if traced is not None else _host_call(func, inp, Tout, True)
 

@@ -194,6 +194,20 @@ class VariableNode(Node):
         return [Tensor(value if self.dtype.is_floating else traced_copy(value))]
 
 
+class ReadNode(Node):
+    """The value of a variable at this point: after the ops of tf.control_dependencies."""
+
+    def __init__(self, target: VariableNode) -> None:
+        super().__init__(None, name="read")
+        self.target, self.inputs = target, [target]
+        typed = Typed(target.dtype, target.shape.as_list())
+        self.outputs = [Tensor(Record(self, 0, (typed, typed)))]
+        self.structure = self.outputs[0]
+
+    def evaluate(self, replay: Replay) -> list[Any]:
+        return [Tensor(traced_copy(replay.variable(self.target).value))]  # type: ignore[attr-defined]
+
+
 def traced_copy(value: Any) -> Any:
     return pm.logical_not(pm.logical_not(value)) if value.dtype == pm.bool_ else pm.shift(value, 0)
 
@@ -322,14 +336,15 @@ def symbolic_gradients(ys: Any, xs: Any, grad_ys: Any = None, unconnected: Any =
 
 def declare_variable(variable: Any, graph: Graph, initial: Any, dtype: Any, name: str, collections: Any) -> None:
     """Makes `variable` one of a graph: its first value is an op of the graph."""
-    value = initial() if callable(initial) else initial
-    made = value if isinstance(value, Tensor) and dtype is None else convert_to_tensor(value, dtype)
-    if not isinstance(made._value, Record):
-        made = record(convert_to_tensor, (made,), {}, "initial_value")
-    node = VariableNode(variable, name, made)
-    variable._node, variable._name, variable._strings = node, node.name, None
-    assign_node = AssignNode(node, "initialize", made)
-    node.initializer = assign_node
+    with graph.control_dependencies(None):  # variables are there before any op runs
+        value = initial() if callable(initial) else initial
+        made = value if isinstance(value, Tensor) and dtype is None else convert_to_tensor(value, dtype)
+        if not isinstance(made._value, Record):
+            made = record(convert_to_tensor, (made,), {}, "initial_value")
+        node = VariableNode(variable, name, made)
+        variable._node, variable._name, variable._strings = node, node.name, None
+        assign_node = AssignNode(node, "initialize", made)
+        node.initializer = assign_node
     for each in collections or ["variables", *(["trainable_variables"] if variable.trainable else [])]:
         graph.add_to_collection(each, variable)
 

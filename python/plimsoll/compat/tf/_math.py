@@ -355,10 +355,6 @@ def polyval(coeffs: Any, x: Any) -> Any:
     return total
 
 
-def complex(real: Any, imag: Any, name: str | None = None) -> Any:
-    unsupported("tf.complex", way="keep the real and the imaginary part as two tensors")
-
-
 @op(name="math.bincount")
 def bincount(
     arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None,

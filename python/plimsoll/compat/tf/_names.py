@@ -13,12 +13,13 @@ _FILES = {
     "uint16 uint32 uint64 string complex64 complex128 resource variant bool=bool_",
     "_convert": "constant convert_to_tensor",
     "_variable": "Variable VariableAggregation VariableSynchronization",
-    "_tape": "GradientTape gradients stop_gradient custom_gradient UnconnectedGradients hessians",
+    "_tape": "GradientTape gradients stop_gradient UnconnectedGradients hessians",
+    "_custom": "custom_gradient grad_pass_through",
     "_function": "function py_function numpy_function no_gradient recompute_grad",
     "_control": "cond while_loop map_fn switch_case case scan foldl foldr vectorized_map TensorArray "
     "group identity identity_n no_op control_dependencies print Assert name_scope init_scope "
     "ensure_shape get_static_value is_tensor is_symbolic_tensor executing_eagerly device "
-    "grad_pass_through Module",
+    "Module",
     "_graph": "Graph Operation",
     "_create": "zeros ones fill zeros_like ones_like range eye linspace",
     "_select": "sequence_mask one_hot boolean_mask unique unique_with_counts sort argsort searchsorted bitcast",
@@ -29,11 +30,12 @@ _FILES = {
     "_indexing": "slice=slice_ strided_slice",
     "_gather": "gather gather_nd scatter_nd tensor_scatter_nd_update tensor_scatter_nd_add "
     "tensor_scatter_nd_sub tensor_scatter_nd_max tensor_scatter_nd_min dynamic_partition dynamic_stitch",
-    "_operators": "add subtract multiply divide truediv floordiv=floordiv abs negative sign square sqrt "
+    "_operators": "add subtract multiply divide truediv floordiv=floordiv negative sign square sqrt "
     "exp pow maximum minimum equal not_equal less less_equal greater greater_equal logical_and "
     "logical_or logical_not matmul",
+    "_complex": "abs complex",
     "_math": "cast add_n round floor sin cos tan tanh "
-    "sigmoid cumsum argmax argmin clip_by_value scalar_mul tensordot einsum complex saturate_cast "
+    "sigmoid cumsum argmax argmin clip_by_value scalar_mul tensordot einsum saturate_cast "
     "truncatediv truncatemod realdiv",
     "_reduce": "reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_all reduce_any "
     "reduce_logsumexp norm clip_by_norm clip_by_global_norm",

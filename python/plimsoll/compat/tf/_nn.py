@@ -164,7 +164,11 @@ def batch_normalization(x: Any, mean: Any, variance: Any, offset: Any, scale: An
 
 @op(name="nn.dropout", fold=False)
 def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None) -> Any:
-    value, share = tensor(x), static_value(rate)
+    value = tensor(x)
+    if isinstance(rate, pm.Tensor) and rate.is_symbolic:  # a placeholder: drawn by a share that is not known yet
+        kept = pm.random_uniform(list(value.shape), dtype=pm.f32) >= pm.cast(rate, pm.f32)
+        return pm.where(kept, value / pm.cast(1.0 - rate, value.dtype), 0)
+    share = static_value(rate)
     if not 0 <= share < 1:
         raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={share}")
     if noise_shape is not None:
@@ -386,3 +390,24 @@ def local_response_normalization(input: Any, depth_radius: int = 5, bias: float 
 
 
 lrn = local_response_normalization
+
+
+def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
+    """The sum of the losses by the size of the global batch."""
+    from ._arrays import size
+    from ._convert import convert_to_tensor
+    from ._math import cast
+    from ._reduce import reduce_sum
+
+    losses = convert_to_tensor(per_example_loss)
+    if sample_weight is not None:
+        losses = losses * cast(convert_to_tensor(sample_weight), losses.dtype)
+    count = size(losses) if global_batch_size is None else convert_to_tensor(global_batch_size)
+    return reduce_sum(losses) / cast(count, losses.dtype)
+
+
+def scale_regularization_loss(regularization_loss: Any) -> Any:
+    """The loss by the number of replicas, which is one."""
+    from ._reduce import reduce_sum
+
+    return reduce_sum(regularization_loss)

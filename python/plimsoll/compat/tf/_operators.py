@@ -219,6 +219,8 @@ def pow(x: Any, y: Any) -> Any:
     a, b = pair(x, y, "Pow")
     if isinstance(a, RAW) and not isinstance(b, RAW) and b == 2 and a.dtype in FLOATS:
         return pm.square(a) if isinstance(a, pm.Tensor) else a * a
+    if isinstance(a, pm.Tensor) and a.dtype in FLOATS and not isinstance(b, RAW) and b in (3, 4):
+        return pm.square(a) * (a if b == 3 else pm.square(a))  # which have second derivatives
     if isinstance(a, RAW) and a.dtype not in FLOATS or isinstance(b, RAW) and b.dtype not in FLOATS:
         return _whole_pow(a, b)
     return a ** b

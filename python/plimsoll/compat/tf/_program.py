@@ -16,6 +16,7 @@ from plimsoll import _core
 from plimsoll._cell import Cell
 
 from . import _nest
+from ._config import logical
 from ._dtypes import DType, as_dtype
 from ._state import state
 from ._tensor import Tensor
@@ -70,13 +71,15 @@ def _bytes(value: Any) -> bytes:
 
 
 def host(value: Any) -> Any:
-    """A raw value as C++ takes it: arrays of strings as tensors."""
+    """A raw value as programs take it: arrays of strings as tensors, and tensors of a GPU as copies."""
     if isinstance(value, Tensor):
         value = value._value
     if isinstance(value, (bytes, str)):
         return strings(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "OSU":
         return strings(value)
+    if isinstance(value, pm.Tensor) and not value.is_symbolic and value.device.kind != "cpu":
+        return value.to(logical("CPU")[0])  # programs are the host's, as in TensorFlow
     return value
 
 
@@ -250,6 +253,8 @@ def eager(value: Any, dtype: DType) -> Tensor:
         made = np.empty((), dtype=object)
         made[()] = value
         return Tensor(made)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SO":  # rows of strings
+        return Tensor(value.astype(object))
     return Tensor(pm.tensor(value, dtype=dtype.pm))
 
 

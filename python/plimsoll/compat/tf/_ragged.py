@@ -180,6 +180,8 @@ def from_rows(rows: Sequence[Any], dtype: DType) -> RaggedTensor:
     arrays = [_array(row) for row in rows]
     if dtype.name == "string":
         flat = np.array([x for a in arrays for x in a.ravel().tolist()], dtype=object)
+    elif arrays and arrays[0].ndim > 1:
+        flat = np.concatenate(arrays).astype(dtype.as_numpy_dtype)
     else:
         flat = np.concatenate([np.zeros(0, dtype.as_numpy_dtype), *arrays]).astype(dtype.as_numpy_dtype)
     return RaggedTensor.from_row_lengths(convert_to_tensor(flat, dtype), [len(a) for a in arrays])

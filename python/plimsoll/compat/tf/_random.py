@@ -12,7 +12,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from . import _dtypes
-from ._convert import numpy_of, tensor
+from ._convert import convert_to_tensor, numpy_of, tensor
 from ._dispatch import ints, op, static_value
 from ._dtypes import as_dtype
 from ._errors import InvalidArgumentError, unsupported
@@ -312,3 +312,46 @@ class glorot_normal_initializer(glorot_uniform_initializer):
     def __call__(self, shape: Any, dtype: Any = _dtypes.float32, partition_info: Any = None, **_: Any) -> Any:
         deviation = math.sqrt(2 / sum(self._fans(shape))) / 0.87962566103423978
         return truncated_normal(shape, 0.0, deviation, dtype)
+
+
+def split(seed: Any, num: int = 2, alg: Any = "auto_select") -> Any:
+    """Seeds of shape [num, 2] out of one of shape [2], the same for the same seed."""
+    given = numpy_of(convert_to_tensor(seed)._value)
+    drawn = np.random.default_rng([int(each) & 0xFFFFFFFF for each in given]).integers(0, 1 << 31, (int(num), 2))
+    return convert_to_tensor(drawn.astype(given.dtype))
+
+
+def fold_in(seed: Any, data: Any, alg: Any = "auto_select") -> Any:
+    """A seed out of a seed and a number."""
+    given = numpy_of(convert_to_tensor(seed)._value)
+    more = [*(int(each) & 0xFFFFFFFF for each in given), int(data) & 0xFFFFFFFF]
+    return convert_to_tensor(np.random.default_rng(more).integers(0, 1 << 31, 2).astype(given.dtype))
+
+
+def _candidates(true_classes: Any, num_sampled: int, unique: bool, odds: Any) -> Any:
+    """Classes drawn by their odds, and how often each is expected among those drawn."""
+    true = numpy_of(convert_to_tensor(true_classes)._value)
+    drawn = host_generator().choice(len(odds), int(num_sampled), replace=not unique, p=odds).astype(np.int64)
+
+    def expected(classes: Any) -> Any:
+        chance = odds[classes]
+        return (-np.expm1(num_sampled * np.log1p(-chance)) if unique else num_sampled * chance).astype(np.float32)
+
+    return tuple(convert_to_tensor(each) for each in (drawn, expected(true), expected(drawn)))
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Draws classes by Zipf's law: (candidates, expected count of the true ones, of the candidates)."""
+    at = np.arange(range_max)
+    odds = (np.log(at + 2) - np.log(at + 1)) / np.log(range_max + 1)
+    return _candidates(true_classes, num_sampled, unique, odds / odds.sum())
+
+
+def uniform_candidate_sampler(
+    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Any = None,
+    name: str | None = None,
+) -> Any:
+    return _candidates(true_classes, num_sampled, unique, np.full(range_max, 1.0 / range_max))

@@ -44,6 +44,8 @@ def reduction(
 ) -> Callable[..., Any]:
     """A tf reduction (input_tensor, axis=None, keepdims=False)."""
     def call(input_tensor: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if hasattr(input_tensor, "row_splits"):
+            return _of_rows(call, input_tensor, axis, keepdims)
         x = tensor(input_tensor)
         if x.dtype in refused or isinstance(x, np.ndarray):
             raise InvalidArgumentError(
@@ -61,6 +63,21 @@ def reduction(
 
     call.__name__ = name.rsplit(".", 1)[-1]
     return op(name=name)(call)
+
+
+def _of_rows(call: Callable[..., Any], ragged: Any, axis: Any, keepdims: bool) -> Any:
+    """A reduction of a RaggedTensor: over all values, or of each row."""
+    values = tensor(ragged.flat_values._value)
+    if axis is None:
+        return call(values)
+    if axis not in (1, -1) or hasattr(ragged.values, "row_splits") or values.ndim != 1:
+        from ._errors import unsupported
+
+        unsupported("a reduction of a RaggedTensor", f"axis={axis}", "ragged.to_tensor() and a mask")
+    ends = ragged._splits.tolist()
+    rows = [pm.reshape(call(values[begin:end]), [1]) for begin, end in zip(ends, ends[1:])]
+    found = pm.concat(rows, 0)
+    return pm.reshape(found, [len(rows), 1]) if keepdims else found
 
 
 def _of_nothing(x: Any, axes: list[int] | None, keepdims: bool, value: float) -> Any:

@@ -24,3 +24,8 @@ class UniqueWithCounts(NamedTuple):
 class Moments(NamedTuple):
     mean: Any
     variance: Any
+
+
+class DecodeWav(NamedTuple):
+    audio: Any
+    sample_rate: Any

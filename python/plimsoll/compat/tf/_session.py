@@ -12,7 +12,7 @@ import numpy as np
 import plimsoll as pm
 from plimsoll import _core
 
-from . import _nest
+from . import _custom, _nest
 from ._config import current_device, mind_others
 from ._convert import convert_to_tensor
 from ._errors import FailedPreconditionError, InvalidArgumentError, unsupported
@@ -159,7 +159,8 @@ class BaseSession:
             if isinstance(node, InputNode) and not node.shape.is_compatible_with(made.shape):
                 raise ValueError(f"Cannot feed value of shape {made.shape} for Tensor {node.name}:0, which has shape {node.shape}")
             if isinstance(made._value, pm.Tensor) and len(node.outputs) == 1:
-                fed[node] = made._value
+                elsewhere = self._device.kind == "cuda" and made._value.device != self._device
+                fed[node] = made._value.to(self._device) if elsewhere else made._value
             else:
                 constants[node] = [made] * max(len(node.outputs), 1)
         return fed, constants
@@ -168,14 +169,20 @@ class BaseSession:
         """Gives variables that are initialized here their first values: outside of plans."""
         replay = SessionReplay(self, values)
         found = [each for each in replay.order(nodes) if isinstance(each, AssignNode) and each.how == "initialize"]
+        begun = [each.args[0]._value for each in found]
+        several = {each.node for i, each in enumerate(begun) if any(each.node is b.node for b in begun[:i])}
+        drawn: dict[Node, list[Any]] = {}  # what several variables begin with is drawn once
         for each in found:
             (made,) = each.args
             before, state.replaying = state.replaying, 1
             try:
-                with _Default(self._device):
-                    (value,) = SessionReplay(self, values).run([made._value])
+                with _core._Here(self._device):
+                    replay = SessionReplay(self, {**values, **drawn})
+                    (value,) = replay.run([made._value])
             finally:
                 state.replaying = before
+            if made._value.node in several:
+                drawn[made._value.node] = replay.values[made._value.node]
             raw = value._value.to(self._device) if value._value.device != self._device else value._value.clone()
             known = self._variables.get(each.target)
             if known is not None:
@@ -206,7 +213,7 @@ class BaseSession:
 
         if not any(isinstance(each, Tensor) for each in wanted) and not _does_something(nodes, skipped):
             return [None] * len(wanted)
-        with _Default(device):
+        with _core._Here(device):
             results = planned.call(inputs, body)
         return [_numpy(each, results) for each in seen[signature]]
 
@@ -271,21 +278,6 @@ class _AsDefault:
         state.graph = self._before
 
 
-class _Default:
-    """A device as the default one of a block."""
-
-    def __init__(self, device: pm.Device) -> None:
-        self._device = device
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        self._before = pm.default_device()
-        pm.set_default_device(self._device)
-
-    def __exit__(self, *raised: Any) -> None:
-        pm.set_default_device(self._before)
-
-
 def convert_raw(value: Any, dtype: Any, device: pm.Device) -> pm.Tensor:
     before, state.replaying = state.replaying, 1
     try:
@@ -310,7 +302,7 @@ def _run(replay: SessionReplay, nodes: list[Node]) -> None:
 
 
 def _with_tapes(replay: SessionReplay, depth: int, nodes: list[Node]) -> None:
-    replay.tapes = [pm.GradientTape(persistent=True) for _ in range(depth)]
+    replay.tapes = [_custom.tape(persistent=True) for _ in range(depth)]
     for tape in reversed(replay.tapes):
         tape.__enter__()
     try:

@@ -29,14 +29,16 @@ class Typed:
 
 
 class Record:
-    """One result of a recorded call. `probes` has, for either run, a Typed or a concrete value."""
+    """One result of a recorded call. `probes` has, for either run, a Typed or a concrete value; `masks` the
+    same for the mask of a Keras layer's result, where it has one."""
 
-    __slots__ = ("node", "index", "probes", "known")
+    __slots__ = ("node", "index", "probes", "known", "masks")
 
     def __init__(
         self, node: Node, index: int, probes: tuple[Any, Any], known: TensorShape | None = None
     ) -> None:
         self.node, self.index, self.probes, self.known = node, index, probes, known
+        self.masks: tuple[Any, Any] | None = None
 
     @property
     def dtype(self) -> _dtypes.DType:
@@ -140,7 +142,7 @@ class Replay:
 
     def __init__(self, feeds: dict[Node, list[Any]]) -> None:
         self.values: dict[Node, list[Any]] = dict(feeds)
-        self.tapes: list[pm.GradientTape] = []
+        self.tapes: list[Any] = []  # pm.GradientTape, or what tf.custom_gradient needs
         self.watched: set[Node] = set()
 
     def substitute(self, structure: Any) -> Any:
@@ -243,6 +245,9 @@ def record(
     symbolic tensors in the structure of its result. `call` takes and gives tf.Tensors."""
     from ._tensor import Tensor
 
+    graph = recording()
+    if graph is not None and graph.controls():
+        args, kwargs = read_now((args, kwargs))
     made = node or Node(call, args, kwargs, name)
     given = records_in((args, kwargs or {}))
     same = all(each.probes[0] is each.probes[1] or _equal(each.probes) for each in given)
@@ -253,8 +258,21 @@ def record(
         Tensor(Record(made, index, (_outcome(a), _outcome(b)))) if isinstance(a, Tensor) else a
         for index, (a, b) in enumerate(zip(*found))
     ]
+    for each, a, b in zip(made.outputs, *found):
+        masks = [getattr(part, "_keras_mask", None) for part in (a, b)]
+        if isinstance(each, Tensor) and all(isinstance(mask, Tensor) for mask in masks):
+            each._value.masks = tuple(_outcome(mask) for mask in masks)
     made.structure = _nest.pack_sequence_as(runs[0], made.outputs)
     return made.structure
+
+
+def read_now(structure: Any) -> Any:
+    """Variables of a graph as their values at this point, after the ops of tf.control_dependencies."""
+    def leaf(value: Any) -> Any:
+        swap = getattr(value, "_graph_tensor", None)
+        return value if swap is None or isinstance(value, type) or swap() is None else value.read_value()
+
+    return _nest.map_structure(leaf, structure)
 
 
 def _probe(call: Callable[..., Any], args: Any, kwargs: Any, given: list[Record], run: int) -> Any:
@@ -273,6 +291,10 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, given: list[Record]
                 values = feeds.setdefault(each.node, [])
                 values.extend([None] * (each.index + 1 - len(values)))
                 values[each.index] = Tensor(probe)
+                if each.masks is not None:
+                    mask = each.masks[run]
+                    mask = _stand_in(shapes, mask) if isinstance(mask, Typed) else mask
+                    values[each.index]._keras_mask = Tensor(mask)
             args, kwargs = Replay(feeds).substitute((args, kwargs))
             return call(*args, **kwargs)
     finally:

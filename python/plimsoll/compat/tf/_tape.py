@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Callable
+from typing import Any
 
 import plimsoll as pm
 from plimsoll import _core
 
-from . import _nest, _variable
+from . import _custom, _nest, _variable
 from ._convert import convert_to_tensor, tensor
 from ._dispatch import op
 from ._errors import unsupported
@@ -34,7 +34,7 @@ class GradientTape:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._automatic = persistent, watch_accessed_variables
-        self._tape: pm.GradientTape | None = None
+        self._tape: Any = None
         self._read: list[Variable] = []
         self._open, self._used, self._counted = False, False, False
 
@@ -47,7 +47,8 @@ class GradientTape:
         return self
 
     def _start(self) -> None:
-        self._tape = pm.GradientTape(persistent=self._persistent)
+        # It may have to walk back several times for one gradient() or jacobian(); then it is let go.
+        self._tape = _custom.tape(persistent=True)
         self._tape.__enter__()
         self._counted = not _core._tracing()
         state.tapes += self._counted
@@ -106,17 +107,12 @@ class GradientTape:
         unconnected_gradients: Any = UnconnectedGradients.NONE,
     ) -> Any:
         """The derivative of `target`, summed over its elements, by each of the sources."""
-        if self._tape is None:
-            raise RuntimeError("A GradientTape has to be entered (with tf.GradientTape() as tape:) before gradient()")
-        if self._used and not self._persistent:
-            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
+        self._check_unused()
         if not self._persistent:
             self._stop()
         self._used = True
         targets = [each for each in _nest.flatten(target) if each is not None]
         seeds = _nest.flatten(output_gradients) if output_gradients is not None else [None] * len(targets)
-        if len(targets) > 1 and not self._persistent:
-            unsupported("GradientTape.gradient of several targets", way="add them up in the block, or use GradientTape(persistent=True)")
         listed = _nest.flatten(sources)
         totals: list[Any] = [None] * len(listed)
         for one, seed in zip(targets, seeds):
@@ -124,13 +120,19 @@ class GradientTape:
                 if found is not None:
                     totals[i] = found if totals[i] is None else totals[i] + found
         if not self._persistent:
-            self._tape = None if not self._used else self._tape
+            self._tape = None
         zero = UnconnectedGradients(getattr(unconnected_gradients, "value", unconnected_gradients)) is UnconnectedGradients.ZERO
         made = [
             Tensor(each) if each is not None else (_zeros(source) if zero else None)
             for each, source in zip(totals, listed)
         ]
         return _nest.pack_sequence_as(sources, made)
+
+    def _check_unused(self) -> None:
+        if self._used and not self._persistent:
+            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
+        if self._tape is None:
+            raise RuntimeError("A GradientTape has to be entered (with tf.GradientTape() as tape:) before gradient()")
 
     def _one(self, target: Any, sources: list[Any], seed: Any) -> list[Any]:
         if isinstance(target, Variable):
@@ -144,11 +146,7 @@ class GradientTape:
             return [None] * len(sources)
         assert self._tape is not None
         weights = None if seed is None else tensor(seed._value if isinstance(seed, Tensor) else seed, like=value)
-        if weights is None and all(isinstance(each, pm.Variable) for each in known):
-            found = list(self._tape.gradient(value, known).tensors)
-        else:
-            found = self._tape.gradient(value, known, weights)
-        results = iter(found)
+        results = iter(_custom.gradients(self._tape, value, known, weights))
         return [None if each is None else next(results) for each in by]
 
     def _source(self, source: Any) -> Any:
@@ -169,18 +167,24 @@ class GradientTape:
         parallel_iterations: Any = None, experimental_use_pfor: bool = True,
     ) -> Any:
         """All derivatives of all elements of `target`: shape target.shape + source.shape."""
-        if not self._persistent:
-            unsupported("GradientTape.jacobian on a tape that is not persistent", way="use GradientTape(persistent=True)")
         from ._arrays import reshape, stack
 
+        self._check_unused()
         dims = target.shape.as_list()
         count = target.shape.num_elements() or 0
         rows = []
-        for i in range(count):
-            hot = [0.0] * count
-            hot[i] = 1.0
-            seed = Tensor(pm.tensor(hot).to(target._value.dtype).reshape(tuple(dims)))
-            rows.append(_nest.flatten(self.gradient(target, sources, seed, UnconnectedGradients.ZERO)))
+        before, self._persistent = self._persistent, True  # one walk for each element
+        try:
+            for i in range(count):
+                hot = [0.0] * count
+                hot[i] = 1.0
+                seed = Tensor(pm.tensor(hot).to(target._value.dtype).reshape(tuple(dims)))
+                rows.append(_nest.flatten(self.gradient(target, sources, seed, UnconnectedGradients.ZERO)))
+        finally:
+            self._persistent = before
+        if not before:
+            self._stop()
+            self._tape = None
         made = [
             reshape(stack([row[i] for row in rows]), [*dims, *source.shape.as_list()])
             for i, source in enumerate(_nest.flatten(sources))
@@ -225,7 +229,3 @@ def gradients(
 
 def hessians(ys: Any, xs: Any, **options: Any) -> Any:
     unsupported("tf.hessians", way="two tf.GradientTape blocks, one in the other")
-
-
-def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    unsupported("tf.custom_gradient", way="write the function with tf ops, and tf.stop_gradient where no gradient flows")

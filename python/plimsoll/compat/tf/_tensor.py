@@ -144,7 +144,7 @@ class Tensor(Operators):
 
     def __bool__(self) -> bool:
         if not self.is_concrete:
-            raise no_value(self, "a Python `bool`", TypeError)
+            raise no_value(self, "a Python `bool`", Undecided)
         if isinstance(self._value, np.ndarray):
             return bool(self._value)
         if self._value.size != 1:
@@ -362,6 +362,10 @@ def to_numpy(value: pm.Tensor) -> Any:
     return np.array(value.numpy())
 
 
+class Undecided(TypeError):
+    """The truth of a tensor was asked for while it is traced: `if`, `while`, `and`."""
+
+
 def no_value(tensor: Tensor, what: str, kind: Callable[[str], Exception] | None = None) -> Exception:
     """The error for looking at values that are not there yet."""
     if isinstance(tensor._value, Record):
@@ -387,4 +391,4 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) and value.dtype.kind != "V" else value
 
 
-__all__ = ["Reference", "Tensor", "TensorSpec", "no_value", "to_numpy"]
+__all__ = ["Reference", "Tensor", "TensorSpec", "Undecided", "no_value", "to_numpy"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,19 @@ class VariableAggregation(enum.Enum):
 
 watchers: list[Any] = []  # tapes that want to know which variables are read
 _names: dict[str, int] = {}
+
+
+class _Part(Tensor):
+    """A slice of a variable: a tensor to which one can assign."""
+
+    __slots__ = ("_whole", "_key")
+
+    def __init__(self, value: Any, whole: Variable, key: Any) -> None:
+        super().__init__(value)
+        self._whole, self._key = whole, key
+
+    def assign(self, value: Any, name: str | None = None, read_value: bool = True) -> Variable:
+        return self._whole._assign_part(self._key, value)
 
 
 class Variable(Operators):
@@ -102,6 +116,11 @@ class Variable(Operators):
     @property
     def name(self) -> str:
         return f"{self._name}:0"
+
+    @property
+    def path(self) -> str:
+        """What files of weights call it."""
+        return self._name
 
     @property
     def dtype(self) -> DType:
@@ -181,9 +200,14 @@ class Variable(Operators):
         return Tensor(self._variable.value)
 
     def value(self) -> Tensor:
-        return _copied(self)  # type: ignore[no-any-return]
+        return self.read_value()
 
     def read_value(self) -> Tensor:
+        """A copy of its value now; in a graph, after the ops of tf.control_dependencies."""
+        if self._node is not None and not state.replaying:
+            from ._graph import ReadNode
+
+            return ReadNode(self._node).outputs[0]  # type: ignore[no-any-return]
         return _copied(self)  # type: ignore[no-any-return]
 
     def numpy(self) -> Any:
@@ -223,7 +247,22 @@ class Variable(Operators):
     def __getitem__(self, key: Any) -> Any:
         from ._indexing import getitem
 
-        return getitem(self, key)
+        found = getitem(self, key)
+        if isinstance(found, Tensor) and self._node is None and self._variable is not None:
+            return _Part(found._value, self, key)
+        return found
+
+    def _assign_part(self, key: Any, value: Any) -> Variable:
+        """v[key].assign(value), for a key that is known."""
+        from ._arrays import broadcast_to, reshape
+        from ._gather import tensor_scatter_nd_update
+
+        shape = tuple(int(each or 0) for each in self.shape.as_list())  # a variable's extents are known
+        places = np.arange(math.prod(shape)).reshape(shape)[key]
+        given = reshape(broadcast_to(convert_to_tensor(value, self.dtype), places.shape), [-1])
+        flat = tensor_scatter_nd_update(reshape(self, [-1]), places.reshape(-1, 1).astype(np.int32), given)
+        self.assign(reshape(flat, self.shape.as_list()))
+        return self
 
     __eq__ = Operators.__eq__
 

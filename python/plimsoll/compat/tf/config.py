@@ -71,6 +71,9 @@ def get_soft_device_placement() -> bool:
     return True
 
 
+_inter_op = [0]  # as it was set; 0 until then
+
+
 class threading:
     """How many threads compute."""
 
@@ -84,12 +87,12 @@ class threading:
 
     @staticmethod
     def set_inter_op_parallelism_threads(num_threads: int) -> None:
-        if num_threads not in (0, 1):
-            unsupported("tf.config.threading.set_inter_op_parallelism_threads", way="ops run one after the other; set_intra_op_parallelism_threads divides them")
+        """A hint that changes nothing: ops run one after the other, and each divides its work."""
+        _inter_op[0] = int(num_threads)
 
     @staticmethod
     def get_inter_op_parallelism_threads() -> int:
-        return 1
+        return _inter_op[0]
 
 
 class optimizer:

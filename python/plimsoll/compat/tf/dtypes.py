@@ -11,7 +11,8 @@ from ._dtypes import (
     int16, int32, int64, resource, string, uint8, uint16, uint32, uint64, variant,
 )
 from ._dtypes import bool_ as bool
-from ._math import cast, complex, saturate_cast
+from ._complex import complex
+from ._math import cast, saturate_cast
 
 __all__ = [
     "DType", "as_dtype", "bfloat16", "bitcast", "bool", "cast", "complex", "complex64", "complex128",

@@ -195,27 +195,6 @@ def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     return pm.load_safetensors(f"{path}{_SUFFIX}")[name].numpy().copy()
 
 
-class ExponentialMovingAverage:
-    """Averages of variables that follow them slowly."""
-
-    def __init__(self, decay: float, num_updates: Any = None, zero_debias: bool = False, name: str = "ExponentialMovingAverage") -> None:
-        if num_updates is not None or zero_debias:
-            unsupported("tf.train.ExponentialMovingAverage", "num_updates, zero_debias")
-        self._decay = decay
-        self._kept: list[tuple[Variable, Variable]] = []
-
-    def apply(self, var_list: Any) -> None:
-        for each in var_list:
-            shadow = self.average(each)
-            if shadow is None:
-                shadow = Variable(each.read_value(), trainable=False, name=f"{each.name.split(':')[0]}/average")
-                self._kept.append((each, shadow))
-            shadow.assign_sub((shadow - each) * (1 - self._decay))
-
-    def average(self, var: Variable) -> Variable | None:
-        return next((shadow for each, shadow in self._kept if each is var), None)
-
-
 class Coordinator:
     """Of queues, which are not here: tf.data has what they were for."""
 
@@ -230,6 +209,10 @@ _MESSAGES = (
 
 
 def __getattr__(name: str) -> Any:
+    if name == "ExponentialMovingAverage":
+        from ._average import ExponentialMovingAverage
+
+        return ExponentialMovingAverage
     if name in _MESSAGES:
         from . import _examples
 

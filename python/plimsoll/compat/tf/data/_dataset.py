@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any, Callable, Iterator, Sequence
 
+import numpy as np
+
 import plimsoll as pm
 from plimsoll import _core
 from plimsoll._cell import Cell
@@ -287,10 +289,18 @@ class Dataset:
         deterministic: Any = None, name: str | None = None,
     ) -> Dataset:
         """Elements put together: each component gets a first dimension."""
-        size = number(batch_size, "batch_size")
-        return self._with(
-            self._pm.batch(size, drop_remainder=bool(drop_remainder)), same=False, any_batch=not drop_remainder
-        )
+        size, drop = number(batch_size, "batch_size"), bool(drop_remainder)
+        if self._has_rows_of_text():
+            made = self._pm.padded_batch(size, drop_remainder=drop)  # which pads nothing where extents are known
+        else:
+            made = self._pm.batch(size, drop_remainder=drop)
+        return self._with(made, same=False, any_batch=not drop)
+
+    def _has_rows_of_text(self) -> bool:
+        """Whether a component is an array of strings and all extents are known: batch() takes single ones."""
+        specs = self._specs()
+        return any(dtype == pm.bytes_ and dims for dtype, dims in specs) and all(
+            dims is not None and None not in dims for _, dims in specs)
 
     def padded_batch(
         self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
@@ -306,8 +316,13 @@ class Dataset:
         )
         return self._with(made, same=False, any_batch=not drop_remainder)
 
-    def ragged_batch(self, *args: Any, **kwargs: Any) -> Dataset:
-        unsupported("tf.data.Dataset.ragged_batch", way="padded_batch pads the rows instead")
+    def ragged_batch(
+        self, batch_size: Any, drop_remainder: Any = False, row_splits_dtype: Any = None, name: str | None = None
+    ) -> Dataset:
+        """Elements put together whose extents differ: such components become RaggedTensors."""
+        from ._ragged_batch import ragged_batch
+
+        return ragged_batch(self, batch_size, bool(drop_remainder))
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """The elements of each batch one by one."""
@@ -471,8 +486,31 @@ class Dataset:
 
         return self._with(self._pm.prefetch_to(pm_device(device), buffer_size))
 
-    def rejection_resample(self, *args: Any, **kwargs: Any) -> Dataset:
-        unsupported("tf.data.Dataset.rejection_resample", way="use Dataset.sample_from_datasets")
+    def rejection_resample(
+        self, class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: Any = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """(class, element) pairs, some left out, so that classes come as often as `target_dist` says."""
+        if initial_dist is None:
+            unsupported("tf.data.Dataset.rejection_resample", "initial_dist=None", "give the shares of the classes")
+        from .._gather import gather
+        from ..random import uniform
+
+        wanted, has = (np.asarray(each, np.float64) for each in (target_dist, initial_dist))
+        ratio = wanted / np.maximum(has, np.finfo(np.float64).tiny)
+        odds = convert_to_tensor((ratio / ratio.max()).astype(np.float32))
+        structure = self._structure
+        pairs = self.map(lambda *e: (class_func(*e), e if isinstance(structure, tuple) else e[0]))
+        return pairs.filter(lambda kind, *_: uniform([]) < gather(odds, kind))
+
+    @staticmethod
+    def counter(start: Any = 0, step: Any = 1, dtype: Any = int64, name: str | None = None) -> Dataset:
+        """Numbers from `start` on, without end."""
+        from .._math import cast
+        from .experimental import Counter
+
+        made = Counter(start, step)
+        return made if dtype is int64 else made.map(lambda each: cast(each, dtype))
 
     def fingerprint(self) -> Tensor:
         """A number that tells pipelines apart."""

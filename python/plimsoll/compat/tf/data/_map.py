@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -10,6 +9,7 @@ import plimsoll as pm
 from plimsoll import _core
 from plimsoll._cell import Cell
 
+from .._autograph import retraced
 from .._convert import convert_to_tensor
 from .._dtypes import as_dtype
 from .._errors import InvalidArgumentError
@@ -19,14 +19,14 @@ from .._program import (
 from .._ragged import RaggedTensor, SparseTensor
 from .._shape import TensorShape
 from .._tensor import Tensor
+from .._untraced import LOOKS, line_of
 from . import _structure
 from ._structure import Leaf
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
 
-# What a function raises that looks at values while it is traced.
-_LOOKS = (TypeError, AttributeError, NotImplementedError, ValueError, pm.Error, IndexError, KeyError)
+_LOOKS = (*LOOKS, pm.Error)
 
 
 def arguments(structure: Any, element: Any) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ def map_elements(
 ) -> tuple[pm.data.Dataset, Any]:
     """The mapped set and its structure."""
     try:
-        traced = trace(dataset, function)
+        traced = retraced(lambda: trace(dataset, function))
     except _LOOKS as error:
         reason = error
     else:
@@ -130,7 +130,7 @@ def _map_python(
         leaf.dtype.name == "string" for leaf in _structure.leaves(structure)
     )
     spec = [_declared(each, vary) for each in _structure.flatten(sample)]
-    where = _line(reason)
+    where = line_of(reason)
     warnings.warn(
         f"[map] {_name(function)} cannot be traced{where}: {reason}. It runs as Python for each element, "
         "one at a time",
@@ -158,12 +158,6 @@ def _declared(value: Tensor, vary: bool) -> tuple[Any, Any]:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
-
-
-def _line(error: BaseException) -> str:
-    """Where in the user's code it was raised."""
-    frames = [f for f in inspect.getinnerframes(error.__traceback__) if "plimsoll" not in f.filename] if error.__traceback__ else []
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
 def predicate(dataset: Dataset, function: Callable[..., Any]) -> pm.data.Dataset:

@@ -28,8 +28,6 @@ class _Opened:
 
     def __init__(self, dataset: Dataset, function: Callable[..., Any], who: str) -> None:
         self.structure, self.function, self.who = dataset._structure, function, who
-        # Python functions in the datasets it gave, which C++ reaches weakly.
-        self.kept: dict[int, tuple[Any, ...]] = {}
 
     def open(self, element: Any) -> Dataset:
         with quiet():
@@ -41,9 +39,7 @@ class _Opened:
     def __call__(self, *components: Any) -> Any:
         element = _structure.rebuilt(self.structure, components if len(components) > 1 else components[0])
         made = self.open(element)
-        if made._kept:
-            self.kept[id(made)] = made._kept
-        return pm.data.Dataset(made._dataset)
+        return pm.data.Dataset(made._dataset, made._kept)
 
 
 def _sampled(dataset: Dataset, opened: _Opened) -> Dataset:
@@ -196,7 +192,6 @@ def group_by_window(
     if window_size_func is not None:
         unsupported("tf.data.Dataset.group_by_window", "window_size_func", "give window_size")
     structure = dataset._structure
-    kept: list[Any] = []
 
     def key(*components: Any) -> int:
         element = _structure.rebuilt(structure, components if len(components) > 1 else components[0])
@@ -212,15 +207,14 @@ def group_by_window(
 
     def reduce(of: int, elements: Any) -> Any:
         made = reduced(of, elements)
-        kept.extend(made._kept)
-        return pm.data.Dataset(made._dataset)
+        return pm.data.Dataset(made._dataset, made._kept)
 
     inner = reduced(0, dataset._pm.take(1)._dataset)
     cells = (Cell(key), Cell(reduce))
     made = _core._group_by_window(
         dataset._dataset, *cells, number(window_size, "window_size"), fingerprint(reduce_func)
     )
-    flat = dataset._pm._with(made, *cells, kept)
+    flat = dataset._pm._with(made, *cells)
     # The batch of one element says the rank and not how long the rows of another are.
     specs = [
         (dtype, None if dims is None else tuple(None if i == 0 else d for i, d in enumerate(dims)))

@@ -14,6 +14,7 @@ import plimsoll as pm
 from plimsoll import _core
 
 from .. import _nest
+from .._arrays import expand_dims
 from .._config import current_device
 from .._dtypes import as_dtype, int64, string
 from .._errors import InvalidArgumentError, NotFoundError, unsupported
@@ -67,6 +68,10 @@ def from_tensors(tensors: Any) -> Dataset:
     flat = _structure.flatten(element)
     rows = []
     for each in flat:
+        if each.dtype.name == "string":
+            each = expand_dims(each, 0)
+            rows.append(_structure.component(each))
+            continue
         raw = _structure.component(each)
         rows.append(raw.reshape((1, *raw.shape)))
     return Dataset(pm.data.from_tensor_slices(tuple(rows)), _structure.structure_of(element))

@@ -207,19 +207,18 @@ def _part(x: Tensor, extents: list[int], begins: list[int]) -> Any:
 @composed
 def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None) -> Any:
     """[batch, rows, columns, height * width * channels] of windows."""
-    array = np.asarray(picture(images).numpy())
+    x = picture(images)
     (_, kh, kw, _), (_, sh, sw, _), (_, rh, rw, _) = (list(each) for each in (sizes, strides, rates))
     full_h, full_w = (kh - 1) * rh + 1, (kw - 1) * rw + 1
-    n, h, w, c = array.shape
+    h, w = int(x.shape[1]), int(x.shape[2])
     if padding.upper() == "SAME":
         rows, columns = -(-h // sh), -(-w // sw)
         dh, dw = max((rows - 1) * sh + full_h - h, 0), max((columns - 1) * sw + full_w - w, 0)
-        array = np.pad(array, ((0, 0), (dh // 2, dh - dh // 2), (dw // 2, dw - dw // 2), (0, 0)))
+        x = _arrays.pad(x, [[0, 0], [dh // 2, dh - dh // 2], [dw // 2, dw - dw // 2], [0, 0]])
     else:
         rows, columns = (h - full_h) // sh + 1, (w - full_w) // sw + 1
-    made = np.zeros((n, rows, columns, kh * kw * c), array.dtype)
-    for i in range(rows):
-        for j in range(columns):
-            part = array[:, i * sh:i * sh + full_h:rh, j * sw:j * sw + full_w:rw, :]
-            made[:, i, j] = part.reshape(n, -1)
-    return convert_to_tensor(made)
+    parts = [
+        x[:, i * rh:i * rh + (rows - 1) * sh + 1:sh, j * rw:j * rw + (columns - 1) * sw + 1:sw, :]
+        for i in range(kh) for j in range(kw)
+    ]
+    return _arrays.concat(parts, 3)

@@ -42,9 +42,9 @@ def __getattr__(name: str) -> _Any:
     if name == "dtype_policies":
         return mixed_precision
     if name == "Variable":
-        from .._variable import Variable
+        from ._weight import KerasVariable
 
-        return Variable
+        return KerasVariable
     if name == "KerasTensor":
         from .._tensor import Tensor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any, Callable, Mapping
 
@@ -28,6 +29,17 @@ class Configured:
 
     def serialized(self) -> dict[str, Any]:
         return {"class_name": registered_name(type(self)), "config": self.get_config()}
+
+
+def fitting(cls: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """A configuration without what only Keras itself knows: arguments that no __init__ of the class takes and that
+    say nothing."""
+    known = {name for each in cls.__mro__ if "__init__" in vars(each) for name in inspect.signature(each.__init__).parameters}
+    return {key: value for key, value in config.items()
+            if key in known or not (value is None or value is False or key in _SAYS_NOTHING)}
+
+
+_SAYS_NOTHING = ("input_axes", "output_axes", "renorm_momentum")  # without what they would go with
 
 
 def registered_name(cls: Any) -> str:
@@ -89,7 +101,7 @@ def lookup(
         if found is None:
             raise ValueError(f"Unknown {what}: '{name}'. Pass it in custom_objects.")
         made: Any = found
-        return made.from_config(config) if isinstance(found, type) else found
+        return made.from_config(fitting(found, config)) if isinstance(found, type) else found
     if isinstance(identifier, str):
         found = _find(identifier, classes, other_names)
         if found is None:

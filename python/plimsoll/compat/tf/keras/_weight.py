@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from plimsoll import _core
+
 from .._state import state
 from .._tensor import Tensor
 from .._variable import Variable
-from ._base import calls, cast_to
+from ._base import calls, cast_to, convert, floatx, unique_name
 
 
 class Weight(Variable):
@@ -56,6 +58,35 @@ class Weight(Variable):
     def value(self) -> Any:
         """Keras 3 has it as a property, Keras 2 as a method: it is both."""
         return _Value(self._as_tensor()._value)
+
+
+class KerasVariable(Weight):
+    """keras.Variable: a variable of one's own, which is a weight of the layer that has it as an attribute.
+
+    >>> count = tf.keras.Variable(0.0, trainable=False)
+    """
+
+    def __init__(
+        self, initializer: Any, shape: Any = None, dtype: Any = None, trainable: bool = True,
+        autocast: bool = True, aggregation: str = "none", synchronization: str = "auto",
+        name: str | None = None, **kwargs: Any,
+    ) -> None:
+        if kwargs:
+            raise TypeError(f"keras.Variable got unexpected arguments {sorted(kwargs)}")
+        from . import initializers
+
+        with _core._Eager():
+            if isinstance(initializer, str):
+                initializer = initializers.get(initializer)
+            if callable(initializer) and not hasattr(initializer, "_as_tensor"):
+                if shape is None:
+                    raise ValueError("When creating a Variable from an initializer, the `shape` argument should "
+                                     f"be specified. Received: initializer={initializer} and shape={shape}")
+                value = convert(initializer(tuple(shape), dtype=dtype or floatx()), dtype)
+            else:
+                value = convert(initializer, dtype)
+        super().__init__(value, name=name or unique_name("variable"), trainable=trainable)
+        self.autocast = autocast
 
 
 class _Value(Tensor):

@@ -468,8 +468,7 @@ class _Refused(Callback):
         raise NotImplementedError(f"keras.callbacks.{type(self).__name__} is not supported; {self._way}")
 
 
-class TensorBoard(_Refused):
-    _way = "use CSVLogger, or the library's own report (pm.Trainer, plimsoll train --chart)"
+from ._tensorboard import TensorBoard  # noqa: E402
 
 
 class RemoteMonitor(_Refused):

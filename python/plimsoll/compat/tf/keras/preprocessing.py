@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from . import utils
+from . import _generators, _text, utils
 from .utils import (
     image_dataset_from_directory as image_dataset_from_directory,
     text_dataset_from_directory as text_dataset_from_directory,
@@ -24,11 +24,10 @@ def _gone(name: str, way: str) -> Any:
 
 
 sequence = types.SimpleNamespace(
-    pad_sequences=utils.pad_sequences,
+    pad_sequences=utils.pad_sequences, skipgrams=_text.skipgrams, make_sampling_table=_text.make_sampling_table,
     TimeseriesGenerator=_gone("sequence.TimeseriesGenerator", "use keras.utils.timeseries_dataset_from_array"))
 image = types.SimpleNamespace(
-    load_img=utils.load_img, img_to_array=utils.img_to_array,
-    ImageDataGenerator=_gone("image.ImageDataGenerator", "use keras.utils.image_dataset_from_directory and "
-                             "layers such as RandomFlip"))
+    load_img=utils.load_img, img_to_array=utils.img_to_array, array_to_img=utils.array_to_img,
+    ImageDataGenerator=_generators.ImageDataGenerator)
 text = types.SimpleNamespace(
-    Tokenizer=_gone("text.Tokenizer", "use keras.layers.TextVectorization"))
+    Tokenizer=_text.Tokenizer, one_hot=_text.one_hot, text_to_word_sequence=_text.text_to_word_sequence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _names
+from ..._average import ExponentialMovingAverage
 from ..._control import group
 from ..._errors import unsupported
 from ..._graph import default_graph, graph_mode, symbolic_gradients
@@ -17,7 +18,7 @@ from ...train import Checkpoint, CheckpointManager, Coordinator
 
 __all__ = [
     "AdagradOptimizer", "AdamOptimizer", "Checkpoint", "CheckpointManager", "Coordinator",
-    "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer", "RMSPropOptimizer", "Saver",
+    "ExponentialMovingAverage", "GradientDescentOptimizer", "MomentumOptimizer", "Optimizer", "RMSPropOptimizer", "Saver",
     "checkpoint_exists", "create_global_step", "exponential_decay", "get_checkpoint_state",
     "get_global_step", "get_or_create_global_step", "global_step", "latest_checkpoint",
     "piecewise_constant", "polynomial_decay",

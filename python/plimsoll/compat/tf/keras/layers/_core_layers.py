@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Sequence
 
+import numpy as np
+
 import plimsoll as pm
 
 from ..._tensor import Tensor
@@ -42,12 +44,12 @@ class Dense(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        if not isinstance(units, int) or units <= 0:
+        if not isinstance(units, (int, np.integer)) or units <= 0:
             raise ValueError(
                 f"Received an invalid value for `units`, expected a positive integer. Received: units={units}")
         if lora_rank is not None:
             raise NotImplementedError("Dense(lora_rank=...) is not supported")
-        self.units, self.use_bias = units, use_bias
+        self.units, self.use_bias = int(units), use_bias
         self.activation = activations.get(activation)
         self.kernel_initializer = initializers.get(kernel_initializer)
         self.bias_initializer = initializers.get(bias_initializer)

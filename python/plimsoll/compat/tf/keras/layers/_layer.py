@@ -10,18 +10,23 @@ import numpy as np
 from plimsoll import _core
 
 from ... import _nest
+from ..._autograph import retraced
 from ..._config import current_device
+from ..._control import Module
 from ..._state import recording
 from ..._symbolic import Node, record
 from ..._tensor import Tensor
+from ..._variable import Variable
 from .. import initializers, mixed_precision, regularizers
 from .._base import (
     calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
 )
-from .._config import Configured, snake_case
+from .._config import Configured, fitting, snake_case
+from .._weight import Weight
 from ._arguments import inputs_of, mask_of, plain, revived, tensors
 
 _FLOATING = ("float16", "float32", "float64", "bfloat16")
+_PLAIN_ATTRIBUTES = ("_tracked", "_own_weights", "_modules", "_states", "_losses", "_metrics", "_arguments")
 
 
 class LayerNode(Node):
@@ -52,12 +57,16 @@ class Layer(Configured):
     supports_masking = False
     _tracked: list[Any]
     _own_weights: list[Any]
+    _modules: list[Any]
+    _states: list[Any]
     _arguments: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         made = super().__new__(cls)
         object.__setattr__(made, "_tracked", [])
         object.__setattr__(made, "_own_weights", [])
+        object.__setattr__(made, "_modules", [])  # tf.Modules
+        object.__setattr__(made, "_states", [])  # tf.Variables that are not trained
         object.__setattr__(made, "_arguments", (args, kwargs))
         return made
 
@@ -89,7 +98,7 @@ class Layer(Configured):
     # Attributes: layers, metrics and variables that are assigned belong to the layer.
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in ("_tracked", "_own_weights", "_losses", "_metrics", "_arguments"):
+        if name not in _PLAIN_ATTRIBUTES:
             self._track(name, value)
         object.__setattr__(self, name, value)
 
@@ -112,9 +121,14 @@ class Layer(Configured):
         elif isinstance(value, dict) and not name.startswith("_"):
             for each in value.values():
                 self._track(name, each)
-        elif hasattr(value, "_variable") and hasattr(value, "assign"):
-            if all(each is not value for each in self._own_weights):
-                self._own_weights.append(value)
+        elif isinstance(value, Variable):
+            # As in Keras 3, a variable that is not trained is not a weight; checkpoints still save it.
+            kept = self._own_weights if value.trainable or isinstance(value, Weight) else self._states
+            if all(each is not value for each in kept):
+                kept.append(value)
+        elif isinstance(value, Module):
+            if all(each is not value for each in self._modules):
+                self._modules.append(value)
 
     def __delattr__(self, name: str) -> None:
         value = getattr(self, name, None)
@@ -212,13 +226,23 @@ class Layer(Configured):
         for each in self._children():
             each.trainable = value
 
+    def _direct_weights(self) -> list[Any]:
+        """Its own weights, and what tf.Modules that are its attributes train; not those of layers within."""
+        return [*self._own_weights, *(v for each in self._modules for v in each.trainable_variables)]
+
+    def _checkpoint_variables(self) -> dict[str, Any]:
+        """What tf.train.Checkpoint keeps: the weights by number, and variables that are not trained."""
+        states = [v for each in self._flatten_layers() for v in each._states]
+        return {**{str(i): v for i, v in enumerate(self.variables)},
+                **{f"state/{i}": v for i, v in enumerate(states)}}
+
     def _all_weights(self) -> Iterator[tuple[Any, bool]]:
         """Each weight once, and whether it is trained."""
         seen: set[int] = set()
 
         def walk(layer: Layer, trains: bool) -> Iterator[tuple[Any, bool]]:
             trains = trains and layer._trainable
-            for each in layer._own_weights:
+            for each in layer._direct_weights():
                 if id(each) not in seen:
                     seen.add(id(each))
                     yield each, trains and bool(each.trainable)
@@ -350,7 +374,7 @@ class Layer(Configured):
             node = LayerNode(self._run, args, kwargs, self.name)
             node.layer = self
             object.__setattr__(self, "_last_node", node)
-            result = record(self._run, args, kwargs, self.name, node)
+            result = retraced(lambda: record(self._run, args, kwargs, self.name, node))
             for each in _nest.flatten(result):
                 if isinstance(each, Tensor):
                     each._keras_history = (self, node)
@@ -477,7 +501,7 @@ class Layer(Configured):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        config = {key: revived(value) for key, value in config.items()}
+        config = {key: revived(value) for key, value in fitting(cls, config).items()}
         parameters = inspect.signature(cls.__init__).parameters
         if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
             for each in ("name", "trainable", "dtype"):

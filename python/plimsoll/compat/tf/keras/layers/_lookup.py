@@ -16,6 +16,8 @@ from plimsoll import _core
 from ..._convert import convert_to_tensor
 from ..._dtypes import as_dtype
 from ..._symbolic import PROBES, Record, Typed
+from ..._program import ensure_shape
+from ..._ragged import RaggedTensor
 from ..._tensor import Tensor
 from .._base import is_symbolic, raw, wrap
 from ._layer import Layer, LayerNode
@@ -53,10 +55,25 @@ class Normalization(Layer):
             self.adapt_mean = self.add_weight(shape, "zeros", trainable=False, name="mean")
             self.adapt_variance = self.add_weight(shape, "ones", trainable=False, name="variance")
             self.count = self.add_weight((), "zeros", trainable=False, dtype="int64", name="count")
-            self.mean, self.variance = None, None
         else:
-            self.mean, self.variance = (np.broadcast_to(each, shape).astype(np.float32) for each in self._given)
+            self._numbers = [np.broadcast_to(each, shape).astype(np.float32) for each in self._given]
+        self._broadcast = tuple(input_shape[a] if a in kept else 1 for a in range(rank))
         self.built = True
+
+    @property
+    def mean(self) -> Any:
+        return self._shown(0, "adapt_mean")
+
+    @property
+    def variance(self) -> Any:
+        return self._shown(1, "adapt_variance")
+
+    def _shown(self, which: int, name: str) -> Any:
+        """The numbers in the shape that broadcasts with the inputs; None before they are known."""
+        if not self.built:
+            return None
+        found = getattr(self, name)._as_tensor()._value if self._given is None else pm.tensor(self._numbers[which])
+        return wrap(found.reshape(self._broadcast))
 
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
         """Finds mean and variance of all data."""
@@ -92,7 +109,7 @@ class Normalization(Layer):
         if self._given is None:
             mean, variance = self.adapt_mean._variable.value, self.adapt_variance._variable.value
         else:
-            mean, variance = pm.tensor(np.array(self.mean)), pm.tensor(np.array(self.variance))
+            mean, variance = (pm.tensor(each) for each in self._numbers)
         mean = mean.reshape(shape)
         deviation = pm.maximum(pm.sqrt(variance), 1e-7).reshape(shape)
         return wrap(x * deviation + mean if self.invert else (x - mean) / deviation)
@@ -168,6 +185,8 @@ class _Host(Layer):
     def __call__(self, inputs: Any, **kwargs: Any) -> Any:
         if is_symbolic([inputs]):
             return self._symbolic(inputs)
+        if isinstance(inputs, RaggedTensor):
+            return RaggedTensor(self(inputs.values, **kwargs), inputs.row_splits)
         return super().__call__(inputs if isinstance(inputs, Tensor) else convert_to_tensor(inputs), **kwargs)
 
     def _symbolic(self, inputs: Any) -> Any:
@@ -186,9 +205,18 @@ class _Host(Layer):
         if isinstance(inputs, Tensor) and isinstance(inputs._value, _core.Symbolic):
             from ..._function import numpy_function
 
-            return numpy_function(lambda x: self.of_array(np.asarray(x)).numpy(), [inputs],
-                                  as_dtype(self.result_dtype()))
+            found = numpy_function(lambda x: self.of_array(np.asarray(x)).numpy(), [inputs],
+                                   as_dtype(self.result_dtype()))
+            dims = self._dims(inputs._value.shape)
+            return found if dims is None else Tensor(ensure_shape(found._value, dims))
         return self.of_array(_host_array(inputs, type(self).__name__))
+
+    def _dims(self, shape: Any) -> list[int | None] | None:
+        """The extents of the result in Dataset.map, as far as they are known."""
+        if shape is None:
+            return None
+        a, b = (self.result_shape(tuple(size if n is None else n for n in shape), size) for size in PROBES)
+        return [x if x == y else None for x, y in zip(a, b)] if len(a) == len(b) else None
 
     def of_array(self, values: Any) -> Any:
         raise NotImplementedError

@@ -252,6 +252,11 @@ class RNN(Layer):
         found: int = self.cell.output_size
         return found
 
+    def get_initial_state(self, batch_size: Any) -> Any:
+        """Zeros for a batch: a list, or the state itself where a cell has one."""
+        found = [wrap(each) for each in self._first_states(int(batch_size), pm.f32)]
+        return found
+
     def _first_states(self, batch: int, dtype: Any) -> States:
         if hasattr(self.cell, "get_initial_state"):
             return [pm.cast(raw(each), dtype) if raw(each).dtype != dtype else raw(each)

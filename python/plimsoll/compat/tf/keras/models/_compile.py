@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
@@ -60,6 +60,14 @@ class CompiledLoss:
             self.trackers = [Mean(name=f"{name}_loss") for name, each in zip(shown, self._built)
                              if each is not None]
 
+    @property
+    def metrics(self) -> list[Mean]:
+        """The trackers as Keras lists them: of outputs in a dict in the order of the dict of losses."""
+        if not isinstance(self.loss, dict):
+            return self.trackers
+        order = [f"{name}_loss" for name in self.loss]
+        return sorted(self.trackers, key=lambda each: order.index(each.name) if each.name in order else len(order))
+
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any, names: list[str]) -> Any:
         self.build(y_pred, names)
         assert self._built is not None
@@ -110,23 +118,43 @@ def aligned(t: Any, p: Any) -> tuple[Any, Any]:
     return t, p
 
 
-class CompiledMetrics:
-    """Metrics for each output, made when it is known what the outputs are."""
+class CompiledMetrics(Metric):
+    """The metrics of compile() as one of the model's metrics, as Keras 3 has it: for each output its own,
+    made when it is known what the outputs are. `names` gives the names of the outputs."""
 
-    def __init__(self, metrics: Any, weighted: Any) -> None:
-        self._given = (metrics, weighted)
+    def __init__(self, metrics: Any, weighted: Any, names: Callable[[], list[str]]) -> None:
+        super().__init__(name="compile_metrics")
+        self._given, self._names = (metrics, weighted), names
         self._built: list[tuple[int, list[Metric], bool]] | None = None
+        self.several = False  # outputs, whose names are part of their metrics' names
 
     @property
     def metrics(self) -> list[Metric]:
         return [each for _, found, _ in self._built or [] for each in found]
 
-    def build(self, y_true: Any, y_pred: Any, names: list[str]) -> None:
+    @property
+    def variables(self) -> list[Any]:
+        return [v for each in self.metrics for v in each.variables]
+
+    def reset_state(self) -> None:
+        for each in self.metrics:
+            each.reset_state()
+
+    def result(self) -> dict[str, Any]:
+        """The results of all, by name; none before there were predictions."""
+        found: dict[str, Any] = {}
+        for each in self.metrics:
+            result = each.result()
+            found.update(result if isinstance(result, dict) else {each.name: result})
+        return found
+
+    def _build(self, y_true: Any, y_pred: Any, names: list[str]) -> None:
         if self._built is not None:
             return
         predictions = _nest.flatten(y_pred)
         targets = _targets(y_true, y_pred, names)
         shown = sorted(y_pred) if isinstance(y_pred, dict) else names
+        self.several = len(predictions) > 1
         built = []
         for given, weighted in zip(self._given, (False, True)):
             if not given:
@@ -145,8 +173,9 @@ class CompiledMetrics:
                 built.append((i, found, weighted))
         self._built = built
 
-    def update(self, y_true: Any, y_pred: Any, sample_weight: Any, names: list[str]) -> None:
-        self.build(y_true, y_pred, names)
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        names = self._names()
+        self._build(y_true, y_pred, names)
         assert self._built is not None
         predictions, targets = _nest.flatten(y_pred), _targets(y_true, y_pred, names)
         for i, found, weighted in self._built:

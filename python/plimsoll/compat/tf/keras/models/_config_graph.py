@@ -7,6 +7,7 @@ from typing import Any
 from ... import _nest
 from ..._symbolic import Record
 from ..._tensor import Tensor
+from .._base import static_shape
 from ..layers._input import InputLayer
 from ..layers._registry import deserialize
 
@@ -32,7 +33,8 @@ def graph_config(model: Any) -> dict[str, Any]:
             if not isinstance(value._value, Record):
                 raise NotImplementedError("a layer was called with a constant tensor, which get_config() "
                                           "cannot write down")
-            return {"class_name": "__keras_tensor__", "config": reference(value)}
+            return {"class_name": "__keras_tensor__", "config": {
+                "shape": static_shape(value), "dtype": value.dtype.name, "keras_history": reference(value)}}
         if isinstance(value, (list, tuple)):
             return [written(each) for each in value]
         if isinstance(value, dict):
@@ -56,6 +58,12 @@ def graph_config(model: Any) -> dict[str, Any]:
     }
 
 
+def _history(value: dict[str, Any]) -> list[Any]:
+    """[layer, call, result] of a tensor that was written down, here or by Keras."""
+    found: Any = value["config"]
+    return list(found["keras_history"] if isinstance(found, dict) else found)
+
+
 def graph_from_config(cls: Any, config: dict[str, Any]) -> Any:
     layers: dict[str, Any] = {}
     results: dict[tuple[str, int], list[Any]] = {}
@@ -68,14 +76,14 @@ def graph_from_config(cls: Any, config: dict[str, Any]) -> Any:
 
     def ready(value: Any) -> bool:
         if isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
-            return (value["config"][0], value["config"][1]) in results
+            return tuple(_history(value)[:2]) in results
         if isinstance(value, dict):
             return all(ready(each) for each in value.values())
         return not isinstance(value, list) or all(ready(each) for each in value)
 
     def made(value: Any) -> Any:
         if isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
-            name, call, index = value["config"]
+            name, call, index = _history(value)
             return results[name, call][index]
         if isinstance(value, dict):
             return {key: made(each) for key, each in value.items()}

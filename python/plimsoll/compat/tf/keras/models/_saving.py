@@ -1,7 +1,8 @@
-"""Weights and models in files: .weights.h5 (with h5py), .safetensors, and .keras by configuration."""
+"""Weights and models in files: .weights.h5 (with h5py), .safetensors, and .keras and .h5 by configuration."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
@@ -12,6 +13,7 @@ import numpy as np
 import plimsoll as pm
 
 from .._config import CustomObjectScope, snake_case
+from ._h5_model import h5py_module, layers_group, load_h5, put_state, read_layers, save_h5
 
 
 class Saving:
@@ -36,8 +38,8 @@ class Saving:
         path = os.fspath(filepath)
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {path}")
-        if by_name or skip_mismatch:
-            raise NotImplementedError("load_weights(by_name=, skip_mismatch=) are not supported; set the "
+        if (by_name or skip_mismatch) and not path.endswith((".h5", ".hdf5")):
+            raise NotImplementedError("load_weights(by_name=, skip_mismatch=) are for .h5 files of layers; set the "
                                       "weights of layers with layer.set_weights(...)")
         if path.endswith(".safetensors"):
             found = pm.load_safetensors(path)
@@ -45,19 +47,22 @@ class Saving:
             assign_named(self, {name: np.asarray(value.numpy()) for name, value in tensors.items()}, path)
         elif path.endswith(".keras"):
             with zipfile.ZipFile(path) as archive:
-                assign_named(self, _arrays(archive), path)
+                _put_weights(self, archive, path)
         else:
-            read_h5(self, path)
+            read_h5(self, path, by_name, skip_mismatch)
 
     def save(self, filepath: Any, overwrite: bool = True, zipped: bool | None = None, **kwargs: Any) -> None:
-        """Writes the configuration, the weights and the optimizer's state as one .keras file."""
+        """Writes the configuration, the weights and the optimizer's state as one file, .keras or .h5."""
         path = os.fspath(filepath)
-        if not path.endswith(".keras"):
+        if not path.endswith((".keras", ".h5", ".hdf5")) or path.endswith(".weights.h5"):
             raise ValueError(
-                "Invalid filepath extension for saving. Please add a `.keras` extension for the native Keras "
-                f"format. Received: filepath={path}; SavedModel and .h5 models are not supported.")
+                "Invalid filepath extension for saving. Please add either a `.keras` extension for the native Keras "
+                f"format (recommended) or a `.h5` extension. Received: filepath={path}; SavedModel is not supported.")
         if not overwrite and os.path.exists(path):
             raise FileExistsError(f"{path} exists; pass overwrite=True")
+        if not path.endswith(".keras"):
+            save_h5(self, path, kwargs.get("include_optimizer", True))
+            return
         config = self.serialized()  # type: ignore[attr-defined]
         compiled = self.get_compile_config() if self.compiled else None  # type: ignore[attr-defined]
         shape = None
@@ -81,18 +86,6 @@ class Saving:
 def _store(archive: zipfile.ZipFile, name: str, value: Any) -> None:
     with archive.open(name, "w") as file:
         np.lib.format.write_array(file, np.asarray(value), allow_pickle=False)
-
-
-def _arrays(archive: zipfile.ZipFile, folder: str = "weights/") -> dict[str, Any]:
-    found = {}
-    for name in archive.namelist():
-        if name.startswith(folder) and name.endswith(".npy"):
-            with archive.open(name) as file:
-                found[name[len(folder):-4]] = np.lib.format.read_array(file, allow_pickle=False)
-    if not found and any(name.endswith("model.weights.h5") for name in archive.namelist()):
-        raise NotImplementedError("this .keras file was written by Keras itself; save its weights there with "
-                                  "model.save_weights(\"x.weights.h5\"), and load them here")
-    return found
 
 
 def named_weights(model: Any) -> dict[str, Any]:
@@ -124,25 +117,47 @@ def load_model(
     if not os.path.exists(path):
         raise ValueError(f"File not found: filepath={path}. Please ensure the file is an accessible `.keras` "
                          "zip file.")
+    if path.endswith((".h5", ".hdf5")):
+        return load_h5(path, custom_objects, compile)
     if not zipfile.is_zipfile(path):
-        raise NotImplementedError(f"{path} is not a .keras file of this library; SavedModel folders and .h5 "
-                                  "models are not supported")
+        raise NotImplementedError(f"{path} is not a .keras or .h5 file; SavedModel folders are not supported")
     with zipfile.ZipFile(path) as archive, CustomObjectScope(custom_objects or {}):
         config = json.loads(archive.read("config.json"))
-        arrays = _arrays(archive)
-        kept = _arrays_of(archive, "optimizer/")
         model = deserialize(config)
         shapes = (config.get("build_config") or {}).get("input_shape")
         if not model.weights and shapes is not None:
             model.build(_tuples(shapes))
-        if arrays:
-            assign_named(model, arrays, path)
+        _put_weights(model, archive, path)
         if compile and config.get("compile_config"):
             model.compile_from_config(config["compile_config"])
+            kept = _state(archive)
             if kept:
-                model.optimizer.build(model.trainable_weights)
-                model.optimizer.set_weights([kept[str(i)] for i in range(len(kept))])
+                put_state(model, kept, path)
     return model
+
+
+def _state(archive: zipfile.ZipFile) -> list[Any]:
+    """The values of an optimizer's variables, in order."""
+    if _OF_KERAS not in archive.namelist():
+        kept = _arrays_of(archive, "optimizer/")
+        return [kept[str(i)] for i in range(len(kept))]
+    h5py = h5py_module(".keras files of Keras", "a file of this library")
+    with h5py.File(io.BytesIO(archive.read(_OF_KERAS)), "r") as file:
+        group = file["optimizer/vars"] if "optimizer/vars" in file else {}
+        return [np.asarray(group[str(i)]) for i in range(len(group))]
+
+
+_OF_KERAS = "model.weights.h5"
+
+
+def _put_weights(model: Any, archive: zipfile.ZipFile, path: str) -> None:
+    """The weights of a .keras file, of this library or of Keras."""
+    if _OF_KERAS in archive.namelist():
+        read_h5(model, io.BytesIO(archive.read(_OF_KERAS)), where=path)
+        return
+    found = _arrays_of(archive, "weights/")
+    if found:
+        assign_named(model, found, path)
 
 
 def _arrays_of(archive: zipfile.ZipFile, folder: str) -> dict[str, Any]:
@@ -169,15 +184,6 @@ def save_model(model: Any, filepath: Any, overwrite: bool = True, **kwargs: Any)
 # Keras's .weights.h5: layers/<name>/vars/<i>, names by class.
 
 
-def _h5py() -> Any:
-    try:
-        import h5py  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    except ImportError:
-        raise NotImplementedError(".weights.h5 files need h5py, which is not installed; use "
-                                  "model.save_weights(\"model.safetensors\")") from None
-    return h5py
-
-
 def h5_paths(model: Any) -> list[tuple[str, Any]]:
     """Where Keras keeps each weight: by the attributes of layers in the order of their names, the layers
     of a list by their classes."""
@@ -188,8 +194,8 @@ def h5_paths(model: Any) -> list[tuple[str, Any]]:
         if id(layer) in visited:
             return
         visited.add(id(layer))
-        own = [each for each in layer._own_weights if each.trainable]
-        own += [each for each in layer._own_weights if not each.trainable]
+        own = layer._direct_weights()
+        own.sort(key=lambda each: not each.trainable)
         for i, each in enumerate(own):
             found.append((f"{path}/vars/{i}", each))
         if getattr(layer, "_graph", None) is not None or hasattr(layer, "_row"):
@@ -224,7 +230,7 @@ def _class_name(layer: Any) -> str:
 
 def _attributes(layer: Any) -> list[tuple[str, Any]]:
     """Attributes that are layers, or have layers in them, by name; a model's `layers` among them."""
-    skipped = ("_tracked", "_own_weights", "_arguments", "_row", "_start", "_last_node", "_graph", "_steps")
+    skipped = ("_tracked", "_own_weights", "_modules", "_states", "_arguments", "_row", "_start", "_last_node", "_graph", "_steps")
 
     def has_layers(value: Any) -> bool:
         if hasattr(value, "_own_weights"):
@@ -240,7 +246,7 @@ def _attributes(layer: Any) -> list[tuple[str, Any]]:
 
 
 def write_h5(model: Any, path: str) -> None:
-    h5py = _h5py()
+    h5py = h5py_module(".weights.h5 files", "model.save_weights(\"model.safetensors\")")
     temporary = f"{path}.tmp-{os.getpid()}"
     with h5py.File(temporary, "w") as file:
         for name, each in h5_paths(model):
@@ -248,9 +254,20 @@ def write_h5(model: Any, path: str) -> None:
     os.replace(temporary, path)
 
 
-def read_h5(model: Any, path: str) -> None:
-    h5py = _h5py()
-    with h5py.File(path, "r") as file:
+def read_h5(
+    model: Any, source: Any, by_name: bool = False, skip_mismatch: bool = False, where: str | None = None
+) -> None:
+    """Weights of a path or a file in memory."""
+    h5py = h5py_module(".weights.h5 files, and .keras files of Keras,", "model.save_weights(\"model.safetensors\")")
+    path = where or str(source)
+    with h5py.File(source, "r") as file:
+        layers = layers_group(file)
+        if layers is not None:
+            read_layers(layers, model, path, by_name, skip_mismatch)
+            return
+        if by_name or skip_mismatch:
+            raise NotImplementedError("load_weights(by_name=, skip_mismatch=) are for .h5 files of layers; set the "
+                                      "weights of layers with layer.set_weights(...)")
         for name, each in h5_paths(model):
             if name not in file:
                 raise ValueError(f"{path} has no {name}, which the model {model.name} keeps {each.path} in")

@@ -20,11 +20,13 @@ class Sequential(Model):
 
     _row: list[Any]
     _start: Any
+    _declared: bool
 
     def __init__(self, layers: Any = None, trainable: bool = True, name: str | None = None) -> None:
         Model.__init__(self, name=name, trainable=trainable)
         object.__setattr__(self, "_row", [])
         object.__setattr__(self, "_start", None)
+        object.__setattr__(self, "_declared", True)  # what comes in: by an Input, not by the first batch
         for each in layers or ():
             self._append(each)
         self._rebuild()
@@ -110,10 +112,18 @@ class Sequential(Model):
         given = args[0] if args else next(iter(kwargs.values()), None)
         if self._row and isinstance(given, Tensor):
             self._begin(static_shape(given), given.dtype.name)
+            object.__setattr__(self, "_declared", False)
         self.built = True
 
+    def _like_the_first(self, inputs: Any) -> bool:
+        """Whether inputs have the extents of those that the graph was made for, the batch aside. Others go
+        through the layers one by one: nothing was declared about them."""
+        wanted = self._start.output.shape
+        shape = getattr(inputs, "shape", None)
+        return shape is None or len(shape) != len(wanted) or wanted.is_compatible_with(shape)
+
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        if self._graph is not None:
+        if self._graph is not None and (self._declared or self._like_the_first(inputs)):
             return self._graph.run(self._arranged(inputs))
         x = inputs
         for each in self._row:

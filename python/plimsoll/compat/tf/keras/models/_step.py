@@ -12,9 +12,11 @@ import plimsoll as pm
 from plimsoll import _core
 
 from ... import _nest
+from ..._autograph import rewrite
 from ..._config import mind_others
 from ..._state import state
 from ..._tensor import Tensor
+from ..._untraced import LOOKS, Body, op_by_op
 from .._base import wrap
 
 _HOLE = object()
@@ -71,7 +73,20 @@ class PlannedStep:
                 self._planned.pop(next(iter(self._planned)))
             mind_others()
             planned = self._planned[key] = _core.PlannedFunction(self._name, device, None, 1, None)
-        results = planned.call(tensors, self._body(key))
+        while True:
+            body = Body(self._body(key))
+            try:
+                results = planned.call(tensors, body)
+                break
+            except LOOKS:
+                if body.error is None:
+                    raise
+                if rewrite(body.error):
+                    planned = self._planned[key] = _core.PlannedFunction(self._name, device, None, 1, None)
+                    continue
+                result = op_by_op(self._name, body.error, lambda: self._run(batch, parts))
+                self._eager = True
+                return result
         return put_together(self._results[key], [wrap(each) for each in results])
 
     def explain(self, batch: Any, parts: int = 1) -> str:

@@ -10,14 +10,14 @@ import numpy as np
 
 import plimsoll as pm
 
-from ... import _nest
+from ... import _custom, _nest
 from .. import callbacks as callbacks_module, losses as losses_module, optimizers
 from .._base import calls, raw, wrap
 from ..metrics import Mean
 from ._compile import CompiledLoss, CompiledMetrics, class_table, class_weights
 from ._data import Batches, batches_of, split_rows, unpack
 from ._training_parts import (
-    add_squares, has_call, listed, number, one, read, validates, validation_batches, written,
+    add_squares, has_call, numbers, one, read, validates, validation_batches, written,
 )
 from ._rows import normalizes_by_batch, rows_stand_alone
 from ._step import PlannedStep, part_of, rows_of, run_in_parts, run_within_budget
@@ -68,7 +68,10 @@ class Training:
             losses_module.get(loss)  # an unknown name is an error now
         self.loss = loss
         self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
-        self._compiled_metrics = CompiledMetrics(metrics, weighted_metrics)
+        given = metrics is not None or weighted_metrics is not None
+        # Not among the metrics that are attributes: `metrics` has these first.
+        object.__setattr__(self, "_compiled_metrics", CompiledMetrics(
+            metrics, weighted_metrics, self._output_names) if given else None)
         object.__setattr__(self, "_loss_tracker", Mean(name="loss"))
         self.run_eagerly = bool(run_eagerly)
         self.stop_training = False
@@ -84,13 +87,10 @@ class Training:
     def metrics(self) -> list[Any]:
         """The loss, the metrics of compile(), and those of layers."""
         found = [] if self._loss_tracker is None else [self._loss_tracker]
-        found += self._compiled_loss.trackers if self._compiled_loss is not None else []
-        found += self._compiled_metrics.metrics if self._compiled_metrics is not None else []
+        found += [self._compiled_metrics] if self._compiled_metrics is not None else []
+        found += self._compiled_loss.metrics if self._compiled_loss is not None else []
         for each in self._flatten_layers():  # type: ignore[attr-defined]
             found += each._metrics
-            inner = getattr(each, "_loss_tracker", None)
-            if each is not self and inner is not None and each._compiled_metrics is not None:
-                continue
         return found
 
     @property
@@ -127,14 +127,14 @@ class Training:
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Updates the metrics of compile() and gives all results."""
         if self._compiled_metrics is not None and y is not None:
-            self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
+            self._compiled_metrics.update_state(y, y_pred, sample_weight)
         return self.get_metrics_result()
 
     def _update_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
         if type(self).compute_metrics is not Training.compute_metrics:
             self.compute_metrics(x, y, y_pred, sample_weight)
         elif self._compiled_metrics is not None and y is not None:
-            self._compiled_metrics.update(y, y_pred, sample_weight, self._output_names())
+            self._compiled_metrics.update_state(y, y_pred, sample_weight)
 
     def get_metrics_result(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -174,7 +174,7 @@ class Training:
         for index in range(parts):
             x, y, weight = unpack(data if parts == 1 else part_of(data, index, parts))
             rows: list[Any] = []
-            with pm.GradientTape() as tape:
+            with _custom.tape() as tape:
                 calls.rows = rows if keep_rows else None
                 try:
                     y_pred = self._forward(x, True)
@@ -187,13 +187,9 @@ class Training:
             self._loss_tracker.update_state(loss, float(rows_of(x)))
             if variables:
                 own = [each._variable for each in variables]
-                if rows:
-                    found = tape.gradient(scaled, [*own, *(each for _, _, each in rows)])
-                    gradients = found[: len(own)]
-                    add_squares(squares, rows, found[len(own):])
-                else:
-                    gradients = tape.gradient(scaled, own).tensors
-                for i, each in enumerate(gradients):
+                found = _custom.gradients(tape, scaled, [*own, *(each for _, _, each in rows)])
+                add_squares(squares, rows, found[len(own):])
+                for i, each in enumerate(found[: len(own)]):
                     if each is not None:
                         totals[i] = each if totals[i] is None else totals[i] + each
             self._update_metrics(x, y, y_pred, weight)
@@ -269,7 +265,9 @@ class Training:
     def _batch(self, x: Any, y: Any, weight: Any) -> Any:
         if weight is not None:
             return (x, y, weight)
-        return (x, y) if y is not None else (x,)
+        if y is not None:
+            return (x, y)
+        return (x,) if isinstance(x, (list, tuple)) else x
 
     def _prepare(self, batch: Any) -> None:
         """Weights and the optimizer's state, made before the first step is traced."""
@@ -278,10 +276,13 @@ class Training:
             not has_call(self)
         ):
             return
-        self._make_weights(x)  # type: ignore[attr-defined]
-        if self.optimizer is not None and not self.optimizer.built and (
-            type(self).train_step is Training.train_step
-        ):
+        own = type(self).train_step is not Training.train_step
+        try:
+            self._make_weights(x)  # type: ignore[attr-defined]
+        except (TypeError, ValueError, pm.InvalidArgument):
+            if not own:
+                raise  # a train_step of one's own may call the model with something else
+        if self.optimizer is not None and not self.optimizer.built and not own:
             self.optimizer.build(self.trainable_weights)  # type: ignore[attr-defined]
 
     def _trainer(self) -> Any:
@@ -342,6 +343,8 @@ class Training:
             listed.on_epoch_end(epoch, logs)
             if self.stop_training:
                 break
+        if epochs > 0 and hasattr(self.optimizer, "finalize_variable_values"):
+            self.optimizer.finalize_variable_values(self.trainable_weights)  # type: ignore[attr-defined]
         listed.on_train_end(logs)
         self.history = listed.history
         return self.history
@@ -374,8 +377,7 @@ class Training:
 
     def _logs(self, result: Any) -> dict[str, Any]:
         """The numbers so far: what the step gave, or the metrics' results; sorted as Keras sorts them."""
-        found = result if isinstance(result, dict) else self.get_metrics_result()
-        return {key: number(found[key]) for key in sorted(found)}
+        return numbers(result if isinstance(result, dict) else self.get_metrics_result())
 
     def _evaluate(self, batches: Batches, listed: Any) -> dict[str, Any]:
         self.reset_metrics()
@@ -417,7 +419,13 @@ class Training:
         return logs if return_dict else self._in_order(logs)
 
     def _in_order(self, logs: dict[str, Any]) -> Any:
-        names = [name for name in (each.name for each in self.metrics) if name in logs]
+        names: list[str] = []
+        for each in self.metrics:
+            if not isinstance(each, CompiledMetrics):
+                names.append(each.name)
+            elif not each.several:
+                names += [inner.name for inner in each.metrics]
+        names = [name for name in names if name in logs]
         names += [name for name in logs if name not in names]
         found = [logs[name] for name in names]
         return found[0] if len(found) == 1 else found
@@ -497,4 +505,5 @@ class Training:
         return found
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
-        self.compile(**{key: read(key, value) for key, value in config.items()})
+        known = ("optimizer", "loss", "loss_weights", "metrics", "weighted_metrics", "run_eagerly")
+        self.compile(**{key: read(key, value) for key, value in config.items() if key in known})

@@ -52,6 +52,15 @@ def number(value: Any) -> Any:
     return float(value) if isinstance(value, (int, np.generic)) else value
 
 
+def numbers(logs: dict[str, Any]) -> dict[str, Any]:
+    """Logs as Keras has them: sorted by name, those of nested dicts among them, tensors as numbers."""
+    found: dict[str, Any] = {}
+    for key in sorted(logs):
+        value = logs[key]
+        found.update(numbers(value) if isinstance(value, dict) else {key: number(value)})
+    return found
+
+
 def validation_batches(data: Any, batch_size: int | None, steps: int | None) -> Batches:
     if isinstance(data, (tuple, list)) and len(data) in (2, 3):
         x, y, weight = (*data, None)[:3]

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._config import lookup
 from . import schedules as schedules
+from ._factored import Adafactor as Adafactor
 from ._optimizer import Optimizer as Optimizer
 from ._rules import (
     SGD as SGD, Adadelta as Adadelta, Adagrad as Adagrad, Adam as Adam, Adamax as Adamax,
@@ -15,7 +16,7 @@ from ._scaled import LossScaleOptimizer as LossScaleOptimizer
 
 _CLASSES: dict[str, Any] = {
     each.__name__: each
-    for each in (SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, Ftrl, Lamb, Lion, Nadam, RMSprop,
+    for each in (SGD, Adadelta, Adafactor, Adagrad, Adam, Adamax, AdamW, Ftrl, Lamb, Lion, Nadam, RMSprop,
                  LossScaleOptimizer)
 }
 
@@ -24,7 +25,7 @@ def get(identifier: Any) -> Any:
     """An optimizer by name, class or configuration, or itself."""
     if isinstance(identifier, Optimizer):
         return identifier
-    if isinstance(identifier, str) and identifier.lower() in ("adafactor", "muon"):
+    if isinstance(identifier, str) and identifier.lower() == "muon":
         raise NotImplementedError(f"the optimizer {identifier!r} is not supported; use \"adamw\"")
     return lookup(identifier, _CLASSES, "optimizer")
 
@@ -38,8 +39,8 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Adafactor", "Muon"):
-        raise NotImplementedError(f"keras.optimizers.{name} is not supported; use AdamW, or pm.optim")
+    if name == "Muon":
+        raise NotImplementedError("keras.optimizers.Muon is not supported; use AdamW, or pm.optim")
     if name in ("legacy", "experimental"):  # spellings of Keras 2
         import sys
 

@@ -33,21 +33,29 @@ class Optimizer(Configured):
                 "Only one of `clipnorm`, `clipvalue` and `global_clipnorm` can be set. Received: "
                 f"clipnorm={clipnorm}, clipvalue={clipvalue}, global_clipnorm={global_clipnorm}"
             )
-        if use_ema:
-            raise NotImplementedError("use_ema=True is not supported; keep a moving average in a callback")
-        if gradient_accumulation_steps is not None:
-            raise NotImplementedError(
-                "gradient_accumulation_steps is not supported: a batch that does not fit is split by "
-                "itself; give fit() the whole batch"
-            )
+        if gradient_accumulation_steps and gradient_accumulation_steps < 2:
+            raise ValueError("`gradient_accumulation_steps` must be an integer >= 2. Received: "
+                             f"gradient_accumulation_steps={gradient_accumulation_steps}")
+        if use_ema and not 0 <= ema_momentum <= 1:
+            raise ValueError(f"`ema_momentum` must be in the range [0, 1]. Received: ema_momentum={ema_momentum}")
+        if use_ema and ema_overwrite_frequency and (
+            not isinstance(ema_overwrite_frequency, int) or ema_overwrite_frequency < 1
+        ):
+            raise ValueError("`ema_overwrite_frequency` must be an integer >= 1 or None. Received: "
+                             f"ema_overwrite_frequency={ema_overwrite_frequency}")
         self.name = name or unique_name(snake_case(type(self).__name__))
         self.weight_decay, self.clipnorm = weight_decay, clipnorm
         self.clipvalue, self.global_clipnorm = clipvalue, global_clipnorm
         self.loss_scale_factor = loss_scale_factor
+        self.use_ema, self.ema_momentum = use_ema, ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
+        self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
         self._trainable: list[Any] = []
         self._indices: dict[Any, int] = {}
         self._slots: list[Any] = []
+        self._averages_of: list[Any] = []
+        self._gathered: list[Any] = []  # gradients since the last update
         self._unlisted: list[str] = []
         self._squares: dict[Any, pm.Tensor] = {}
         self._iterations = variable(np.zeros((), np.int64), name="iteration", trainable=False,
@@ -94,11 +102,21 @@ class Optimizer(Configured):
 
     @property
     def iterations(self) -> Any:
+        """How many updates there were."""
+        if self.gradient_accumulation_steps:
+            return wrap(pm.cast(self._updates(), pm.i64))
         return self._iterations
 
     @iterations.setter
     def iterations(self, value: Any) -> None:
         self._iterations = value
+
+    def _updates(self, ahead: float = 0.0) -> pm.Tensor:
+        """The number of updates so far, as f32."""
+        found = pm.cast(read(self._iterations), pm.f32)
+        if self.gradient_accumulation_steps:
+            found = pm.floor((found + 0.5) * (1.0 / self.gradient_accumulation_steps))
+        return found + ahead if ahead else found
 
     @property
     def variables(self) -> list[Any]:
@@ -111,6 +129,10 @@ class Optimizer(Configured):
         """Makes the state for these variables."""
         self._trainable = list(variables)
         self._indices = {key_of(each): i for i, each in enumerate(self._trainable)}
+        if self.use_ema:
+            self._averages_of = self.add_optimizer_variables(self._trainable, "average")
+        if self.gradient_accumulation_steps:
+            self._gathered = self.add_optimizer_variables(self._trainable, "gradient_accumulator")
         self.built = True
 
     def add_variable_from_reference(
@@ -132,9 +154,15 @@ class Optimizer(Configured):
         return made
 
     def add_optimizer_variables(
-        self, trainable_variables: Sequence[Any], name: str, initializer: Any = "zeros"
-    ) -> list[Any]:
-        return [self.add_variable_from_reference(each, name, initializer) for each in trainable_variables]
+        self, trainable_variables: Sequence[Any], name: Any, initializer: Any = "zeros"
+    ) -> Any:
+        """A variable for each; of several names, a tuple of lists. `variables` has them as Keras does: all of one
+        weight after the other."""
+        if isinstance(name, str):
+            return [self.add_variable_from_reference(each, name, initializer) for each in trainable_variables]
+        first = list(initializer) if isinstance(initializer, (list, tuple)) else [initializer] * len(name)
+        made = [[self.add_variable_from_reference(each, *pair) for pair in zip(name, first)] for each in trainable_variables]
+        return tuple([each[i] for each in made] for i in range(len(name)))
 
     def _get_variable_index(self, of: Any) -> int:
         return self._indices[key_of(of)]
@@ -182,20 +210,64 @@ class Optimizer(Configured):
 
     def _step(self, gradients: list[pm.Tensor | None], variables: list[Any]) -> None:
         pairs = [(g, v) for g, v in zip(gradients, variables) if g is not None]
-        rate = self._rate()
-        clipped = self._clip([g for g, _ in pairs])
-        if self.weight_decay:
-            for _, each in pairs:
-                if self._decays(each):
-                    write(each, read(each) * (1.0 - rate * float(self.weight_decay)))
-        self._before()
-        for gradient, (_, each) in zip(clipped, pairs):
-            self._update(gradient, each, rate)
+        given, moved = [g for g, _ in pairs], [v for _, v in pairs]
+        if self.gradient_accumulation_steps:
+            self._gather(given, moved)
+        else:
+            self._move(given, moved)
+        if self.use_ema:
+            self._follow()
         write(self._iterations, read(self._iterations) + 1)
-        for _, each in pairs:
+        for each in moved:
             constraint = getattr(each, "constraint", None)
             if constraint is not None:
                 write(each, raw(constraint(wrap(read(each)))))
+
+    def _move(self, gradients: list[pm.Tensor], variables: list[Any]) -> None:
+        """The update itself."""
+        rate = self._rate()
+        clipped = self._clip(gradients)
+        if self.weight_decay:
+            for each in variables:
+                if self._decays(each):
+                    write(each, read(each) * (1.0 - rate * float(self.weight_decay)))
+        self._before()
+        for gradient, each in zip(clipped, variables):
+            self._update(gradient, each, rate)
+
+    def _gather(self, gradients: list[pm.Tensor], variables: list[Any]) -> None:
+        """Adds the gradients up; every gradient_accumulation_steps-th time their mean is applied. It is
+        computed each time and kept where it is due, so that all steps are one plan."""
+        steps = float(self.gradient_accumulation_steps or 1)
+        due = _every(pm.cast(read(self._iterations), pm.f32) + 1.0, steps)
+        sums = [self._gathered[self._get_variable_index(v)] for v in variables]
+        totals = [g + read(total) for g, total in zip(gradients, sums)]
+        apart = {id(each) for each in (*self._gathered, *self._averages_of)}
+        states = [*variables, *(each for each in self._slots if id(each) not in apart)]
+        before = [read(each) * 1 for each in states]
+        self._move([each * (1.0 / steps) for each in totals], variables)
+        for each, old in zip(states, before):
+            write(each, pm.where(due, read(each), old))
+        for total, value in zip(sums, totals):
+            write(total, pm.where(due, pm.zeros_like(value), value))
+
+    def _follow(self) -> None:
+        """Moves the averages of the weights (use_ema) towards them, and the weights to their averages where
+        ema_overwrite_frequency says so."""
+        done = self._updates()
+        kept = pm.where(done > 0.5, pm.full((), float(self.ema_momentum)), pm.zeros(()))
+        for each, average in zip(self._trainable, self._averages_of):
+            write(average, read(average) * kept + read(each) * (1.0 - kept))
+        if self.ema_overwrite_frequency:
+            due = _every(done + 1.0, float(self.ema_overwrite_frequency))
+            for each, average in zip(self._trainable, self._averages_of):
+                write(each, pm.where(due, read(average), read(each) * 1))
+
+    def finalize_variable_values(self, var_list: Sequence[Any]) -> None:
+        """At the end of training: with use_ema the weights become their averages."""
+        if self.use_ema and self.built:
+            for each in var_list:
+                each.assign(self._averages_of[self._get_variable_index(each)])
 
     def _square(self, gradient: pm.Tensor, of: Any) -> pm.Tensor:
         """The square of a gradient. Of an embedding it is the sum of the squares of each lookup, since
@@ -206,7 +278,7 @@ class Optimizer(Configured):
     def _adds_squares(self) -> bool:
         """Whether squares of lookups are wanted: by rules that have them, where nothing is clipped."""
         clips = (self.clipnorm, self.clipvalue, self.global_clipnorm)
-        return self.squares and all(each is None for each in clips)
+        return self.squares and not self.gradient_accumulation_steps and all(each is None for each in clips)
 
     def _clip(self, gradients: list[pm.Tensor]) -> list[pm.Tensor]:
         if self.clipnorm and self.clipnorm > 0:
@@ -269,7 +341,9 @@ class Optimizer(Configured):
         return {
             "name": self.name, "learning_rate": rate, "weight_decay": self.weight_decay,
             "clipnorm": self.clipnorm, "global_clipnorm": self.global_clipnorm,
-            "clipvalue": self.clipvalue,
+            "clipvalue": self.clipvalue, "use_ema": self.use_ema, "ema_momentum": self.ema_momentum,
+            "ema_overwrite_frequency": self.ema_overwrite_frequency,
+            "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
 
 
@@ -279,6 +353,11 @@ def _number(value: Any) -> float:
 
 def _by_norm(g: pm.Tensor, squares: pm.Tensor, most: float) -> pm.Tensor:
     return g * (pm.reciprocal(pm.maximum(pm.sqrt(squares), most)) * most)
+
+
+def _every(count: pm.Tensor, steps: float) -> pm.Tensor:
+    """Whether a count, a whole number in f32, is a multiple of steps."""
+    return count - pm.floor((count + 0.5) * (1.0 / steps)) * steps < 0.5
 
 
 def scalar(value: float) -> pm.Tensor:

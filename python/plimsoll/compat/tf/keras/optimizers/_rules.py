@@ -17,7 +17,7 @@ def _power(base: float, step: pm.Tensor) -> pm.Tensor:
     return pm.pow(pm.zeros_like(step) + base, step)
 
 
-class _Ruled(Optimizer):
+class Ruled(Optimizer):
     """Slots by name, and numbers that are kept for get_config."""
 
     _numbers: tuple[str, ...] = ()
@@ -31,13 +31,13 @@ class _Ruled(Optimizer):
         return slots[self._get_variable_index(of)]
 
     def _count(self, ahead: float = 1.0) -> pm.Tensor:
-        return pm.cast(read(self._iterations), pm.f32) + ahead
+        return self._updates(ahead)
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **{name: getattr(self, name) for name in self._numbers}}
 
 
-class SGD(_Ruled):
+class SGD(Ruled):
     """Gradient descent, with momentum, plain or Nesterov's."""
 
     def __init__(
@@ -69,7 +69,7 @@ class SGD(_Ruled):
             write(of, read(of) + moved)
 
 
-class Adam(_Ruled):
+class Adam(Ruled):
     """Kingma and Ba 2014."""
 
     squares = True
@@ -84,8 +84,7 @@ class Adam(_Ruled):
 
     def build(self, variables: Any) -> None:
         super().build(variables)
-        self._momentums = self.add_optimizer_variables(self._trainable, "momentum")
-        self._velocities = self.add_optimizer_variables(self._trainable, "velocity")
+        self._momentums, self._velocities = self.add_optimizer_variables(self._trainable, ["momentum", "velocity"])
         if self.amsgrad:
             self._velocity_hats = self.add_optimizer_variables(self._trainable, "velocity_hat")
 
@@ -122,7 +121,7 @@ class AdamW(Adam):
             raise ValueError("Argument `weight_decay` must be a float. Received: weight_decay=None")
 
 
-class RMSprop(_Ruled):
+class RMSprop(Ruled):
     squares = True
 
     def __init__(
@@ -161,7 +160,7 @@ class RMSprop(_Ruled):
         write(of, read(of) - step)
 
 
-class Adagrad(_Ruled):
+class Adagrad(Ruled):
     squares = True
 
     def __init__(
@@ -183,7 +182,7 @@ class Adagrad(_Ruled):
         write(of, read(of) - gradient * rate / pm.sqrt(read(total) + self.epsilon))
 
 
-class Adadelta(_Ruled):
+class Adadelta(Ruled):
     squares = True
 
     def __init__(
@@ -195,8 +194,8 @@ class Adadelta(_Ruled):
 
     def build(self, variables: Any) -> None:
         super().build(variables)
-        self._gradients = self.add_optimizer_variables(self._trainable, "accumulated_grad")
-        self._deltas = self.add_optimizer_variables(self._trainable, "accumulated_delta_var")
+        self._gradients, self._deltas = self.add_optimizer_variables(
+            self._trainable, ["accumulated_grad", "accumulated_delta_var"])
 
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         seen, moved = self._slot(self._gradients, of), self._slot(self._deltas, of)
@@ -206,7 +205,7 @@ class Adadelta(_Ruled):
         write(moved, read(moved) * self.rho + pm.square(step) * (1 - self.rho))
 
 
-class Adamax(_Ruled):
+class Adamax(Ruled):
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999,
         epsilon: float = 1e-7, **kwargs: Any,
@@ -217,8 +216,7 @@ class Adamax(_Ruled):
 
     def build(self, variables: Any) -> None:
         super().build(variables)
-        self._m = self.add_optimizer_variables(self._trainable, "momentum")
-        self._u = self.add_optimizer_variables(self._trainable, "norm")
+        self._m, self._u = self.add_optimizer_variables(self._trainable, ["momentum", "norm"])
 
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         m, u = self._slot(self._m, of), self._slot(self._u, of)
@@ -228,7 +226,7 @@ class Adamax(_Ruled):
         write(of, read(of) - read(m) * rate / ((read(u) + self.epsilon) * left))
 
 
-class Nadam(_Ruled):
+class Nadam(Ruled):
     squares = True
 
     def __init__(
@@ -241,8 +239,7 @@ class Nadam(_Ruled):
 
     def build(self, variables: Any) -> None:
         super().build(variables)
-        self._momentums = self.add_optimizer_variables(self._trainable, "momentum")
-        self._velocities = self.add_optimizer_variables(self._trainable, "velocity")
+        self._momentums, self._velocities = self.add_optimizer_variables(self._trainable, ["momentum", "velocity"])
         self._u_product = self.add_variable((), "ones", name="u_product")
 
     def _before(self) -> None:
@@ -263,7 +260,7 @@ class Nadam(_Ruled):
         write(of, read(of) - hat * rate / root)
 
 
-class Ftrl(_Ruled):
+class Ftrl(Ruled):
     def __init__(
         self, learning_rate: Any = 0.001, learning_rate_power: float = -0.5,
         initial_accumulator_value: float = 0.1, l1_regularization_strength: float = 0.0,
@@ -282,9 +279,8 @@ class Ftrl(_Ruled):
 
     def build(self, variables: Any) -> None:
         super().build(variables)
-        self._accumulators = self.add_optimizer_variables(
-            self._trainable, "accumulator", float(self.initial_accumulator_value))
-        self._linears = self.add_optimizer_variables(self._trainable, "linear")
+        self._accumulators, self._linears = self.add_optimizer_variables(
+            self._trainable, ["accumulator", "linear"], [float(self.initial_accumulator_value), "zeros"])
 
     def _update(self, gradient: pm.Tensor, of: Any, rate: pm.Tensor) -> None:
         total, linear = self._slot(self._accumulators, of), self._slot(self._linears, of)
@@ -300,7 +296,7 @@ class Ftrl(_Ruled):
         write(total, after_total)
 
 
-class Lion(_Ruled):
+class Lion(Ruled):
     def __init__(
         self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.99, **kwargs: Any
     ) -> None:

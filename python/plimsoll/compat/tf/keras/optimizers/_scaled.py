@@ -81,6 +81,9 @@ class LossScaleOptimizer(Optimizer):
         write(self._scale, read(self._scale) * factor)
         write(self._since, pm.where(grown, pm.zeros(()), since))
 
+    def finalize_variable_values(self, var_list: Any) -> None:
+        self.inner_optimizer.finalize_variable_values(var_list)
+
     def get_config(self) -> dict[str, Any]:
         return {"inner_optimizer": self.inner_optimizer.serialized(),
                 "dynamic_growth_steps": self.dynamic_growth_steps}

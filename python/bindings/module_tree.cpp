@@ -1,0 +1,229 @@
+// What a module is made of, by name: parameters, buffers, modules within it, and their values as a
+// dict.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
+#include <plimsoll/nn/parameter.h>
+
+#include "exchange.h"
+#include "nn_module.h"
+
+namespace plimsoll::python {
+namespace {
+
+using Named = std::pair<std::string, nn::Parameter>;
+
+/// Names as seen from `self`: without the path to it. A parameter of a module that lies elsewhere,
+/// too, keeps the name it has from there.
+std::vector<Named> named(const nn::Module& self, const std::vector<nn::Parameter>& parameters) {
+  const std::string before = self.path().empty() ? "" : self.path() + ".";
+  std::vector<Named> all;
+  for (const nn::Parameter& each : parameters) {
+    const std::string& name = each.name();
+    all.emplace_back(name.starts_with(before) ? name.substr(before.size()) : name, each);
+  }
+  return all;
+}
+
+std::vector<Named> named_values(const nn::Module& self) {
+  std::vector<Named> all = named(self, self.parameters());
+  std::ranges::move(named(self, self.buffers()), std::back_inserter(all));
+  return all;
+}
+
+/// The Python object of a module within another, or a new one for it.
+nb::object object_of(const std::shared_ptr<nn::Module>& module) {
+  if (const auto* own = dynamic_cast<const PyModule*>(module.get())) return own->object();
+  return nb::cast(module);
+}
+
+void children(const nn::Module& self, nb::list& out, bool names) {
+  for (std::size_t i = 0; i < self.children().size(); ++i) {
+    const nb::object child = object_of(self.children()[i]);
+    if (names) {
+      out.append(nb::make_tuple(self.child_names()[i], child));
+    } else {
+      out.append(child);
+    }
+  }
+}
+
+/// `self` and all below it, each once, under the first name that it is found by.
+void modules(const nb::object& self, const std::string& name, std::set<PyObject*>& seen,
+             nb::list& out, bool names) {
+  if (!seen.insert(self.ptr()).second) return;
+  if (names) {
+    out.append(nb::make_tuple(name, self));
+  } else {
+    out.append(self);
+  }
+  const auto& module = nb::cast<const nn::Module&>(self);
+  for (std::size_t i = 0; i < module.children().size(); ++i) {
+    const std::string below =
+        name.empty() ? module.child_names()[i] : name + "." + module.child_names()[i];
+    modules(object_of(module.children()[i]), below, seen, out, names);
+  }
+}
+
+nb::dict state_dict(const nn::Module& self) {
+  nb::dict state;
+  for (const auto& [name, parameter] : named_values(self)) {
+    if (!parameter.has_data()) {
+      throw InvalidArgument("[state_dict] " + name +
+                            " has no values yet; call the module, train it, or materialize() it");
+    }
+    state[name.c_str()] = parameter.tensor();
+  }
+  return state;
+}
+
+/// Shares the memory of an array; a tensor is itself.
+Tensor as_weights(nb::handle value, const std::string& name) {
+  const std::string argument = "state[\"" + name + "\"]";
+  const Where where{"load_state_dict", argument.c_str()};
+  if (is_tensor(value)) return as_tensor(value, where);
+  if (has_buffer(value)) return from_buffer(value, where);
+  if (nb::hasattr(value, "__dlpack__")) return from_dlpack_object(value);
+  wrong_type(where, value, "it must be a tensor or an array");
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  const std::size_t more = names.size() - std::min(kShown, names.size());
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+using Names = std::vector<std::string>;
+
+std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state, bool strict) {
+  if (!nb::hasattr(state, "items")) {
+    wrong_type({"load_state_dict", "state"}, state, "it must be a dict of tensors by name");
+  }
+  const nb::dict given = nb::steal<nb::dict>(PyDict_New());
+  if (PyDict_Update(given.ptr(), state.ptr()) != 0) throw nb::python_error();
+  const std::vector<Named> here = named_values(self);
+  Names missing;
+  Names unexpected;
+  for (const auto& [key, value] : given) {
+    const std::string name = as_text(key, {"load_state_dict", "a name"});
+    const auto found = std::ranges::find(here, name, &Named::first);
+    if (found == here.end()) unexpected.push_back(name);
+  }
+  std::vector<std::pair<nn::Parameter, Tensor>> pairs;
+  for (const auto& [name, parameter] : here) {
+    if (!given.contains(name.c_str())) {
+      missing.push_back(name);
+      continue;
+    }
+    Tensor value = as_weights(nb::object(given[name.c_str()]), name);
+    if (value.type() != parameter.type()) {
+      throw InvalidArgument("[load_state_dict] " + name + " is " + value.type().to_string() +
+                            ", and the module's is " + parameter.type().to_string());
+    }
+    pairs.emplace_back(parameter, std::move(value));
+  }
+  if (strict && !missing.empty()) {
+    throw InvalidArgument("[load_state_dict] the state has no " + list_of(missing) +
+                          "; strict=False leaves them as they are");
+  }
+  if (strict && !unexpected.empty()) {
+    throw InvalidArgument("[load_state_dict] the module has no " + list_of(unexpected) +
+                          "; build() it first if its extents are not known yet, or leave them out "
+                          "with strict=False");
+  }
+  const Device device = as_device(nb::none(), {"load_state_dict", "device"});
+  const Unlocked unlocked;
+  // Memory first: what is refused leaves the module as it was.
+  std::vector<Tensor> fresh;
+  for (const auto& [parameter, value] : pairs) {
+    const TensorType type = parameter.type();
+    fresh.push_back(parameter.has_data()
+                        ? Tensor()
+                        : Tensor::empty(type.shape, type.dtype, device,
+                                        {.tag = Tag::parameters, .label = parameter.name()}));
+  }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto& [parameter, value] = pairs[i];
+    if (fresh[i].defined()) parameter.set_tensor(fresh[i]);
+    const Tensor& to = parameter.tensor();
+    parameter.assign(value.device() == to.device() ? value : value.to(to.device()));
+  }
+  return {missing, unexpected};
+}
+
+}  // namespace
+
+void bind_module_tree(nb::class_<nn::Module, PyModule>& cls) {
+  cls.def(
+         "named_parameters", [](const nn::Module& self) { return named(self, self.parameters()); },
+         nb::sig("def named_parameters(self) -> list[tuple[str, Parameter]]"),
+         "(name, parameter) of all parameters, those of modules within included; names are dotted "
+         "and begin at this module.\n\n"
+         ">>> for name, parameter in net.named_parameters():\n"
+         "...     print(name, parameter.shape)")
+      .def(
+          "named_buffers", [](const nn::Module& self) { return named(self, self.buffers()); },
+          nb::sig("def named_buffers(self) -> list[tuple[str, Parameter]]"),
+          "The same of what is saved but not trained.")
+      .def(
+          "children",
+          [](const nn::Module& self) {
+            nb::list out;
+            children(self, out, false);
+            return out;
+          },
+          nb::sig("def children(self) -> list[Module]"), "The modules directly within it.")
+      .def(
+          "named_children",
+          [](const nn::Module& self) {
+            nb::list out;
+            children(self, out, true);
+            return out;
+          },
+          nb::sig("def named_children(self) -> list[tuple[str, Module]]"),
+          "The same with their names.")
+      .def(
+          "modules",
+          [](const nb::object& self) {
+            nb::list out;
+            std::set<PyObject*> seen;
+            modules(self, "", seen, out, false);
+            return out;
+          },
+          nb::sig("def modules(self) -> list[Module]"), "This module and all within it, each once.")
+      .def(
+          "named_modules",
+          [](const nb::object& self) {
+            nb::list out;
+            std::set<PyObject*> seen;
+            modules(self, "", seen, out, true);
+            return out;
+          },
+          nb::sig("def named_modules(self) -> list[tuple[str, Module]]"),
+          "The same with their dotted names; its own is empty.")
+      .def("state_dict", &state_dict, nb::sig("def state_dict(self) -> dict[str, Tensor]"),
+           "Parameters and buffers by name. The tensors share the module's memory and change as it "
+           "is trained: clone() those to keep.\n\n"
+           ">>> pm.save_safetensors(\"net.safetensors\", net.state_dict())")
+      .def("load_state_dict", &load_state_dict, nb::arg("state"), nb::arg("strict") = true,
+           nb::sig("def load_state_dict(self, state: typing.Mapping[str, typing.Any], strict: bool "
+                   "= True) -> tuple[list[str], list[str]]"),
+           "Copies values into the parameters and buffers of the same names: tensors, or arrays of "
+           "NumPy and PyTorch. Gives the names that the state lacks and those that the module "
+           "lacks; with `strict` either is an error.\n\n"
+           ">>> net.load_state_dict(pm.load_safetensors(\"net.safetensors\"))");
+}
+
+}  // namespace plimsoll::python

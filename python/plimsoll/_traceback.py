@@ -1,0 +1,93 @@
+"""Tracebacks that end in the user's line.
+
+What people call is a boundary: an exception that leaves through it loses the frames of this package,
+so that the last line shown is one of theirs. PLIMSOLL_FULL_TRACEBACK=1 keeps all frames, and so does a
+failure that is not the user's: InternalError, or one that nobody here has put into words.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+from typing import Any, Callable, TypeVar, cast
+
+from . import _mistakes
+from .errors import Error, InternalError
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+_PACKAGE = os.path.dirname(__file__) + os.sep
+_GUARDED = ("__init__", "__call__", "__iter__", "__next__", "__len__", "__enter__")
+
+
+def _is_ours(entry: types.TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def _entries(error: BaseException) -> list[types.TracebackType]:
+    found, entry = [], error.__traceback__
+    while entry is not None:
+        found.append(entry)
+        entry = entry.tb_next
+    return found
+
+
+def _is_for_the_user(error: BaseException, entries: list[types.TracebackType]) -> bool:
+    if isinstance(error, InternalError):
+        return False
+    if isinstance(error, (Error, OSError)) or not isinstance(error, Exception):  # the latter: Ctrl-C
+        return True
+    # "[batch] size is ...", or raised by a function of the user's that was called from here.
+    return str(error).startswith("[") or not entries or not _is_ours(entries[-1])
+
+
+def trim(error: BaseException) -> None:
+    """Takes the frames of this package out of the error's traceback, and out of those of what it came
+    from. For an `except` clause that then says `raise` and nothing else, which adds no frame."""
+    if os.environ.get("PLIMSOLL_FULL_TRACEBACK", "0") not in ("", "0"):
+        return
+    seen: set[int] = set()
+    one: BaseException | None = error
+    while one is not None and id(one) not in seen:
+        seen.add(id(one))
+        entries = _entries(one)
+        if not _is_for_the_user(one, entries):
+            return
+        kept: types.TracebackType | None = None
+        for each in reversed(entries):
+            if not _is_ours(each):
+                kept = types.TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
+        one.__traceback__ = kept
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+
+
+def boundary(f: F) -> F:
+    """A function that people call."""
+
+    @functools.wraps(f)
+    def call(*given: Any, **named: Any) -> Any:
+        try:
+            return f(*given, **named)
+        except BaseException as error:
+            if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                # Where arguments do not fit its signature, f has not begun.
+                mistake = _mistakes.of_call(f, given, named)
+                error.args = error.args if mistake is None else mistake.args
+            trim(error)
+            raise
+
+    return cast(F, call)
+
+
+def guarded(made: C) -> C:
+    """A class whose public methods and properties people call."""
+    for name, value in list(vars(made).items()):
+        if name.startswith("_") and name not in _GUARDED:
+            continue
+        if isinstance(value, types.FunctionType):
+            setattr(made, name, boundary(value))
+        elif isinstance(value, property) and value.fget is not None:
+            setattr(made, name, property(boundary(value.fget), value.fset, value.fdel, value.__doc__))
+    return made

@@ -1,0 +1,47 @@
+"""What becomes of functions that cannot be traced: they run op by op, and a warning names the line."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any, Callable
+
+import plimsoll as pm
+
+# What a function raises that looks at values while it is traced, or calls what works on values alone.
+LOOKS = (TypeError, AttributeError, NotImplementedError, ValueError, pm.InvalidArgument, IndexError, KeyError)
+
+
+def line_of(error: BaseException) -> str:
+    """Where in the user's code it was raised, as " (file:line)"."""
+    if error.__traceback__ is None:
+        return ""
+    frames = [f for f in inspect.getinnerframes(error.__traceback__) if "plimsoll" not in f.filename]
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+
+
+class Body:
+    """The body of a planned function, which remembers what kept it from being traced."""
+
+    def __init__(self, body: Callable[[list[Any]], list[Any]]) -> None:
+        self._body = body
+        self.error: Exception | None = None
+
+    def __call__(self, traced: list[Any]) -> list[Any]:
+        try:
+            return self._body(traced)
+        except LOOKS as error:
+            self.error = error
+            raise
+
+
+def op_by_op(name: str, error: Exception, run: Callable[[], Any]) -> Any:
+    """`run()`, which computes without a plan. What it raises itself is raised; otherwise a warning says
+    why there is no plan."""
+    line, error.__traceback__ = line_of(error), None  # frames keep tensors
+    result = run()
+    warnings.warn(
+        f"[function] {name} cannot be traced{line}: {error}. It runs op by op, like eager code, and is not planned",
+        stacklevel=4,
+    )
+    return result
