@@ -93,7 +93,7 @@ def input_alone(loader: Iterable[Any], batches: int) -> tuple[float, int]:
 
 
 def loop(step: Any, source: Iterator[Any], steps: int) -> float:
-    for _ in range(6):
+    for _ in range(steps // 4):  # until the input has found how many threads the loop needs
         step(*next(source))
     torch.cuda.synchronize()
     start = time.perf_counter()
@@ -126,7 +126,7 @@ def verdict(text: str, held: bool) -> bool:
 
 
 def main() -> int:
-    workers, count, steps = (int(x) for x in (sys.argv[1:] + [16, 4096, 60][len(sys.argv) - 1 :])[:3])
+    workers, count, steps = (int(x) for x in (sys.argv[1:] + [16, 4096, 300][len(sys.argv) - 1 :])[:3])
     torch.backends.cudnn.benchmark = True
     pm.set_default_device(pm.device("cpu", limit="160MiB"))
     ok = True

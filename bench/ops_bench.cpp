@@ -1,6 +1,8 @@
-// Times training steps of whole models: bench_ops MODEL eager|planned [THREADS]. Reads a number of
-// steps from each line and answers with a line of JSON; bench/ops.py drives it and TensorFlow
-// (bench/ops_tf.py) in turns.
+// Times training steps of whole models: bench_ops MODEL eager|planned [THREADS]. lstm_lm and bert
+// take other sizes behind their name: lstm_lm:650,20,35 has 650 features, 20 sequences and 35
+// steps. Reads a number of steps from each line and answers with a line of JSON; bench/ops.py
+// drives it and TensorFlow (bench/ops_tf.py) in turns.
+#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
@@ -18,6 +20,7 @@
 #include <plimsoll/base/system.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/language_models.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/plan/executor.h>
@@ -37,7 +40,18 @@ struct Workload {
   std::int64_t labels;  ///< how many there are; ids of an input are below it, too
 };
 
-Workload make_workload(std::string_view name) {
+/// Features, sequences and tokens of each: "NAME", or "NAME:650,20,35".
+using Sizes = std::array<std::int64_t, 3>;
+Sizes sizes_of(const std::string& name, Sizes usual) {
+  std::size_t at = name.find(':');
+  for (std::size_t i = 0; i < usual.size() && at != std::string::npos; ++i) {
+    usual[i] = std::atoll(name.c_str() + at + 1);
+    at = name.find(',', at + 1);
+  }
+  return usual;
+}
+
+Workload make_workload(const std::string& name) {
   const optim::SgdOptions sgd{.lr = 0.01, .momentum = 0.9};
   if (name == "lenet") return {nn::lenet(), optim::sgd(sgd), 128, 10};
   if (name == "resnet18") return {nn::resnet18(1000, {.size = 64}), optim::sgd(sgd), 16, 1000};
@@ -50,8 +64,28 @@ Workload make_workload(std::string_view name) {
                       .dropout = 0}),
             optim::adamw(), 16, 1000};
   }
-  throw InvalidArgument(
-      fmt::format("[bench_ops] no model '{}'; use lenet, resnet18 or transformer", name));
+  if (name.starts_with("lstm_lm")) {
+    const auto [features, batch, steps] = sizes_of(name, {650, 20, 35});
+    return {nn::lstm_lm({.vocabulary = 10000,
+                         .context = steps,
+                         .features = features,
+                         .hidden = features,
+                         .layers = 2,
+                         .dropout = 0}),
+            optim::sgd({.lr = 0.1}), batch, 10000};
+  }
+  if (name.starts_with("bert")) {
+    const auto [features, batch, tokens] = sizes_of(name, {512, 4, 128});
+    return {nn::bert({.context = tokens,
+                      .features = features,
+                      .hidden = 4 * features,
+                      .layers = 4,
+                      .heads = features / 64,
+                      .dropout = 0}),
+            optim::adamw(), batch, 30522};
+  }
+  throw InvalidArgument(fmt::format(
+      "[bench_ops] no model '{}'; use lenet, resnet18, transformer, lstm_lm or bert", name));
 }
 
 /// Seconds of a clock of the system.
@@ -77,7 +111,7 @@ std::unique_ptr<plan::Executor> make_executor(Workload& work, const std::vector<
   return std::make_unique<plan::Executor>(planner.largest(), device);
 }
 
-void run(std::string_view name, std::string_view mode) {
+void run(const std::string& name, std::string_view mode) {
   const Device device = Device::open("cpu:0");
   const Bytes before = resident_bytes();
   Workload work = make_workload(name);
@@ -125,7 +159,7 @@ void run(std::string_view name, std::string_view mode) {
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 2 ? argv[2] : "";
   if (mode != "eager" && mode != "planned") {
-    std::cerr << "usage: bench_ops lenet|resnet18|transformer eager|planned [THREADS]\n";
+    std::cerr << "usage: bench_ops MODEL eager|planned [THREADS]\n";
     return 2;
   }
   try {

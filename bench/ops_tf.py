@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TensorFlow's side of bench/ops.py: ops_tf.py MODEL THREADS
+"""TensorFlow's side of bench/ops.py: ops_tf.py MODEL THREADS, with sizes behind its name as for bench_ops
 
 Reads a number of steps from each line and answers with a line of JSON, as bench_ops does. The
 models are those of Plimsoll, layer by layer, in the layout TensorFlow's kernels are made for; a
@@ -16,6 +16,8 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+
+import layers_tf  # noqa: E402
 
 tf.config.threading.set_intra_op_parallelism_threads(threads)
 # As TensorFlow chooses by itself on a machine of so many cores.
@@ -94,6 +96,18 @@ class Transformer(tf.Module):
         return tf.matmul(self.normalised(x, self.norm), self.words, transpose_b=True)
 
 
+class PlainSgd:
+    def __init__(self, variables):
+        pass
+
+    def apply(self, variables, gradients):
+        for v, g in zip(variables, gradients):
+            if isinstance(g, tf.IndexedSlices):
+                v.scatter_sub(tf.IndexedSlices(0.1 * g.values, g.indices))
+            else:
+                tf.raw_ops.ResourceApplyGradientDescent(var=v.handle, alpha=0.1, delta=g)
+
+
 class Sgd:
     def __init__(self, variables):
         self.momentum = [tf.Variable(tf.zeros_like(v)) for v in variables]
@@ -128,7 +142,14 @@ with open("/proc/self/clear_refs", "w") as reset:
 before = status("VmRSS")
 
 generator = np.random.default_rng(7)
-if name == "transformer":
+kind, _, given = name.partition(":")
+if kind in layers_tf.MODELS:
+    build, sizes, vocabulary = layers_tf.MODELS[kind]
+    sizes = [int(size) for size in given.split(",")] if given else sizes
+    model = build(vocabulary, *sizes)
+    inputs = tf.constant(generator.integers(0, vocabulary, sizes[1:]))
+    labels = tf.constant(generator.integers(0, vocabulary, sizes[1:]))
+elif name == "transformer":
     model = Transformer()
     inputs = tf.constant(generator.integers(0, 1000, (16, 128)))
     labels = tf.constant(generator.integers(0, 1000, 2048))
@@ -140,7 +161,7 @@ else:
 # Keras's variables hold TensorFlow's.
 variables = [getattr(v, "value", v) if not isinstance(v, tf.Variable) else v
              for v in model.trainable_variables]
-optimizer = (AdamW if name == "transformer" else Sgd)(variables)
+optimizer = {"transformer": AdamW, "bert": AdamW, "lstm_lm": PlainSgd}.get(kind, Sgd)(variables)
 
 
 @tf.function
@@ -148,7 +169,9 @@ def step(x, y):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
             y, model(x, training=True)))
-    gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, variables)]
+    gradients = tape.gradient(loss, variables)
+    if not isinstance(optimizer, PlainSgd):
+        gradients = [tf.convert_to_tensor(g) for g in gradients]
     optimizer.apply(variables, gradients)
     return loss
 

@@ -1,7 +1,12 @@
 """Matrix products of any shape: what bench/products.py draws."""
 
+from __future__ import annotations
+
 import math
 import random
+
+# precision, transpose a, transpose b, batches, m, n, k
+Product = tuple[str, int, int, int, int, int, int]
 
 SIZES = {"bf16": 2, "f16": 2, "f32": 4, "tf32": 4}
 MOST_BYTES = 2 << 30
@@ -9,22 +14,22 @@ MOST_FLOPS = 10e12
 MOST_EXTENT = 1 << 17
 
 
-def log_uniform(rng, least, most):
+def log_uniform(rng: random.Random, least: int, most: int) -> int:
     return int(round(math.exp(rng.uniform(math.log(least), math.log(most)))))
 
 
-def extent(rng):
+def extent(rng: random.Random) -> int:
     value = log_uniform(rng, 1, MOST_EXTENT)
     # Half of them as they come, half as people choose them.
     unit = rng.choice([1, 1, 1, 8, 16, 64])
     return max(1, value // unit * unit) if unit > 1 and value >= unit else value
 
 
-def draw(seed, count, precision):
+def draw(seed: str, count: int, precision: str) -> list[Product]:
     """`count` products c[m,n] = a[m,k] b[k,n] as (precision, ta, tb, batches, m, n, k)."""
     rng = random.Random(f"products {seed} {precision}")
     size = SIZES[precision]
-    found = []
+    found: list[Product] = []
     while len(found) < count:
         m, n, k = (extent(rng) for _ in range(3))
         batches = 1 if rng.random() < 0.6 else log_uniform(rng, 2, 512)
@@ -57,5 +62,5 @@ MODELS = [
 ]
 
 
-def models(precision):
+def models(precision: str) -> list[Product]:
     return [(precision, *shape) for shape in MODELS]

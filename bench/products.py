@@ -35,6 +35,7 @@ os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
 torch = None
 if not options.without_torch:
     import torch
+    from graph_time import graph_us
 
     torch.use_deterministic_algorithms(True, warn_only=True)
 
@@ -47,35 +48,6 @@ ATTENTIONS = [
     (0, 8, 8, 777, 40),
     (1, 2, 12, 4096, 64),
 ]
-
-
-def graph_us(function, least=1.5e-3):
-    """Microseconds of a call: many in one graph, the least of three replays."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        function()
-        function()
-        first, last = torch.cuda.Event(True), torch.cuda.Event(True)
-        first.record()
-        function()
-        last.record()
-        stream.synchronize()
-        once = first.elapsed_time(last) * 1e-3
-        repeats = min(60, max(1, int(least / max(once, 1e-6))))
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for _ in range(repeats):
-                function()
-        best = float("inf")
-        for _ in range(1 if once > 0.02 else 3):
-            first.record()
-            graph.replay()
-            last.record()
-            stream.synchronize()
-            best = min(best, first.elapsed_time(last))
-    del graph
-    return best / repeats * 1e3
 
 
 def torch_product(precision, ta, tb, batches, m, n, k):

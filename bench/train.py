@@ -8,11 +8,23 @@ import subprocess
 import sys
 
 WORK = {"gpt2": (16, "adamw", 50257), "vit_b16": (128, "adamw", 1000), "resnet50": (256, "sgd", 1000),
-        "unet": (32, "sgd", 2), "mixer_b16": (128, "adamw", 1000), "convnext_t": (128, "adamw", 1000)}
+        "unet": (32, "sgd", 2), "mixer_b16": (128, "adamw", 1000), "convnext_t": (128, "adamw", 1000),
+        "bert": (32, "adamw", 30522), "llama": (16, "adamw", 32000), "lstm_lm": (64, "adamw", 10000),
+        "dlrm": (2048, "sgd_plain", 100000)}
 # Of the zoo: each model's and the geometric mean's time against torch.compile's, without a bound and
 # at so much of its memory; and the predicted time against the measured one.
 ZOO_BARS = {None: (1.10, 0.95), 0.60: (1.20, 1.02)}
 ZOO_PREDICTED = 0.20
+# Models with bars of their own: time against PyTorch's without a bound, and at 0.60 of its memory against
+# ours without one; predicted times may be this far off.
+OWN_BARS = {"bert": 0.95, "llama": 0.95, "lstm_lm": 1.3, "dlrm": 1.0}
+OWN_TIGHT = 1.10
+OWN_PREDICTED = 0.25
+# What is measured in PyTorch instead of torch.compile alone: the fastest that runs. cuDNN's LSTM is not
+# compiled, and sparse gradients break its graphs.
+MODES = {"lstm_lm": ("eager",), "dlrm": ("compile", "eager")}
+# Tables of embeddings, which no plan makes smaller, are not part of what is bounded.
+TABLES_MIB = {"dlrm": 26 * 100000 * 64 * 4 / 2**20}
 # torch.compile's activation_memory_budget, beside 1.
 SWEEP = (0, 0.2, 0.4, 0.6, 0.8)
 # Bars of step time and peak against torch.compile's; None: reported only.
@@ -47,6 +59,12 @@ def torch(model, precision, mode, budget=None):
     return last_json(torch_command(model, precision, mode, budget))
 
 
+def fastest(model, precision):
+    """PyTorch in the best of the ways in which the model runs there."""
+    found = [torch(model, precision, mode) for mode in MODES.get(model, ("compile",))]
+    return min(found, key=lambda figures: figures.get("ms", float("inf")))
+
+
 def compile_first(model, precision, budgets):
     """Fills torch.compile's cache for all budgets at once; what is measured later finds it there."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -58,7 +76,7 @@ def compile_first(model, precision, budgets):
 def compile_all(models, precision):
     """Fills torch.compile's cache for all models at once."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    commands = [torch_command(model, precision, "warm") for model in models]
+    commands = [torch_command(model, precision, "warm") for model in models if model not in MODES]
     for process in [subprocess.Popen(command, **quiet) for command in commands]:
         process.wait()
 
@@ -181,12 +199,14 @@ def zoo(args, models):
             print(f"{name:24} {free['ms']:9.2f} {'':>9} {'':>7} {'':>9} {'':>7} {free['peak_mib']:7.0f} "
                   f"{'':>7} {free['planned_ms']:9.2f}", flush=True)
             continue
-        compiled = torch(model, args.precision, "compile")
+        compiled = fastest(model, args.precision)
         if "error" in compiled:
             print(f"{name:24} {free['ms']:9.2f} {compiled['error']}", flush=True)
             held = False
             continue
-        tight = ours(args.build, model, args.precision, budget_for(free, 0.60 * compiled["peak_mib"]))
+        tables = TABLES_MIB.get(model, 0)
+        tight = ours(args.build, model, args.precision,
+                     budget_for(free, tables + 0.60 * (compiled["peak_mib"] - tables)))
         pairs = {None: free, 0.60: tight}
         shown = {}
         for share, figures in pairs.items():
@@ -195,9 +215,14 @@ def zoo(args, models):
                 shown[share] = (float("nan"), float("nan"))
                 continue
             shown[share] = (figures["ms"], figures["ms"] / compiled["ms"])
-            ratios[share].append(shown[share][1])
-            held &= shown[share][1] <= ZOO_BARS[share][0]
-        held &= abs(free["planned_ms"] / free["ms"] - 1) <= ZOO_PREDICTED
+            if model not in OWN_BARS:
+                ratios[share].append(shown[share][1])
+                held &= shown[share][1] <= ZOO_BARS[share][0]
+        if model in OWN_BARS:
+            held &= shown[None][1] <= OWN_BARS[model]
+            held &= shown[0.60][0] <= OWN_TIGHT * free["ms"]
+        predicted = OWN_PREDICTED if model in OWN_BARS else ZOO_PREDICTED
+        held &= abs(free["planned_ms"] / free["ms"] - 1) <= predicted
         print(f"{name:24} {free['ms']:9.2f} {compiled['ms']:9.2f} {shown[None][1]:7.3f} {shown[0.60][0]:9.2f} "
               f"{shown[0.60][1]:7.3f} {free['peak_mib']:7.0f} {compiled['peak_mib']:7.0f} "
               f"{free['planned_ms']:9.2f}", flush=True)
@@ -212,7 +237,7 @@ def zoo(args, models):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
-    parser.add_argument("--zoo", action="store_true", help="six models in one table")
+    parser.add_argument("--zoo", action="store_true", help="ten models in one table")
     parser.add_argument("--models", help="by default gpt2,vit_b16,resnet50; with --zoo all")
     parser.add_argument("--batch", type=int, help="instead of each model's own")
     parser.add_argument("--precision", default="bf16", choices=["bf16", "f16", "tf32", "f32"])

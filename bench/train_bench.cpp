@@ -16,8 +16,8 @@
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/train/trainer.h>
 
-#include "random_batch.h"
 #include "support/driver_peak.h"
+#include "zoo_batches.h"
 #include "zoo_models.h"
 
 namespace {
@@ -37,9 +37,12 @@ struct Options {
   int warm = 5;
   int steps = 15;
   bool profile = false;
+  bool tiny = false;
 };
 
-nn::Model model_of(const std::string& name) {
+nn::Model model_of(const std::string& name, bool tiny) {
+  if (const auto model = bench::text_model(name, tiny)) return *model;
+  if (tiny) throw InvalidArgument(fmt::format("--tiny: {} has no tiny size", name));
   if (name == "gpt2") return nn::gpt2({.dropout = 0});
   if (const auto model = bench::zoo_model(name)) return *model;
   return nn::make_model(name, {.channels_last = true});
@@ -48,7 +51,8 @@ nn::Model model_of(const std::string& name) {
 optim::Optimizer optimizer_of(const std::string& name) {
   if (name == "adamw") return optim::adamw({.lr = 1e-3, .weight_decay = 0.01});
   if (name == "sgd") return optim::sgd({.lr = 0.1, .momentum = 0.9});
-  throw InvalidArgument(fmt::format("--optimizer {}: use adamw or sgd", name));
+  if (name == "sgd_plain") return optim::sgd({.lr = 0.1});
+  throw InvalidArgument(fmt::format("--optimizer {}: use adamw, sgd or sgd_plain", name));
 }
 
 void print_profile(const train::TrainingPlan& plan, const std::vector<double>& seconds) {
@@ -87,12 +91,12 @@ int run(const Options& o) {
   const auto began = Clock::now();
   const Device device = Device::open(
       o.device, {.limit = o.budget.empty() ? Limit() : Limit::parse(o.budget, "--budget")});
-  train::Trainer trainer(model_of(o.model), optimizer_of(o.optimizer),
+  train::Trainer trainer(model_of(o.model, o.tiny), optimizer_of(o.optimizer),
                          {.precision = train::Precision::parse(o.precision)});
   // The batch is the caller's, beside the plan's copy of it.
   const nn::Model& model = trainer.model();
-  const Tensor x = bench::random_batch(model.input_type(o.batch), o.classes, 1, device);
-  const Tensor y = bench::random_batch(model.target_type(o.batch), o.classes, 2, device);
+  const auto [x, y] =
+      bench::batch_for(o.model, model, o.batch, o.tiny ? 100 : o.classes, o.tiny, device);
   const auto opened = Clock::now();
   train::PlanRequest request{.batch = o.batch};
   if (!o.offload.empty()) {
@@ -164,6 +168,7 @@ int main(int argc, char** argv) {
   app.add_option("--classes", o.classes, "Labels and ids are below it")->capture_default_str();
   app.add_option("--warm", o.warm)->capture_default_str();
   app.add_option("--steps", o.steps)->capture_default_str();
+  app.add_flag("--tiny", o.tiny, "bert, llama, lstm_lm and dlrm in a size to try them out");
   app.add_flag("--profile", o.profile, "Also the time of each op, from a step that waits for it");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -19,6 +19,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import zoo_torch
+
 
 class Block(nn.Module):
     def __init__(self, features, heads):
@@ -162,6 +164,7 @@ MODELS = {
     "unet": unet,
     "mixer_b16": mixer_b16,
     "convnext_t": convnext_t,
+    **zoo_torch.MODELS,
 }
 
 

@@ -4,11 +4,12 @@
 set(plimsoll_folders
     base memory device tensor ops math graph plan function distributed data nn optim train report)
 # Every folder of src/backend is a backend that the core links, but for what they share and what is
-# a library of its own. Where CUDA is not built, its stand-in is linked instead of its loader.
+# a library of its own. Where CUDA is not built and not installed apart from the core, its stand-in is
+# linked instead of its loader.
 file(GLOB plimsoll_backends CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src"
      "${PROJECT_SOURCE_DIR}/src/backend/*")
 list(REMOVE_ITEM plimsoll_backends backend/common backend/shared backend/cuda)
-if(PLIMSOLL_HAS_CUDA)
+if(PLIMSOLL_HAS_CUDA OR PLIMSOLL_CUDA_LOADER)
   list(REMOVE_ITEM plimsoll_backends backend/no_cuda)
 else()
   list(REMOVE_ITEM plimsoll_backends backend/cuda_loader)
@@ -177,8 +178,11 @@ if(PLIMSOLL_HAS_CUDA)
     target_link_libraries(plimsoll_cuda PRIVATE plimsoll plimsoll_dependencies CUDA::cublasLt)
     target_compile_definitions(plimsoll_cuda PRIVATE PLIMSOLL_HAS_CUDNN=${PLIMSOLL_HAS_CUDNN})
     if(PLIMSOLL_HAS_CUDNN)
-      target_include_directories(plimsoll_cuda SYSTEM PRIVATE "${CUDNN_INCLUDE}"
-                                                              "${PLIMSOLL_CUDNN_FRONTEND}")
+      # Not for kernels, which do not use it: nvcc gets the path in a form that the compiler cache
+      # does not make relative, so that no two clones would share a kernel.
+      target_include_directories(
+        plimsoll_cuda SYSTEM PRIVATE "${CUDNN_INCLUDE}"
+                                     "$<$<COMPILE_LANGUAGE:CXX>:${PLIMSOLL_CUDNN_FRONTEND}>")
       target_link_libraries(plimsoll_cuda PRIVATE "${CUDNN_LIBRARY}")
     endif()
     if(plimsoll_cuda_kernels)
@@ -189,6 +193,8 @@ if(PLIMSOLL_HAS_CUDA)
       target_compile_options(
         plimsoll_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--std=c++20;--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra>")
     endif()
+    # Of what the core links, this needs little.
+    target_link_options(plimsoll_cuda PRIVATE -Wl,--as-needed)
     # The libraries of CUDA may be where only the linker looked.
     set_target_properties(plimsoll_cuda PROPERTIES INSTALL_RPATH "$ORIGIN"
                                                    INSTALL_RPATH_USE_LINK_PATH ON)
