@@ -130,7 +130,7 @@ std::string_view page_script() { return {kScript, sizeof kScript}; }
 
 # Kernels are tuned file by file, so each is compiled by itself.
 plimsoll_units(plimsoll_units plimsoll "${PROJECT_SOURCE_DIR}/src" SOURCES ${plimsoll_sources}
-               ALONE backend/cpu data/image COLD nn nn/models optim report)
+               ALONE backend/cpu data/image COLD nn nn/models optim report train)
 add_library(
   plimsoll SHARED ${plimsoll_units} "${PROJECT_BINARY_DIR}/generated/base/version.cpp"
                   "${PROJECT_BINARY_DIR}/generated/data/digits_data.cpp"

@@ -99,7 +99,7 @@ PLIMSOLL_INLINE Lane<T> join_lanes(const T* x, std::int64_t count) {
 }
 
 template <typename R, typename T>
-PLIMSOLL_CLONES Lane<T> join_row(const T* x, std::int64_t count) {
+PLIMSOLL_INLINE Lane<T> plain_join_row(const T* x, std::int64_t count) {
   if (count > kLong) return join_lanes<R, kBlock>(x, count);
   if (count > kShort) return join_lanes<R, 16>(x, count);
   auto total = R::template start<Lane<T>>();
@@ -107,18 +107,41 @@ PLIMSOLL_CLONES Lane<T> join_row(const T* x, std::int64_t count) {
   return total;
 }
 
-template <typename R, typename T>
-PLIMSOLL_CLONES void join_columns(Lane<T>* PLIMSOLL_RESTRICT lanes, const T* PLIMSOLL_RESTRICT x,
-                                  std::int64_t count) {
+/// Joins `x` into `to`, element by element.
+template <typename R, typename W, typename T>
+PLIMSOLL_INLINE void plain_join_columns(W* PLIMSOLL_RESTRICT to, const T* PLIMSOLL_RESTRICT x,
+                                        std::int64_t count) {
 #pragma omp simd
-  for (std::int64_t j = 0; j < count; ++j) lanes[j] = R::join(lanes[j], static_cast<Lane<T>>(x[j]));
+  for (std::int64_t j = 0; j < count; ++j) to[j] = R::join(to[j], static_cast<W>(x[j]));
 }
 
-template <typename R, typename L, typename W>
-PLIMSOLL_CLONES void join_totals(W* PLIMSOLL_RESTRICT totals, const L* PLIMSOLL_RESTRICT lanes,
-                                 std::int64_t count) {
-#pragma omp simd
-  for (std::int64_t j = 0; j < count; ++j) totals[j] = R::join(totals[j], static_cast<W>(lanes[j]));
+template <typename R>
+PLIMSOLL_CLONES float cloned_join_row(const float* x, std::int64_t count) {
+  return plain_join_row<R>(x, count);
+}
+template <typename R, typename W>
+PLIMSOLL_CLONES void cloned_join_columns(W* PLIMSOLL_RESTRICT to, const float* PLIMSOLL_RESTRICT x,
+                                         std::int64_t count) {
+  plain_join_columns<R>(to, x, count);
+}
+
+// What is summed in training is f32, and 16-bit floats widened to it; clones of the loops over
+// whole numbers and f64 would double what this file takes to compile.
+template <typename R, typename T>
+Lane<T> join_row(const T* x, std::int64_t count) {
+  if constexpr (std::is_same_v<T, float>) {
+    return cloned_join_row<R>(x, count);
+  } else {
+    return plain_join_row<R>(x, count);
+  }
+}
+template <typename R, typename W, typename T>
+void join_columns(W* to, const T* x, std::int64_t count) {
+  if constexpr (std::is_same_v<T, float>) {
+    cloned_join_columns<R>(to, x, count);
+  } else {
+    plain_join_columns<R>(to, x, count);
+  }
 }
 
 /// Elements as the loops want them: 16-bit floats as f32, in `row`.
@@ -236,9 +259,9 @@ class Reduction {
     for (std::int64_t part = first; part < last; part += kRowsOfPart) {
       std::fill_n(lanes, count, R::template start<Lane<E>>());
       for (std::int64_t r = part; r < std::min(last, part + kRowsOfPart); ++r) {
-        join_columns<R, E>(lanes, fetch<T>(x_, base + layout_.reduced[r], count, row), count);
+        join_columns<R>(lanes, fetch<T>(x_, base + layout_.reduced[r], count, row), count);
       }
-      join_totals<R>(totals, lanes, count);
+      join_columns<R>(totals, lanes, count);
     }
   }
 
@@ -265,7 +288,7 @@ class Reduction {
                  });
     if (cut_.parts == 1) return;
     for (std::int64_t part = 1; part < cut_.parts; ++part) {
-      join_totals<R>(partial_, partial_ + part * cut_.outputs, cut_.outputs);
+      join_columns<R>(partial_, partial_ + part * cut_.outputs, cut_.outputs);
     }
     finish(partial_, 0, cut_.outputs);
   }
