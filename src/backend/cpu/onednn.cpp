@@ -2,6 +2,8 @@
 
 #if PLIMSOLL_HAS_ONEDNN
 
+#include <cstdlib>
+
 namespace plimsoll::cpu::onednn {
 namespace {
 
@@ -26,14 +28,30 @@ auto if_there(Make make) -> std::optional<decltype(make())> {
   }
 }
 
+/// Before anything else is asked of the library. Products in bf16 of version 2 end in an illegal
+/// instruction on CPUs with AMX: they use tiles that nobody has configured. What the user says by
+/// oneDNN's own variables is left alone.
+void choose_instructions() {
+#if DNNL_VERSION_MAJOR < 3
+  static const bool chosen = [] {
+    return std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr &&
+           std::getenv("DNNL_MAX_CPU_ISA") == nullptr &&
+           dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16) == dnnl::status::success;
+  }();
+  (void)chosen;
+#endif
+}
+
 }  // namespace
 
 const dnnl::engine& engine() {
+  choose_instructions();
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
 
 std::optional<dnnl::memory::data_type> data_type(DType dtype) {
+  choose_instructions();
   constexpr unsigned kNeeded = dnnl_cpu_isa_avx512_core;
   static const bool bf16 =
       (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
