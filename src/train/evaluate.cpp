@@ -66,7 +66,14 @@ Tensor Trainer::predict(const TrainingPlan& plan, const Tensor& input) {
 Metrics Trainer::evaluate(const data::Dataset& dataset, const data::PipelineOptions& options,
                           const std::optional<Device>& host) {
   Impl& impl = *impl_;
-  if (impl.memory != nullptr) return evaluate(impl.memory->plan(), dataset, options, host);
+  if (impl.memory != nullptr) {
+    try {
+      return evaluate(impl.memory->plan(), dataset, options, host);
+    } catch (const NoRoomToValidate&) {
+      // Beside the training's memory, then; but moving averages are only there.
+      if (!impl.average.empty()) throw;
+    }
+  }
   const Device device = impl.device();
   const Device at = host_of("evaluate", device, host);
   impl.learn(dataset, at);

@@ -119,7 +119,7 @@ void StepRunner::refuse(Phase::Kind kind, std::int64_t batch) const {
   }
   const bool planned = std::ranges::any_of(
       plan.phases, [](const Phase& phase) { return phase.kind == Phase::Kind::validation; });
-  throw InvalidArgument(fmt::format(
+  throw NoRoomToValidate(fmt::format(
       "[evaluate] {}, and a validation batch of {} does not fit the memory that training has; plan "
       "with {} {}",
       planned ? "the plan has no validation batches of this size" : "the plan has no validation",

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <plimsoll/base/error.h>
+
 #include "train/late_numbers.h"
 #include "train/metric_sums.h"
 #include "train/pinned_feeds.h"
@@ -37,6 +39,12 @@ class StepCount {
   optim::Optimizer& optimizer_;
   const std::int64_t before_;
   bool stands_ = false;
+};
+
+/// The range of a training is too small for a validation batch that was not planned.
+class NoRoomToValidate : public InvalidArgument {
+ public:
+  using InvalidArgument::InvalidArgument;
 };
 
 /// Runs batches through the phases of a training that has its memory. A batch of another size is
@@ -120,6 +128,7 @@ class StepRunner {
   Running& running(Phase::Kind kind, std::int64_t batch);
   /// For this plan; made when one is needed, as what it keeps takes some MiB of heap.
   PlanSearch search() const;
+  /// Throws NoRoomToValidate for validation, else InvalidArgument.
   [[noreturn]] void refuse(Phase::Kind kind, std::int64_t batch) const;
   nn::Tensors feeds_of(const data::Element& element) const;
   void check(const nn::Tensors& feeds) const;

@@ -146,6 +146,21 @@ TEST_F(AnyModule, MetricsAreTakenOverTrainingBatchesToo) {
   }
 }
 
+TEST_F(AnyModule, EvaluatesLargerBatchesThanTheTrainingHasRoomFor) {
+  auto with = options();
+  with.accumulate = 8;
+  with.optimizer = pm::optim::sgd({.lr = 0});
+  const auto data = points(4096);
+  pm::Trainer trainer(Net(), with);
+  const double loss = trainer.evaluate(data.batch(64)).at("loss");
+  trainer.fit(data.batch(64), {.epochs = 1});
+  device_.arena().trim();
+  const auto used = device_.budget().used();
+  EXPECT_NEAR(trainer.evaluate(data.batch(4096)).at("loss"), loss, 1e-5);
+  device_.arena().trim();
+  EXPECT_EQ(device_.budget().used(), used);
+}
+
 TEST_F(AnyModule, EvaluatingAndPredictingNeedNeitherPlanNorTraining) {
   const auto data = points(50).batch(16);
   pm::Trainer fresh(Net(), options());

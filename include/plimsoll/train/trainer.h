@@ -262,10 +262,10 @@ class Trainer {
   /// Returns when no step() is running any more. Before a checkpoint is saved, say.
   void wait() const;
 
-  /// "loss" and the metrics over all elements. After fit() it uses the memory that is there; else
-  /// it takes what an evaluation needs, and gives it back. A callback may also call it; its
-  /// pipeline then needs room beside that of the training. `host` is where the pipeline runs if the
-  /// device is not the host.
+  /// "loss" and the metrics over all elements. After fit() it uses the memory that is there; where
+  /// that is too small, or there is none, it takes what an evaluation needs, and gives it back. A
+  /// callback may also call it; its pipeline then needs room beside that of the training. `host` is
+  /// where the pipeline runs if the device is not the host.
   Metrics evaluate(const data::Dataset& dataset, const data::PipelineOptions& pipeline = {},
                    const std::optional<Device>& host = std::nullopt);
   /// What the model computes for a batch of inputs, or for all elements of a dataset one after the
