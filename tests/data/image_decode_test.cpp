@@ -23,6 +23,36 @@ TEST(ImageDecode, HasTensorFlowsBits) {
   }
 }
 
+TEST(ImageDecode, ThreeChannelsHaveTheBitsOfFour) {
+  // Four channels are libjpeg's own conversion, three mostly ours.
+  std::mt19937 random(5);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  const std::vector<std::array<int, 2>> luma{{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}, {3, 1}};
+  for (int round = 0; round < 300; ++round) {
+    JpegKind kind{.width = pick(1, 90),
+                  .height = pick(1, 70),
+                  .quality = pick(20, 98),
+                  .sampling = {luma[random() % luma.size()], {1, 1}, {1, 1}},
+                  .progressive = random() % 4 == 0,
+                  .restart = pick(0, 3),
+                  .optimized = random() % 2 == 0,
+                  .seed = static_cast<unsigned>(round)};
+    SCOPED_TRACE(std::to_string(kind.width) + "x" + std::to_string(kind.height) + ", round " +
+                 std::to_string(round));
+    const File file = make_jpeg(kind);
+    const Dct dct = random() % 2 == 0 ? Dct::fast : Dct::accurate;
+    const auto three = decoded(file, {.channels = 3, .dct = dct});
+    const auto four = decoded(file, {.channels = 4, .dct = dct});
+    std::vector<std::uint8_t> expected;
+    for (std::size_t i = 0; i < four.size(); ++i) {
+      if (i % 4 != 3) expected.push_back(four[i]);
+    }
+    EXPECT_TRUE(three == expected);
+  }
+}
+
 TEST(ImageDecode, TurnsPicturesUpright) {
   // All eight files store the same pixels.
   const File upright = read_bytes(recorded_folder() / "images" / "exif_1.jpg");

@@ -70,12 +70,21 @@ TEST(ImageKernels, AllVariantsGiveTheSameBits) {
         weights[8 * x + 2 * c + 1] = right;
       }
     }
-    const ColumnTaps taps{offsets.data(), weights.data()};
+    const ColumnTaps taps{offsets.data(), weights.data(), nullptr};
     std::vector<float> a(4 * count + kRowSlack), a2(a.size()), b(a.size());
     best.resize_columns(a.data(), row.data(), taps, n);
     plain.resize_columns(a2.data(), row.data(), taps, n);
     expect_same(a, a2, 4 * count);
     best.resize_columns(b.data(), row.data() + 16, taps, n);
+
+    std::vector<float> shares(count + 1);
+    for (float& each : shares) each = static_cast<float>(random() % 1000) / 1000;
+    shares[0] = 0;
+    const ColumnTaps exact{offsets.data(), nullptr, shares.data()};
+    std::vector<float> f(a.size()), f2(a.size());
+    best.interpolate_columns(f.data(), row.data(), exact, n);
+    plain.interpolate_columns(f2.data(), row.data(), exact, n);
+    expect_same(f, f2, 4 * count);
 
     const float scale[4] = {0.1F, 0.2F, 0.3F, 0.4F};
     const float bias[4] = {1, 2, 3, 4};

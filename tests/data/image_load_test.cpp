@@ -127,6 +127,38 @@ TEST(ImageLoad, EveryPathAndOptionEqualsTheLongWay) {
   EXPECT_GT(planes, 80);
 }
 
+TEST(ImageLoad, ExactLoadsHaveTheBitsOfResizedFloats) {
+  std::mt19937 random(12);
+  const auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
+  for (int round = 0; round < 100; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    JpegKind kind{
+        .width = pick(1, 90), .height = pick(1, 70), .seed = static_cast<unsigned>(round)};
+    kind.progressive = random() % 4 == 0;
+    const File file = make_jpeg(kind);
+    LoadOptions options{.height = pick(1, 80), .width = pick(1, 80), .exact = true};
+    options.normalise = false;
+    options.channels = random() % 3 == 0 ? (random() % 2 ? 1 : 4) : 3;
+    options.crop.width = pick(1, kind.width);
+    options.crop.height = pick(1, kind.height);
+    options.crop.x = pick(0, kind.width - options.crop.width);
+    options.crop.y = pick(0, kind.height - options.crop.height);
+    const std::vector<std::uint8_t> pixels = decoded(file, {.channels = options.channels});
+    const std::vector<float> floats(pixels.begin(), pixels.end());
+    const auto picture = packed(floats.data(), kind.height, kind.width, options.channels);
+    std::vector<float> expected(
+        static_cast<std::size_t>(options.width * options.height * options.channels));
+    CountingScratch scratch;
+    resize(packed(expected.data(), options.height, options.width, options.channels),
+           View<const float>{picture.pixel(options.crop.y, options.crop.x), options.crop.height,
+                             options.crop.width, options.channels, picture.stride},
+           options.resize, scratch);
+    EXPECT_TRUE(loaded(file, options) == expected);
+  }
+}
+
 TEST(ImageLoad, TurnsCropsAndFlipsTogether) {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     for (const Layout layout : {Layout::channels_last, Layout::channels_first}) {

@@ -1,10 +1,12 @@
 #include <plimsoll/data/image/decode.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include <plimsoll/base/error.h>
 
+#include "data/image/jpeg_planes.h"
 #include "data/image/jpeg_rows.h"
 #include "data/image/png_session.h"
 #include "data/image/probe.h"
@@ -33,13 +35,54 @@ void place_row(View<std::uint8_t> out, const std::uint8_t* row, int y, int width
   }
 }
 
+/// Stores the rows of RGB pictures.
+class RowKeeper final : public RowSink {
+ public:
+  RowKeeper(View<std::uint8_t> out, int width, int height, const Turn& turn, std::uint8_t* packed)
+      : out_(out), width_(width), height_(height), turn_(turn), packed_(packed) {}
+
+  bool wants(int) const override { return true; }
+  bool needs_rows(int, int) const override { return true; }
+  void mark_columns(std::uint8_t* marks, int count) const override {
+    std::fill_n(marks, count, std::uint8_t{1});
+  }
+  void restart() override {}
+  int first_column() const override { return 0; }
+  int last_column() const override { return width_ - 1; }
+
+  void consume(int y, const std::uint8_t* row) override {
+    std::uint8_t* to = turn_.any() ? packed_ : out_.row(y);
+    // Four bytes at a time: the last of them is the next pixel's first.
+    for (int x = 0; x + 1 < width_; ++x) std::memcpy(to + 3 * x, row + 4 * x, 4);
+    std::copy_n(row + 4 * (width_ - 1), 3, to + 3 * (width_ - 1));
+    if (turn_.any()) place_row(out_, packed_, y, width_, height_, turn_);
+  }
+
+ private:
+  View<std::uint8_t> out_;
+  int width_;
+  int height_;
+  Turn turn_;
+  std::uint8_t* packed_;
+};
+
+/// Our own way is the faster one with its vectors only.
+bool by_planes(const ImageInfo& info) {
+  return &row_kernels() != &generic_row_kernels() && planes_supported(info, 8);
+}
+
 void decode_jpeg(std::span<const std::byte> data, const ImageInfo& info,
                  const DecodeOptions& options, Workspace& workspace, View<std::uint8_t> out) {
   JpegSession session(data, info, workspace);
-  JpegRows rows(session, out.channels, options.dct, 8, workspace);
   const Turn turn = turn_for(info, options);
   auto* turned =
       turn.any() ? workspace.take_array<std::uint8_t>(std::size_t{4} * info.width) : nullptr;
+  if (out.channels == 3 && by_planes(info) && session.info().jpeg_color_space == JCS_YCbCr) {
+    RowKeeper rows(out, info.width, info.height, turn, turned);
+    feed_planes(session, options.dct, 8, workspace, rows);
+    return;
+  }
+  JpegRows rows(session, out.channels, options.dct, 8, workspace);
   for (int y = 0; y < info.height; ++y) {
     rows.read(turned != nullptr ? turned : out.row(y));
     if (turned != nullptr) place_row(out, turned, y, info.width, info.height, turn);
@@ -75,7 +118,11 @@ void decode_png(std::span<const std::byte> data, const ImageInfo& info,
 }  // namespace
 
 Bytes jpeg_decode_scratch(const ImageInfo& info) {
-  return Workspace::kOverhead + jpeg_memory_bound(info, true) + JpegRows::cost(info) +
+  Bytes reading = jpeg_memory_bound(info, true) + JpegRows::cost(info);
+  if (planes_supported(info, 8)) {
+    reading = std::max(reading, jpeg_memory_bound(info, false) + planes_cost(info));
+  }
+  return Workspace::kOverhead + reading +
          Workspace::cost(Bytes{4} * static_cast<Bytes>(info.width));
 }
 

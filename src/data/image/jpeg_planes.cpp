@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "data/image/jpeg_rows.h"
 #include "data/image/jpeg_scan.h"
 
 namespace plimsoll::image {
@@ -265,7 +266,13 @@ Bytes planes_cost(const ImageInfo& info) {
          Workspace::cost(width) + JpegScan::cost();
 }
 
-void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowSink& resizer) {
+void feed_planes(JpegSession& session, Dct dct, int eighths, Workspace& workspace,
+                 RowSink& resizer) {
+  jpeg_decompress_struct& cinfo = session.info();
+  cinfo.raw_data_out = TRUE;
+  cinfo.dct_method = dct_method(dct);
+  cinfo.scale_num = static_cast<unsigned>(eighths);
+  cinfo.scale_denom = 8;
   session.calculate_dimensions();
   PlaneRows rows(session, workspace, resizer);
   JpegScan scan(session, dct, workspace);

@@ -17,12 +17,13 @@ Bytes planes_cost(const ImageInfo& info);
 /// Decodes to planes and converts only those rows and columns to RGB that `resizer` wants. The
 /// pixels have the bits that libjpeg's own upsampling (the "fancy" one) and colour conversion give.
 ///
-/// The parameters of `session` are set, and it was not started. JpegScan reads what it can; what it
-/// cannot, or gives up, libjpeg reads from the start.
+/// `session` has a picture of YCbCr and was not started; it is decoded at eighths/8. JpegScan reads
+/// what it can; what it cannot, or gives up, libjpeg reads from the start.
 ///
 /// Resizing the planes first and converting the small result would be no faster with these
 /// kernels, and wrong where the conversion clips: averages of clipped colours differ from clipped
 /// averages by far more than rounding.
-void feed_planes(JpegSession& session, Dct dct, Workspace& workspace, RowSink& resizer);
+void feed_planes(JpegSession& session, Dct dct, int eighths, Workspace& workspace,
+                 RowSink& resizer);
 
 }  // namespace plimsoll::image

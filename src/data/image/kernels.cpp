@@ -50,6 +50,16 @@ void resize_columns(float* out, const std::uint8_t* row, const ColumnTaps& taps,
   }
 }
 
+void interpolate_columns(float* out, const std::uint8_t* row, const ColumnTaps& taps, int n) {
+  for (int x = 0; x < n; ++x) {
+    const std::uint8_t* pixel = row + taps.offsets[x];
+    for (int c = 0; c < 4; ++c) {
+      const auto left = static_cast<float>(pixel[c]);
+      out[4 * x + c] = left + (static_cast<float>(pixel[c + 4]) - left) * taps.shares[x];
+    }
+  }
+}
+
 void blend_pixels(float* out, const float* a, const float* b, float t, const float* scale,
                   const float* bias, int n) {
   for (int x = 0; x < n; ++x) {
@@ -81,8 +91,9 @@ void split_rgb(float* r, float* g, float* b, const float* pixels, int n) {
 }  // namespace
 
 const RowKernels& generic_row_kernels() {
-  static constexpr RowKernels kernels{"generic",      blend_rows,   double_columns,   ycc_to_rgbx,
-                                      resize_columns, blend_pixels, blend_pixels_rgb, split_rgb};
+  static constexpr RowKernels kernels{"generic",    blend_rows,       double_columns,
+                                      ycc_to_rgbx,  resize_columns,   interpolate_columns,
+                                      blend_pixels, blend_pixels_rgb, split_rgb};
   return kernels;
 }
 

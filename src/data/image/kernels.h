@@ -12,6 +12,8 @@ struct ColumnTaps {
   /// Per column: the weights of the left and the right pixel, which sum to kWeightOne, four times
   /// over (once per channel).
   const std::int16_t* weights;
+  /// Per column: the weight of the right pixel, exactly; null where `weights` are there.
+  const float* shares;
 };
 
 inline constexpr int kWeightOne = 1 << 14;
@@ -36,6 +38,9 @@ struct RowKernels {
 
   /// out[4x + c] = left weight * left pixel + right weight * right pixel, exactly.
   void (*resize_columns)(float* out, const std::uint8_t* row, const ColumnTaps& taps, int n);
+
+  /// out[4x + c] = left + (right - left) * share, in f32.
+  void (*interpolate_columns)(float* out, const std::uint8_t* row, const ColumnTaps& taps, int n);
 
   /// out[4x + c] = (a + (b - a) * t) * scale[c] + bias[c]
   void (*blend_pixels)(float* out, const float* a, const float* b, float t, const float* scale,

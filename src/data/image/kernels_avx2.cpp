@@ -104,6 +104,25 @@ PLIMSOLL_AVX2 void resize_columns(float* out, const std::uint8_t* row, const Col
   }
 }
 
+/// The pixels of four bytes at `a` and `b`, as floats.
+PLIMSOLL_AVX2 __m256 pixels_at(const std::uint8_t* a, const std::uint8_t* b) {
+  const __m128i both = _mm_unpacklo_epi32(_mm_loadu_si32(a), _mm_loadu_si32(b));
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(both));
+}
+
+PLIMSOLL_AVX2 void interpolate_columns(float* out, const std::uint8_t* row, const ColumnTaps& taps,
+                                       int n) {
+  for (int x = 0; x < n; x += 2) {
+    const std::uint8_t* first = row + taps.offsets[x];
+    const std::uint8_t* second = row + taps.offsets[x + 1];
+    const __m256 left = pixels_at(first, second);
+    const __m256 step = _mm256_sub_ps(pixels_at(first + 4, second + 4), left);
+    const __m256 share =
+        _mm256_set_m128(_mm_set1_ps(taps.shares[x + 1]), _mm_set1_ps(taps.shares[x]));
+    _mm256_storeu_ps(out + 4 * x, _mm256_add_ps(left, _mm256_mul_ps(step, share)));
+  }
+}
+
 struct Blend {
   __m256 t, scale, bias;
 };
@@ -157,8 +176,9 @@ PLIMSOLL_AVX2 void split_rgb(float* r, float* g, float* b, const float* pixels, 
 }  // namespace
 
 const RowKernels* avx2_row_kernels() {
-  static constexpr RowKernels kernels{"avx2",         blend_rows,   double_columns,   ycc_to_rgbx,
-                                      resize_columns, blend_pixels, blend_pixels_rgb, split_rgb};
+  static constexpr RowKernels kernels{"avx2",       blend_rows,       double_columns,
+                                      ycc_to_rgbx,  resize_columns,   interpolate_columns,
+                                      blend_pixels, blend_pixels_rgb, split_rgb};
   return __builtin_cpu_supports("avx2") ? &kernels : nullptr;
 }
 

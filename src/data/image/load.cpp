@@ -103,6 +103,10 @@ Placement placement_for(const ImageInfo& info, const LoadOptions& options, float
   return p;
 }
 
+ColumnWeights weights_for(const LoadOptions& options) {
+  return options.exact ? ColumnWeights::exact : ColumnWeights::fixed;
+}
+
 /// Rows of one byte become rows of four.
 void widen(std::uint8_t* out, const std::uint8_t* in, int n) {
   for (int x = 0; x < n; ++x) std::fill_n(out + 4 * x, 4, in[x]);
@@ -137,13 +141,8 @@ void feed_rows(int width, int height, int channels, Workspace& workspace, RowSin
 void load_jpeg(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
                const LoadPlan& plan, RowSink& resizer, Workspace& workspace) {
   JpegSession session(data, info, workspace);
-  jpeg_decompress_struct& cinfo = session.info();
-  if (plan.path == LoadPlan::Path::planes && cinfo.jpeg_color_space == JCS_YCbCr) {
-    cinfo.raw_data_out = TRUE;
-    cinfo.dct_method = dct_method(options.dct);
-    cinfo.scale_num = static_cast<unsigned>(plan.eighths);
-    cinfo.scale_denom = 8;
-    feed_planes(session, options.dct, workspace, resizer);
+  if (plan.path == LoadPlan::Path::planes && session.info().jpeg_color_space == JCS_YCbCr) {
+    feed_planes(session, options.dct, plan.eighths, workspace, resizer);
   } else {
     JpegRows rows(session, row_channels(options), options.dct, plan.eighths, workspace);
     feed_rows(rows.width(), rows.height(), row_channels(options), workspace, resizer,
@@ -186,7 +185,8 @@ void load_whole(std::span<const std::byte> data, const ImageInfo& info, const Lo
                                       window.width, channels, picture.stride};
   const Extent extent = resized_extent(info, options);
   if (resizes_by_rows(options.resize)) {
-    resize_by_rows(part, extent, options.resize, placement_for(info, options, out), workspace);
+    resize_by_rows(part, extent, options.resize, placement_for(info, options, out), workspace,
+                   weights_for(options));
     return;
   }
   const auto resized = packed(workspace.take_array<float>(static_cast<std::size_t>(extent.height) *
@@ -284,7 +284,8 @@ void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOpti
                          placement, workspace));
   } else {
     feed(RowResizer({window.y, window.height, extent.height, plan.eighths},
-                    {window.x, window.width, extent.width, plan.eighths}, placement, workspace));
+                    {window.x, window.width, extent.width, plan.eighths}, placement, workspace,
+                    weights_for(options)));
   }
 }
 

@@ -49,7 +49,7 @@ Bytes resize_by_rows_cost(Extent out, Extent in, const ResizeOptions& options) {
 }
 
 void resize_by_rows(View<const std::uint8_t> in, Extent out, const ResizeOptions& options,
-                    const Placement& placement, Workspace& workspace) {
+                    const Placement& placement, Workspace& workspace, ColumnWeights weights) {
   const auto feed = [&](RowSink&& sink) {
     auto* const row =
         workspace.take_array<std::uint8_t>(4 * static_cast<std::size_t>(in.width) + kRowSlack);
@@ -63,7 +63,8 @@ void resize_by_rows(View<const std::uint8_t> in, Extent out, const ResizeOptions
     feed(WeightedResizer({0, in.height, out.height}, {0, in.width, out.width}, options, placement,
                          workspace));
   } else {
-    feed(RowResizer({0, in.height, out.height}, {0, in.width, out.width}, placement, workspace));
+    feed(RowResizer({0, in.height, out.height}, {0, in.width, out.width}, placement, workspace,
+                    weights));
   }
 }
 

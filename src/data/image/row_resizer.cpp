@@ -40,16 +40,20 @@ Bytes RowResizer::cost(int out_columns) {
 }
 
 RowResizer::RowResizer(const AxisMap& rows, const AxisMap& columns, const Placement& placement,
-                       Workspace& workspace)
+                       Workspace& workspace, ColumnWeights weights)
     : rows_(rows), columns_(columns), placement_(placement), kernels_(row_kernels()) {
   const int n = columns_.out;
-  make_taps(workspace);
+  if (weights == ColumnWeights::exact) {
+    make_shares(workspace);
+  } else {
+    make_taps(workspace);
+    for (float& scale : placement_.scale) scale /= kWeightOne;
+  }
   for (float** row : {&resized_[0], &resized_[1], &blended_}) {
     *row = workspace.take_array<float>(row_bytes(n) / sizeof(float));
   }
   first_column_ = columns_.tap(0).low;
   last_column_ = columns_.tap(n - 1).high();
-  for (float& scale : placement_.scale) scale /= kWeightOne;
   restart();
 }
 
@@ -90,11 +94,27 @@ void RowResizer::make_taps(Workspace& workspace) {
       weights[8 * x + 2 * c + 1] = right;
     }
   }
-  taps_ = {offsets, weights};
+  taps_ = {offsets, weights, nullptr};
+}
+
+void RowResizer::make_shares(Workspace& workspace) {
+  const int n = columns_.out;
+  const std::size_t count = tap_count(n);
+  auto* offsets = workspace.take_array<std::int32_t>(count);
+  auto* shares = workspace.take_array<float>(count);
+  for (int x = 0; x < static_cast<int>(count); ++x) {
+    const int column = std::min(x, n - 1);
+    const AxisMap::Tap tap = columns_.tap(placement_.mirror_columns ? n - 1 - column : column);
+    offsets[x] = 4 * tap.low;
+    shares[x] = tap.t;
+  }
+  taps_ = {offsets, nullptr, shares};
 }
 
 void RowResizer::consume(int y, const std::uint8_t* row) {
-  kernels_.resize_columns(resized_[y & 1], row, taps_, columns_.out);
+  const auto columns =
+      taps_.shares != nullptr ? kernels_.interpolate_columns : kernels_.resize_columns;
+  columns(resized_[y & 1], row, taps_, columns_.out);
   while (next_ < rows_.out && tap_.high() <= y) {
     emit();
     if (++next_ < rows_.out) tap_ = rows_.tap(next_);

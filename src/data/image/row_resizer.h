@@ -65,13 +65,16 @@ class RowSink {
   virtual int last_column() const = 0;
 };
 
+/// How columns are interpolated: with weights of 14 bits, or in f32.
+enum class ColumnWeights : std::uint8_t { fixed, exact };
+
 /// A bilinear RowSink that holds two resized rows.
 class RowResizer final : public RowSink {
  public:
   static Bytes cost(int out_columns);
 
   RowResizer(const AxisMap& rows, const AxisMap& columns, const Placement& placement,
-             Workspace& workspace);
+             Workspace& workspace, ColumnWeights weights = ColumnWeights::fixed);
 
   bool wants(int y) const override { return next_ < rows_.out && tap_.low <= y; }
   bool needs_rows(int first, int last) const override;
@@ -83,13 +86,14 @@ class RowResizer final : public RowSink {
 
  private:
   void make_taps(Workspace& workspace);
+  void make_shares(Workspace& workspace);
   void emit();
 
   AxisMap rows_;
   AxisMap columns_;
   Placement placement_;
   const RowKernels& kernels_;
-  ColumnTaps taps_;
+  ColumnTaps taps_{};
   float* resized_[2];  // of even and odd rows
   float* blended_;
   int next_ = 0;

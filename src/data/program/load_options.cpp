@@ -63,6 +63,8 @@ ChainOptions load_options(const LoadChain& chain, const Program::Parts& parts) {
       options.load.height = static_cast<int>(each.attributes.integer("height"));
       options.load.width = static_cast<int>(each.attributes.integer("width"));
       options.load.resize = resize_options(each.attributes);
+    } else if (each.op == "cast") {
+      options.load.exact = true;
     } else if (each.op == "normalize") {
       options.load.normalise = true;
       copy_numbers(options.load.mean,

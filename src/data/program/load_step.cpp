@@ -1,6 +1,6 @@
-// Peephole: read_file, decode_image, a crop, resize or a random resized crop, normalize, a flip and
-// a transpose to planes that follow one another become image::load(), which does them in one pass
-// over rows.
+// Peephole: read_file, decode_image, a crop or a cast to f32, resize or a random resized crop,
+// normalize, a flip and a transpose to planes that follow one another become image::load(), which
+// does them in one pass over rows.
 #include <algorithm>
 #include <optional>
 
@@ -35,6 +35,14 @@ bool is_crop(const std::string& op) {
   return op == "crop" || op == "center_crop" || op == "random_crop";
 }
 bool is_flip(const std::string& op) { return op == "flip_left_right" || op == "random_flip"; }
+bool to_f32(const Instruction& instruction) {
+  return instruction.op == "cast" && instruction.attributes.dtype("dtype") == DType::f32;
+}
+/// What load() does to the bit as a resize of floats does it.
+bool is_exact_resize(const Instruction& instruction) {
+  return instruction.op == "resize" && instruction.attributes.text("filter") == "bilinear" &&
+         !instruction.attributes.flag("antialias");
+}
 bool to_planes(const Instruction& instruction) {
   return instruction.op == "transpose" &&
          instruction.attributes.integers("order") == std::vector<std::int64_t>{2, 0, 1};
@@ -88,12 +96,14 @@ class ChainFinder {
       return chain;
     }
     auto step = next(decode);
-    std::optional<std::size_t> crop;
-    if (step && is_crop(at(*step).op)) crop = std::exchange(step, next(*step));
-    if (!step) return chain;
-    const bool resized_crop = !crop && at(*step).op == "random_resized_crop";
+    std::optional<std::size_t> before;  // a crop or a cast
+    if (step && (is_crop(at(*step).op) || to_f32(at(*step)))) {
+      before = std::exchange(step, next(*step));
+    }
+    if (!step || (before && to_f32(at(*before)) && !is_exact_resize(at(*step)))) return chain;
+    const bool resized_crop = !before && at(*step).op == "random_resized_crop";
     if (at(*step).op != "resize" && !resized_crop) return chain;
-    if (crop) chain.instructions.push_back(*crop);
+    if (before) chain.instructions.push_back(*before);
     chain.instructions.push_back(*step);
     bool flipped = false;
     bool normalized = false;

@@ -70,6 +70,22 @@ TEST(ProgramImages, ResizingWhileDecodingChangesNoBit) {
   }
 }
 
+TEST(ProgramImages, ResizingFloatsWhileDecodingChangesNoBit) {
+  for (const int channels : {1, 3, 4}) {
+    SCOPED_TRACE(channels);
+    expect_same_bits([](Symbolic x) { return image::resize(cast(x, DType::f32), 37, 53); },
+                     channels);
+  }
+  expect_same_bits([](Symbolic x) {
+    const Symbolic small = image::resize(cast(x, DType::f32), 11, 9);
+    return image::normalize(image::random_flip(small), kMean, kDeviation);
+  });
+  // These are not fused: whole numbers are weighted otherwise.
+  expect_same_bits(
+      [](Symbolic x) { return image::resize(cast(x, DType::f32), 24, 31, {.antialias = true}); });
+  expect_same_bits([](Symbolic x) { return image::random_crop(cast(x, DType::f32), 6, 5); });
+}
+
 TEST(ProgramImages, OtherFiltersChangeNoBitEither) {
   for (const image::Filter filter :
        {image::Filter::nearest, image::Filter::bicubic, image::Filter::area}) {
