@@ -240,12 +240,13 @@ StepRunner::LateStep StepRunner::train(const data::Element& element, std::uint64
 StepRunner::Numbers StepRunner::LateStep::wait() {
   if (!known_) {
     const std::span<const float> numbers = late_.wait();
+    const auto parts = static_cast<double>(numbers.size() / count_);
     const auto mean = [&](std::size_t output) {
       double sum = 0;
       for (std::size_t i = output; i < numbers.size(); i += count_) {
         sum += static_cast<double>(numbers[i]);
       }
-      return static_cast<float>(sum / static_cast<double>(numbers.size() / count_));
+      return static_cast<float>(sum / parts);
     };
     known_ = Numbers{.loss = mean(0)};
     for (std::size_t i = 1; i < count_; ++i) known_->metrics.push_back(mean(i));

@@ -7,6 +7,7 @@
 
 #include <plimsoll/base/error.h>
 
+#include "device/free_pages.h"
 #include "train/fit_loop.h"
 #include "train/plan_heap.h"
 #include "train/plan_search.h"
@@ -30,6 +31,7 @@ PlanTarget target_of(const Device& device, Bytes wanted) {
   target.device = plan::describe_device(device);
   target.opened = device;
   target.input_on_device = device.capabilities().host_memory;
+  release_free_pages(device);
   const Budget budget = device.budget();
   const Bytes used = budget.used();
   target.others = used - std::min(used, target.device.runtime);
@@ -105,8 +107,8 @@ std::int64_t divisor_from(std::int64_t n, std::int64_t least) {
   return best;
 }
 
-Trainer::Impl::Impl(nn::Model m, optim::Optimizer o, const TrainerOptions& given)
-    : model(std::move(m)), optimizer(std::move(o)), options(given) {
+Trainer::Impl::Impl(const nn::Model& m, const optim::Optimizer& o, const TrainerOptions& given)
+    : model(m), optimizer(o), options(given) {
   check_options(options);
   if (!optimizer.parameters().empty()) {
     throw InvalidArgument("[Trainer] the optimizer has variables already; make another one");
@@ -154,10 +156,11 @@ plan::PlanOptions Trainer::Impl::plan_options(const plan::DeviceDescription& dev
   return all;
 }
 
-Trainer::Trainer(nn::Model model, const TrainerOptions& options)
-    : Trainer(std::move(model), options.optimizer ? *options.optimizer : optim::adamw(), options) {}
-Trainer::Trainer(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options)
-    : impl_("Trainer", std::make_unique<Impl>(std::move(model), std::move(optimizer), options)) {}
+Trainer::Trainer(const nn::Model& model, const TrainerOptions& options)
+    : Trainer(model, options.optimizer ? *options.optimizer : optim::adamw(), options) {}
+Trainer::Trainer(const nn::Model& model, const optim::Optimizer& optimizer,
+                 const TrainerOptions& options)
+    : impl_("Trainer", std::make_unique<Impl>(model, optimizer, options)) {}
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;

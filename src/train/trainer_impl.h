@@ -14,7 +14,7 @@ class StepRunner;
 /// What a trainer is made of, for the files that do its work.
 class Trainer::Impl {
  public:
-  Impl(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options);
+  Impl(const nn::Model& model, const optim::Optimizer& optimizer, const TrainerOptions& options);
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl();

@@ -63,7 +63,7 @@ class Function {
   template <typename... A>
   requires(std::convertible_to<const A&, const Tensor&>&&...) auto operator()(
       const A&... inputs) const {
-    using Result = result_of<A...>;
+    using Result = ResultOf<A...>;
     std::vector<Tensor> results = planned_.call({inputs...}, body<A...>());
     if constexpr (std::same_as<Result, void>) {
       return;
@@ -87,9 +87,9 @@ class Function {
 
  private:
   template <typename>
-  using as_tensor = const Tensor&;
+  using TensorFor = const Tensor&;
   template <typename... A>
-  using result_of = std::decay_t<std::invoke_result_t<const F&, as_tensor<A>...>>;
+  using ResultOf = std::decay_t<std::invoke_result_t<const F&, TensorFor<A>...>>;
 
   template <typename... A>
   PlannedFunction::Body body() const {

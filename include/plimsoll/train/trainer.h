@@ -188,8 +188,9 @@ class Trainer {
  public:
   /// The optimizer must not have variables yet. The weights are the module's and stay with it when
   /// the trainer is gone.
-  explicit Trainer(nn::Model model, const TrainerOptions& options = {});
-  Trainer(nn::Model model, optim::Optimizer optimizer, const TrainerOptions& options = {});
+  explicit Trainer(const nn::Model& model, const TrainerOptions& options = {});
+  Trainer(const nn::Model& model, const optim::Optimizer& optimizer,
+          const TrainerOptions& options = {});
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();

@@ -25,7 +25,7 @@ const char* suitable_core() {
 }
 
 /// OpenBLAS goes by the CPU's model number and takes one that is newer than itself for a Prescott
-/// of 2004: slow by a factor of ten, and with results that depend on where a matrix lies. Has it
+/// of 2004: four times slower in f64, and with results that depend on where a matrix lies. Has it
 /// choose again by what the CPU can do, when the library is loaded and nobody computes yet. What
 /// OPENBLAS_CORETYPE says is left alone.
 bool choose_core() {
