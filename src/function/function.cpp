@@ -19,6 +19,7 @@
 #include <plimsoll/ops/seed.h>
 #include <plimsoll/plan/planner.h>
 
+#include "device/free_pages.h"
 #include "function/shared_range.h"
 
 namespace plimsoll {
@@ -199,6 +200,7 @@ class PlannedFunction::Impl {
     // Small blocks and large ones have pages of their own, each with a rest that is not full.
     const Bytes page = device.arena().source()->page_size();
     beside += with.device.workspace + 4 * page;
+    release_free_pages(device);
     const Bytes available = device.budget().available();
     Bytes room = available == kUnlimited ? kUnlimited : available + signature.range->bytes();
     if (options_.budget != 0) room = std::min(room, options_.budget);
