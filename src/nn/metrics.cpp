@@ -1,20 +1,53 @@
 #include <plimsoll/nn/metrics.h>
 
 #include <array>
+#include <string_view>
 
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/operators.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/update.h>
 
 namespace plimsoll::nn {
+namespace {
+
+Tensor share_of(const Tensor& hits) { return ops::mean(ops::cast(hits, DType::f32)); }
+
+/// True where each prediction is one logit for a target of 0 or 1: a number, a column of one, or a
+/// picture. Rows of several are then logits for a distribution.
+bool are_binary(const Tensor& logits) {
+  return logits.rank() < 2 || logits.rank() > 3 || logits.dim(logits.rank() - 1) == 1;
+}
+
+void require_labels(std::string_view who, const Tensor& logits, const Tensor& labels) {
+  if (logits.rank() > 0 && labels.shape() == logits.shape().with_removed(logits.rank() - 1)) return;
+  throw InvalidArgument(fmt::format(
+      "[{}] the predictions are {} and the targets {}; it takes a label for each row of logits{}",
+      who, logits.type().to_string(), labels.type().to_string(),
+      who == "accuracy" ? ", or targets of the predictions' shape" : ""));
+}
+
+}  // namespace
 
 Tensor accuracy(const Tensor& logits, const Tensor& labels) {
-  const Tensor hits = ops::equal(ops::argmax(logits), ops::cast(labels, DType::i64));
-  return ops::mean(ops::cast(hits, DType::f32));
+  if (logits.shape() == labels.shape()) {
+    if (!are_binary(logits)) return share_of(ops::equal(ops::argmax(logits), ops::argmax(labels)));
+    const Tensor likely = ops::greater(logits, ops::number_like(logits, 0));
+    const Tensor target = ops::cast(labels, DType::f32);
+    return share_of(
+        ops::equal(ops::cast(likely, DType::f32),
+                   ops::cast(ops::greater(target, ops::number_like(target, 0.5)), DType::f32)));
+  }
+  require_labels("accuracy", logits, labels);
+  return share_of(ops::equal(ops::argmax(logits), ops::cast(labels, DType::i64)));
 }
 
 Tensor top_k_accuracy(const Tensor& logits, const Tensor& labels, std::int64_t k) {
+  require_labels("top_k_accuracy", logits, labels);
   const Tensor best = ops::top_k(logits, k).second;
   const Tensor column =
       ops::reshape(ops::cast(labels, DType::i64), labels.shape().with_inserted(labels.rank(), 1));
