@@ -9,6 +9,7 @@
 #include <plimsoll/ops/variable.h>
 
 #include "process.h"
+#include "symbolic.h"
 
 namespace plimsoll::python {
 namespace {
@@ -22,6 +23,13 @@ std::string shown(nb::handle value) {
   const auto type = nb::cast<std::string>(value.type().attr("__name__"));
   const bool is_vowel = std::string("aeiouAEIOU").find(type[0]) != std::string::npos;
   const std::string kind = (is_vowel ? "an " : "a ") + type;
+  // Of arrays and tensors their extents say more than some of their elements.
+  if (nb::hasattr(value, "shape") && nb::hasattr(value, "dtype") && nb::hasattr(value, "ndim")) {
+    const nb::object shape = value.attr("shape");
+    if (PyTuple_Check(shape.ptr()) != 0 && length(shape) > 0 && type != "Symbolic") {
+      return kind + " of shape " + nb::cast<std::string>(nb::repr(shape));
+    }
+  }
   std::string text = nb::cast<std::string>(nb::repr(value));
   if (text.find(" at 0x") != std::string::npos) {
     if (!nb::hasattr(value, "__name__")) return kind;
@@ -95,7 +103,7 @@ std::optional<double> as_number(nb::handle value) {
     if (number == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
     return number;
   }
-  if (is_tensor(value) || is_text(value)) return std::nullopt;
+  if (is_tensor(value) || is_text(value) || nb::isinstance<Traced>(value)) return std::nullopt;
   // NumPy's scalars say "()" as their shape and convert.
   if (nb::hasattr(value, "__float__") && nb::hasattr(value, "dtype") &&
       nb::hasattr(value, "shape") && length(nb::object(value.attr("shape"))) == 0) {
@@ -114,7 +122,13 @@ std::int64_t as_int(nb::handle value, Where where) {
     wrong_type(where, value, "it must be an integer");
   }
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-  if (!index.is_valid()) throw nb::python_error();
+  if (!index.is_valid()) {
+    if (!is_tensor(value) || PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
+      throw nb::python_error();
+    }
+    PyErr_Clear();
+    wrong_type(where, value, "it must be an integer");
+  }
   const std::int64_t number = PyLong_AsLongLong(index.ptr());
   if (number == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();

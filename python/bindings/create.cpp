@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include <plimsoll/data/program_ops.h>
 #include <plimsoll/ops/random.h>
 
 #include "bind.h"
 #include "convert.h"
 #include "process.h"
+#include "symbolic.h"
 #include "values.h"
 
 namespace plimsoll::python {
@@ -42,18 +44,41 @@ void filled(nb::module_& m, const char* name, Tensor (*make)(const Shape&, const
       nb::arg("shape"), PLIMSOLL_CREATE_ARGS, nb::sig(sig(name, kShape).c_str()), doc);
 }
 
+/// In a function that map() traces: numbers that are drawn for each element.
+nb::object drawn_for_elements(const data::Symbolic& beside, const char* name, const Shape& shape,
+                              double first, double second, nb::handle dtype) {
+  const bool normal = std::string(name) == "random_normal";
+  ops::Attributes how;
+  how.set("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
+  how.set(normal ? "mean" : "low", first);
+  how.set(normal ? "deviation" : "high", second);
+  if (!normal) how.set("dtype", DType::f32);
+  const data::Symbolic made =
+      data::call_like(beside, normal ? "draw_normal" : "draw_uniform", {}, how).front();
+  const DType wanted = as_dtype(dtype, {name, "dtype"});
+  return nb::cast(Traced{wanted == DType::f32 ? made : data::cast(made, wanted)});
+}
+
 void drawn(nb::module_& m, const char* name, const char* first, double first_default,
            const char* second, Tensor (*draw)(const Shape&, double, double, const CreateOptions&),
            const std::string& signature, const char* doc) {
   m.def(
       name,
-      [=](nb::handle shape, nb::handle a, nb::handle b, nb::handle dtype, nb::handle device) {
+      [=](nb::handle shape, nb::handle a, nb::handle b, nb::handle dtype,
+          nb::handle device) -> nb::object {
         const Shape dims = as_shape(shape, {name, "shape"});
         const double low = as_double(a, {name, first});
         const double high = as_double(b, {name, second});
+        if (const data::Symbolic* beside = drawn_beside()) {
+          return drawn_for_elements(*beside, name, dims, low, high, dtype);
+        }
         const CreateOptions how = options(name, dtype, device);
-        const Unlocked unlocked;
-        return draw(dims, low, high, how);
+        Tensor result;
+        {
+          const Unlocked unlocked;
+          result = draw(dims, low, high, how);
+        }
+        return nb::cast(std::move(result));
       },
       nb::arg("shape"), nb::arg(first) = first_default, nb::arg(second) = 1.0, PLIMSOLL_CREATE_ARGS,
       nb::sig(signature.c_str()), doc);
@@ -134,11 +159,15 @@ void bind_create(nb::module_& m) {
       "Ones on the diagonal of a square matrix.");
   drawn(m, "random_uniform", "low", 0.0, "high", random_uniform,
         sig("random_uniform", "shape: int | typing.Sequence[int], low: float = 0, high: float = 1"),
-        "Numbers drawn evenly from [low, high); see pm.set_seed.");
+        "Numbers drawn evenly from [low, high); see pm.set_seed. In a function that map() traces "
+        "they "
+        "are drawn for each element, from the pipeline's seed.");
   drawn(m, "random_normal", "mean", 0.0, "deviation", random_normal,
         sig("random_normal",
             "shape: int | typing.Sequence[int], mean: float = 0, deviation: float = 1"),
-        "Normally distributed numbers; see pm.set_seed.");
+        "Normally distributed numbers; see pm.set_seed. In a function that map() traces they are "
+        "drawn "
+        "for each element, from the pipeline's seed.");
   m.def(
       "tensor",
       [](nb::handle data, nb::handle dtype, nb::handle device) {

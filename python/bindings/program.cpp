@@ -2,6 +2,7 @@
 #include <plimsoll/data/program.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -19,8 +20,22 @@ namespace {
 
 using data::Symbolic;
 
+thread_local const Symbolic* beside_element = nullptr;
+
+/// Draws belong to elements, between its construction and its end.
+class Drawing {
+ public:
+  explicit Drawing(const Symbolic* beside) : before_(std::exchange(beside_element, beside)) {}
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+  ~Drawing() { beside_element = before_; }
+
+ private:
+  const Symbolic* before_;
+};
+
 /// The program of Python's `function` for elements of `set`.
-data::Program trace(const data::Dataset& set, nb::handle function) {
+data::Program trace(const data::Dataset& set, nb::handle function, bool draws) {
   if (!set.element_spec().known) {
     throw InvalidArgument(
         "[map] what comes into this map is not known, so that it cannot be traced; say it with "
@@ -31,6 +46,7 @@ data::Program trace(const data::Dataset& set, nb::handle function) {
   const data::Symbolics inputs = builder.inputs();
   nb::list components;
   for (const auto& each : inputs) components.append(Traced{each.value, true});
+  const Drawing drawing(draws && inputs.size() > 0 ? &inputs.begin()->value : nullptr);
   const nb::object result = function(*nb::tuple(components));
   data::Symbolics outputs;
   const auto add = [&](const std::string& name, nb::handle value) {
@@ -117,8 +133,9 @@ void bind_overloads(nb::module_& m) {
   binary(m, "logical_and", data::logical_and);
   binary(m, "logical_or", data::logical_or);
   binary(m, "matmul", data::matmul);
-  reduction(m, "sum", data::sum);
-  reduction(m, "mean", data::mean);
+  reduction(m, "sum", sum_or_count);
+  reduction(m, "mean", mean_or_share);
+  reduction(m, "variance", variance);
   reduction(m, "max", data::max);
   reduction(m, "min", data::min);
   reduction(m, "any", data::any);
@@ -200,6 +217,8 @@ void bind_overloads(nb::module_& m) {
 
 }  // namespace
 
+const Symbolic* drawn_beside() { return beside_element; }
+
 void bind_program(nb::module_& m) {
   bind_symbolic_class(m);
   bind_overloads(m);
@@ -207,10 +226,10 @@ void bind_program(nb::module_& m) {
                             "A function of elements as data: what map() made of a Python function.")
       .def_prop_ro("signature", &data::Program::signature)
       .def("__repr__", &data::Program::to_string);
-  m.def(
-      "_trace", &trace, nb::arg("dataset"), nb::arg("function"),
-      nb::sig(
-          "def _trace(dataset: _Dataset, function: typing.Callable[..., typing.Any]) -> Program"));
+  m.def("_trace", &trace, nb::arg("dataset"), nb::arg("function"), nb::arg("draws") = false,
+        nb::sig("def _trace(dataset: _Dataset, function: typing.Callable[..., typing.Any], draws: "
+                "bool = False) -> Program"),
+        "With `draws` pm.random_normal and pm.random_uniform draw for each element.");
   m.def(
       "_map_program",
       [](const data::Dataset& set, const data::Program& program, nb::handle parallel,

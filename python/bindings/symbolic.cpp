@@ -67,7 +67,7 @@ nb::object shape_of(const Traced& self) {
   return nb::tuple(list);
 }
 
-/// Slices, integers and `...`; an integer keeps its place where other extents are not known.
+/// Slices, integers, None and `...`.
 Symbolic indexed(const Symbolic& x, nb::handle index) {
   std::vector<nb::object> parts;
   if (PyTuple_Check(index.ptr()) != 0) {
@@ -77,15 +77,28 @@ Symbolic indexed(const Symbolic& x, nb::handle index) {
   }
   Symbolic result = x;
   int axis = 0;
+  int used = 0;
+  for (const nb::object& each : parts) {
+    used += each.is_none() || each.ptr() == Py_Ellipsis ? 0 : 1;
+  }
   std::vector<int> removed;
   for (const nb::object& each : parts) {
     if (each.ptr() == Py_Ellipsis) {
-      axis += x.rank() - (static_cast<int>(parts.size()) - 1);
+      axis += x.rank() - used;
+    } else if (each.is_none()) {
+      ops::Attributes at;
+      at.set("axis", static_cast<std::int64_t>(axis++));
+      const std::vector<Symbolic> one = {result};
+      result = data::call_like(result, "expand_dims", one, at).front();
     } else if (PySlice_Check(each.ptr()) != 0) {
       const nb::object begin = each.attr("start");
       const nb::object end = each.attr("stop");
       const nb::object step = each.attr("step");
       const bool whole = begin.is_none() && end.is_none() && step.is_none();
+      if (!step.is_none() && as_int(step, {"index", "the step"}) < 1) {
+        wrong_value({"index", "the step"}, step,
+                    "while it is traced it must be at least 1; map(f, python=True) calls NumPy");
+      }
       if (!whole) {
         result =
             data::slice(result, axis, begin.is_none() ? 0 : as_int(begin, {"index", "the start"}),
@@ -98,7 +111,9 @@ Symbolic indexed(const Symbolic& x, nb::handle index) {
       result = data::slice(result, axis, at, at == -1 ? Tensor::kToEnd : at + 1);
       removed.push_back(axis++);
     } else {
-      wrong_type({"index", "the index"}, each, "while it is traced give integers, slices or ...");
+      wrong_type({"index", "the index"}, each,
+                 "while it is traced give integers, slices, None or ...; "
+                 "pm.gather(x, indices) takes several");
     }
   }
   if (removed.empty()) return result;
@@ -146,6 +161,21 @@ void no_value(nb::class_<Traced>& cls, const char* name, const char* what, const
 }
 
 }  // namespace
+
+Symbolic sum_or_count(const Symbolic& x, const ops::ReduceOptions& options) {
+  return data::sum(x.dtype() == DType::boolean ? data::cast(x, DType::i64) : x, options);
+}
+
+Symbolic mean_or_share(const Symbolic& x, const ops::ReduceOptions& options) {
+  return data::mean(x.dtype() == DType::boolean ? data::cast(x, DType::f32) : x, options);
+}
+
+Symbolic variance(const Symbolic& x, const ops::ReduceOptions& options) {
+  ops::ReduceOptions kept = options;
+  kept.keep_dims = true;
+  const Symbolic apart = x - data::mean(x, kept);
+  return data::mean(apart * apart, options);
+}
 
 Symbolic as_symbolic(nb::handle value, Where where) {
   Traced* traced = nullptr;
@@ -199,6 +229,7 @@ void bind_symbolic_class(nb::module_& m) {
       .def(
           "__getitem__",
           [](const Traced& self, nb::handle index) { return Traced{indexed(self.value, index)}; },
+          nb::arg("index").none(),
           nb::sig("def __getitem__(self, index: typing.Any, /) -> Symbolic"))
       .def("__hash__", [](nb::handle self) { return reinterpret_cast<std::uintptr_t>(self.ptr()); })
       .def("__repr__", [](const Traced& self) {
@@ -209,6 +240,7 @@ void bind_symbolic_class(nb::module_& m) {
   binary(cls, "__mul__", "__rmul__", times);
   binary(cls, "__truediv__", "__rtruediv__", by, true);
   binary(cls, "__pow__", "__rpow__", data::pow);
+  binary(cls, "__matmul__", "__rmatmul__", data::matmul);
   binary(cls, "__eq__", nullptr, equal);
   binary(cls, "__ne__", nullptr, not_equal);
   binary(cls, "__lt__", nullptr, less);
@@ -217,8 +249,9 @@ void bind_symbolic_class(nb::module_& m) {
   binary(cls, "__ge__", nullptr, greater_equal);
   binary(cls, "__and__", nullptr, data::logical_and);
   binary(cls, "__or__", nullptr, data::logical_or);
-  reduction(cls, "sum", data::sum);
-  reduction(cls, "mean", data::mean);
+  reduction(cls, "sum", sum_or_count);
+  reduction(cls, "mean", mean_or_share);
+  reduction(cls, "variance", variance);
   reduction(cls, "max", data::max);
   reduction(cls, "min", data::min);
   reduction(cls, "all", data::all);

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <plimsoll/data/symbolic.h>
+#include <plimsoll/ops/reduce.h>
 
 #include "convert.h"
 
@@ -20,6 +21,15 @@ struct Traced {
 data::Symbolic as_symbolic(nb::handle value, Where where);
 /// A picture: a path is read and decoded, the contents of a file are decoded.
 data::Symbolic as_picture(nb::handle value, Where where);
+
+/// As of tensors: of bools they count those that are true.
+data::Symbolic sum_or_count(const data::Symbolic& x, const ops::ReduceOptions& options);
+data::Symbolic mean_or_share(const data::Symbolic& x, const ops::ReduceOptions& options);
+data::Symbolic variance(const data::Symbolic& x, const ops::ReduceOptions& options);
+
+/// What random numbers belong to while a function is traced: a component of each element. nullptr
+/// outside, and where whoever traces draws in another way.
+const data::Symbolic* drawn_beside();
 
 /// Operators, indexing and methods of what is traced.
 void bind_symbolic_class(nb::module_& m);

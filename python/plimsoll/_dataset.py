@@ -48,7 +48,7 @@ def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
                 "such as pm.sqrt, or map(f, python=True)"
             ) from error
 
-    return _core._trace(dataset, call)
+    return _core._trace(dataset, call, True)
 
 
 @guarded

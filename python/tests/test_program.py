@@ -147,3 +147,42 @@ def test_batches_are_mixed_with_their_labels() -> None:
     for mix in (pm.image.random_mixup, pm.image.random_cutmix):
         _, y = next(iter(batches.map(lambda a, b: mix(a, b, 4, 0.4))))
         np.testing.assert_allclose(y.numpy().sum(1), 1, rtol=1e-5)
+
+
+def test_random_numbers_are_drawn_for_each_element() -> None:
+    zeros = pm.data.from_tensor_slices(np.zeros((500, 3), np.float32))
+    noisy = zeros.map(lambda x: x + pm.random_normal((3,), 1.0, 2.0))
+    drawn = np.stack([np.asarray(x) for x in noisy])
+    assert len(np.unique(drawn)) > 1490
+    assert abs(drawn.mean() - 1) < 0.2 and abs(drawn.std() - 2) < 0.2
+    again = np.stack([np.asarray(x) for x in noisy])
+    assert (again != drawn).all()  # another epoch
+    first, second = (np.stack([np.asarray(x) for x in noisy.iterate(seed=5)]) for _ in range(2))
+    assert (first == second).all()
+    even = zeros.map(lambda x: pm.where(pm.random_uniform(()) < 0.5, x[0], x[0] + 1))
+    assert 180 < sum(even) < 320
+    whole = zeros.map(lambda x: pm.random_uniform((2,), 0, 10, dtype=pm.i64))
+    assert set(np.stack([np.asarray(x) for x in whole]).ravel()) == set(range(10))
+    assert isinstance(pm.random_normal((2,)), pm.Tensor)  # not traced any more
+
+
+def test_more_of_numpy_can_be_traced() -> None:
+    a = np.random.default_rng(4).normal(size=(6, 4, 3)).astype(np.float32)
+    w = np.random.default_rng(5).normal(size=(3, 2)).astype(np.float32)
+    rows = pm.data.from_tensor_slices(a)
+    cases: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
+        (lambda x: x[None], lambda x: x[None]),
+        (lambda x: x[1:, ..., None], lambda x: x[1:, ..., None]),
+        (lambda x: x @ pm.tensor(w), lambda x: x @ w),
+        (lambda x: pm.variance(x), lambda x: x.var()),
+        (lambda x: x.variance(axis=0), lambda x: x.var(0)),
+        (lambda x: (x > 0).sum(), lambda x: (x > 0).sum()),
+        (lambda x: (x > 0).mean(axis=1), lambda x: (x > 0).mean(1)),
+    ]
+    for traced, expected in cases:
+        for given, found in zip(a, rows.map(traced)):
+            np.testing.assert_allclose(np.asarray(found), expected(given), rtol=1e-5, atol=1e-6)
+    with pytest.raises(pm.InvalidArgument, match=r"\[index\] the step is -1.*python=True"):
+        rows.map(lambda x: x[::-1])
+    with pytest.raises(TypeError, match=r"\[index\] the index is \[0, 2\].*pm.gather"):
+        rows.map(lambda x: x[[0, 2]])
