@@ -161,6 +161,14 @@ void bind_device(nb::module_& m) {
       .def_prop_ro("name", [](const Scope& self) { return self.session.device().name(); })
       .def_prop_ro("budget", [](const Scope& self) { return self.session.device().budget(); })
       .def_prop_ro("closed", [](const Scope& self) { return self.session.device().closed(); })
+      .def_prop_ro(
+          "used", [](const Scope& self) { return self.session.device().budget().used(); },
+          "Bytes it holds now.")
+      .def_prop_ro(
+          "peak", [](const Scope& self) { return self.session.device().budget().peak(); },
+          "The most bytes it has held.")
+      .def_prop_ro("limit",
+                   [](const Scope& self) { return self.session.device().budget().limit(); })
       .def("close", &Scope::close,
            "Returns every page. Tensors that are still around can no longer be read. Raises Error "
            "while NumPy arrays or others still share its memory.")
@@ -180,8 +188,10 @@ void bind_device(nb::module_& m) {
           "__exit__", [](Scope& self, nb::args /*raised*/) { self.close(); },
           nb::sig("def __exit__(self, *raised: object) -> None"))
       .def("__repr__", [](const Scope& self) {
-        return "Session('" + self.session.device().name() +
-               (self.session.device().closed() ? "', closed)" : "')");
+        const Device& device = self.session.device();
+        if (device.closed()) return "Session('" + device.name() + "', closed)";
+        return "Session('" + device.name() + "', " + format_bytes(device.budget().used()) + " of " +
+               format_bytes(device.budget().limit()) + " used)";
       });
 
   nb::class_<Here>(m, "_Here", "A device as this thread's default one, between enter and exit.")

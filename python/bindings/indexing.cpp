@@ -74,7 +74,7 @@ bool is_general(const std::vector<nb::object>& parts) {
   return false;
 }
 
-math::Index entry(nb::handle each, const Device& device) {
+math::Index entry(nb::handle each, const Tensor& x) {
   if (each.is_none()) return math::NewAxis{};
   if (each.ptr() == Py_Ellipsis) return math::Rest{};
   if (PySlice_Check(each.ptr()) != 0) {
@@ -86,7 +86,11 @@ math::Index entry(nb::handle each, const Device& device) {
     return math::Range{bound("start"), bound("stop"), bound("step").value_or(1)};
   }
   if (is_tensor(each)) return as_tensor(each, {"index", "the index"});
-  if (is_array(each)) return make_tensor(each, std::nullopt, device);
+  if (is_array(each)) {
+    // What is traced is on no device yet, and takes the indices as a constant.
+    return make_tensor(each, std::nullopt,
+                       x.is_symbolic() ? as_device(nb::none(), {"index", "device"}) : x.device());
+  }
   if (PyIndex_Check(each.ptr()) != 0 && PyBool_Check(each.ptr()) == 0) {
     return as_int(each, {"index", "the index"});
   }
@@ -96,7 +100,7 @@ math::Index entry(nb::handle each, const Device& device) {
 
 Tensor general_item(const Tensor& x, const std::vector<nb::object>& parts) {
   std::vector<math::Index> entries;
-  for (const nb::object& each : parts) entries.push_back(entry(each, x.device()));
+  for (const nb::object& each : parts) entries.push_back(entry(each, x));
   const Unlocked unlocked;
   return math::index(x, entries);
 }

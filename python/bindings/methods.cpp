@@ -1,27 +1,19 @@
 // Methods that tensors and variables share.
 #include <string>
 
+#include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 
 #include "convert.h"
 #include "indexing.h"
+#include "ops.h"
 #include "process.h"
 
 namespace plimsoll::python {
 namespace {
-
-void method(nb::handle cls, const char* name, Tensor (*op)(const Tensor&), const char* doc) {
-  nb::cpp_function_def(
-      [op](nb::handle self) {
-        const Tensor x = as_tensor(self, {"tensor", "self"});
-        const Unlocked unlocked;
-        return op(x);
-      },
-      nb::scope(cls), nb::name(name), nb::is_method(),
-      nb::sig(("def " + std::string(name) + "(self) -> Tensor").c_str()), doc);
-}
 
 void reduction(nb::handle cls, const char* name,
                Tensor (*op)(const Tensor&, const ops::ReduceOptions&), const char* doc) {
@@ -46,26 +38,80 @@ std::vector<std::int64_t> dims_of(const nb::args& shape, Where where) {
   return as_ints(shape, where);
 }
 
-Tensor reversed(const Tensor& x, const std::vector<std::int64_t>& order) {
+Tensor reordered(const Tensor& x, const std::vector<std::int64_t>& order) {
+  if (static_cast<int>(order.size()) != x.rank()) {
+    throw InvalidArgument("[transpose] the order has " +
+                          counted(static_cast<std::int64_t>(order.size()), "axis", "axes") +
+                          ", and the tensor " + x.shape().to_string() + " has " +
+                          counted(x.rank(), "dimension") +
+                          "; name each once, or swap two of them: x.swapaxes(-2, -1)");
+  }
   if (is_followed(x)) return ops::transpose(x, order);
   const std::vector<int> dims(order.begin(), order.end());
   return x.permute(dims);
 }
 
-Tensor flatten(const Tensor& x) { return ops::reshape(x, std::vector<std::int64_t>{-1}); }
+/// `axis` of Python as one from 0.
+int axis_of(const Tensor& x, nb::handle axis, Where where) {
+  const std::int64_t given = as_int(axis, where);
+  const std::int64_t at = given < 0 ? given + x.rank() : given;
+  if (at < 0 || at >= x.rank()) {
+    wrong_value(where, axis, ("the tensor has " + counted(x.rank(), "dimension")).c_str());
+  }
+  return static_cast<int>(at);
+}
+
+Tensor swapped(const Tensor& x, int a, int b) {
+  std::vector<std::int64_t> order;
+  for (int i = 0; i < x.rank(); ++i) order.push_back(i == a ? b : i == b ? a : i);
+  return reordered(x, order);
+}
+
+/// The dimensions from `start` to `end` as one.
+Tensor flattened(const Tensor& x, int start, int end) {
+  std::vector<std::int64_t> shape;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i > start && i <= end) {
+      shape.back() *= x.dim(i);
+    } else {
+      shape.push_back(x.dim(i));
+    }
+  }
+  return ops::reshape(x, shape);
+}
 
 }  // namespace
 
 void bind_methods(nb::handle cls) {
-  reduction(cls, "sum", ops::sum, "The sum over all elements, or over an axis.");
-  reduction(cls, "mean", ops::mean, "The mean over all elements, or over an axis.");
+  reduction(cls, "sum", sum_or_count, "The sum over all elements, or over an axis.");
+  reduction(cls, "mean", mean_or_share, "The mean over all elements, or over an axis.");
   reduction(cls, "max", ops::max, "The largest of all elements, or along an axis.");
   reduction(cls, "min", ops::min, "The smallest of all elements, or along an axis.");
   reduction(cls, "prod", ops::prod, "The product of all elements, or along an axis.");
   reduction(cls, "variance", ops::variance, "The mean of the squared distance from the mean.");
   reduction(cls, "all", ops::all, "Whether all are true.");
   reduction(cls, "any", ops::any, "Whether any is true.");
-  method(cls, "flatten", flatten, "All elements in one dimension.");
+  nb::cpp_function_def(
+      [](nb::handle self, nb::handle start, nb::handle end) {
+        const Tensor x = as_tensor(self, {"flatten", "self"});
+        if (x.rank() == 0) return ops::reshape(x, std::vector<std::int64_t>{1});
+        const int first = axis_of(x, start, {"flatten", "start"});
+        const int last = axis_of(x, end, {"flatten", "end"});
+        if (first > last) wrong_value({"flatten", "end"}, end, "it must not be before start");
+        return flattened(x, first, last);
+      },
+      nb::scope(cls), nb::name("flatten"), nb::is_method(), nb::arg("start") = 0,
+      nb::arg("end") = -1, nb::sig("def flatten(self, start: int = 0, end: int = -1) -> Tensor"),
+      "All elements in one dimension, or the dimensions from `start` to `end`, both included, as "
+      "one.\n\n>>> x.flatten(1)");
+  nb::cpp_function_def(
+      [](nb::handle self, nb::handle a, nb::handle b) {
+        const Tensor x = as_tensor(self, {"swapaxes", "self"});
+        return swapped(x, axis_of(x, a, {"swapaxes", "a"}), axis_of(x, b, {"swapaxes", "b"}));
+      },
+      nb::scope(cls), nb::name("swapaxes"), nb::is_method(), nb::arg("a"), nb::arg("b"),
+      nb::sig("def swapaxes(self, a: int, b: int) -> Tensor"),
+      "The same elements with two dimensions in each other's place.\n\n>>> x.swapaxes(-2, -1)");
   nb::cpp_function_def(
       [](nb::handle self, nb::handle axis) {
         const Tensor x = as_tensor(self, {"argmax", "self"});
@@ -90,7 +136,7 @@ void bind_methods(nb::handle cls) {
         if (length(order) == 0) {
           for (int i = x.rank() - 1; i >= 0; --i) dims.push_back(i);
         }
-        return reversed(x, dims);
+        return reordered(x, dims);
       },
       nb::scope(cls), nb::name("transpose"), nb::is_method(),
       nb::sig("def transpose(self, *order: int | typing.Sequence[int]) -> Tensor"),
@@ -100,7 +146,7 @@ void bind_methods(nb::handle cls) {
       [](nb::handle self, nb::handle index) {
         return get_item(as_tensor(self, {"index", "self"}), index);
       },
-      nb::scope(cls), nb::name("__getitem__"), nb::is_method(),
+      nb::scope(cls), nb::name("__getitem__"), nb::is_method(), nb::arg("index").none(),
       nb::sig("def __getitem__(self, index: typing.Any, /) -> Tensor"));
   nb::cpp_function_def(
       [](nb::handle self) {

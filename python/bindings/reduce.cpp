@@ -5,8 +5,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/ops/clip.h>
+#include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/softmax.h>
+#include <plimsoll/ops/tape.h>
 
 #include "bind.h"
 #include "convert.h"
@@ -31,7 +33,33 @@ void along(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, int), c
       doc);
 }
 
+nb::tuple clipped_gradients(const ops::Gradients& given, double limit) {
+  std::vector<Tensor> there;
+  for (const Tensor& each : given.tensors) {
+    if (each.defined()) there.push_back(each);
+  }
+  ops::ClippedByGlobalNorm clipped;
+  {
+    const Unlocked unlocked;
+    clipped = ops::clip_by_global_norm(there, limit);
+  }
+  ops::Gradients result = given;
+  std::size_t next = 0;
+  for (Tensor& each : result.tensors) {
+    if (each.defined()) each = clipped.gradients[next++];
+  }
+  return nb::make_tuple(nb::cast(std::move(result)), clipped.norm);
+}
+
 }  // namespace
+
+Tensor sum_or_count(const Tensor& x, const ops::ReduceOptions& options) {
+  return ops::sum(x.dtype() == DType::boolean ? ops::cast(x, DType::i64) : x, options);
+}
+
+Tensor mean_or_share(const Tensor& x, const ops::ReduceOptions& options) {
+  return ops::mean(x.dtype() == DType::boolean ? ops::cast(x, DType::f32) : x, options);
+}
 
 void reduction(nb::module_& m, const char* name,
                Tensor (*op)(const Tensor&, const ops::ReduceOptions&), const char* doc) {
@@ -53,9 +81,11 @@ void reduction(nb::module_& m, const char* name,
 }
 
 void bind_reduce(nb::module_& m) {
-  reduction(m, "sum", ops::sum,
-            "The sum over all elements, or over an axis.\n\n>>> pm.sum(x, axis=1)");
-  reduction(m, "mean", ops::mean, "The mean over all elements, or over an axis.");
+  reduction(m, "sum", sum_or_count,
+            "The sum over all elements, or over an axis; of bools, how many are true.\n\n"
+            ">>> pm.sum(x, axis=1)");
+  reduction(m, "mean", mean_or_share,
+            "The mean over all elements, or over an axis; of bools, the share that is true.");
   reduction(m, "max", ops::max, "The largest of all elements, or along an axis.");
   reduction(m, "min", ops::min, "The smallest of all elements, or along an axis.");
   reduction(m, "prod", ops::prod, "The product of all elements, or along an axis.");
@@ -126,7 +156,11 @@ void bind_reduce(nb::module_& m) {
       "`x` scaled down to a Euclidean norm of `limit` where it is larger.");
   m.def(
       "clip_by_global_norm",
-      [](nb::handle tensors, nb::handle limit) {
+      [](nb::handle tensors, nb::handle limit) -> nb::tuple {
+        ops::Gradients* gradients = nullptr;
+        if (nb::try_cast(tensors, gradients) && gradients != nullptr) {
+          return clipped_gradients(*gradients, as_double(limit, {"clip_by_global_norm", "limit"}));
+        }
         const std::vector<Tensor> all = as_tensors(tensors, {"clip_by_global_norm", "tensors"});
         const double most = as_double(limit, {"clip_by_global_norm", "limit"});
         ops::ClippedByGlobalNorm clipped;
@@ -134,13 +168,14 @@ void bind_reduce(nb::module_& m) {
           const Unlocked unlocked;
           clipped = ops::clip_by_global_norm(all, most);
         }
-        return std::pair(clipped.gradients, clipped.norm);
+        return nb::make_tuple(nb::cast(clipped.gradients), clipped.norm);
       },
       nb::arg("tensors"), nb::arg("limit"),
-      nb::sig("def clip_by_global_norm(tensors: typing.Sequence[Tensor | Variable], limit: float) "
-              "-> tuple[list[Tensor], Tensor]"),
+      nb::sig("def clip_by_global_norm(tensors: typing.Sequence[Tensor | Variable] | Gradients, "
+              "limit: float) -> tuple[typing.Any, Tensor]"),
       "All scaled by one factor, so that their global norm is at most `limit`; and that norm "
-      "before.");
+      "before. Of Gradients it gives Gradients, for Optimizer.apply.\n\n"
+      ">>> gradients, norm = pm.clip_by_global_norm(tape.gradient(loss, net), 1.0)");
 }
 
 }  // namespace plimsoll::python

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/nn/module.h>
 #include <plimsoll/ops/variable.h>
 
@@ -56,6 +57,35 @@ bool all_variables(nb::handle sources) {
     if (!nb::isinstance<Variable>(each)) return false;
   }
   return length(sources) > 0;
+}
+
+ops::Gradients made_gradients(nb::handle variables, nb::handle tensors) {
+  ops::Gradients made;
+  if (!nb::isinstance<nb::sequence>(variables) || !all_variables(variables)) {
+    wrong_type({"Gradients", "variables"}, variables, "it must be a list of variables");
+  }
+  if (PyList_Check(tensors.ptr()) == 0 && PyTuple_Check(tensors.ptr()) == 0) {
+    wrong_type({"Gradients", "tensors"}, tensors, "it must be a list of tensors");
+  }
+  for (nb::handle each : variables) made.variables.push_back(nb::cast<Variable>(each));
+  for (nb::handle each : tensors) {
+    made.tensors.push_back(as_optional_tensor(each, {"Gradients", "one of tensors"}));
+  }
+  if (made.variables.size() != made.tensors.size()) {
+    throw InvalidArgument(
+        "[Gradients] there are " +
+        counted(static_cast<std::int64_t>(made.variables.size()), "variable") + " and " +
+        counted(static_cast<std::int64_t>(made.tensors.size()), "tensor") +
+        "; give one tensor for each variable, or None for one that stays as it is");
+  }
+  for (std::size_t i = 0; i < made.tensors.size(); ++i) {
+    if (made.tensors[i].defined() && made.tensors[i].shape() != made.variables[i].type().shape) {
+      throw InvalidArgument("[Gradients] the gradient of '" + made.variables[i].name() + "' is " +
+                            made.tensors[i].type().to_string() + ", and the variable " +
+                            made.variables[i].type().to_string());
+    }
+  }
+  return made;
 }
 
 nb::object gradient(Tape& self, nb::handle target, nb::handle sources, nb::handle seed) {
@@ -191,9 +221,30 @@ void bind_tape(nb::module_& m) {
   bind_operators(variable);
   bind_methods(variable);
 
-  nb::class_<ops::Gradients>(m, "Gradients",
-                             "Variables with the gradients of a loss by them, for Optimizer.apply.")
+  nb::class_<ops::Gradients>(
+      m, "Gradients",
+      "Variables with the gradients of a loss by them, for Optimizer.apply.\n\n"
+      ">>> pm.Gradients(g.variables, [t * 0.5 for t in g.tensors])")
+      .def(
+          "__init__",
+          [](ops::Gradients* self, nb::handle variables, nb::handle tensors) {
+            new (self) ops::Gradients(made_gradients(variables, tensors));
+          },
+          nb::arg("variables"), nb::arg("tensors"),
+          nb::sig("def __init__(self, variables: typing.Sequence[Variable], tensors: "
+                  "typing.Sequence[Tensor | None]) -> None"))
       .def_ro("variables", &ops::Gradients::variables)
+      .def("__repr__",
+           [](const ops::Gradients& g) {
+             std::string names;
+             for (std::size_t i = 0; i < g.variables.size() && i < 4; ++i) {
+               names += (i == 0 ? "" : ", ") + g.variables[i].name();
+             }
+             if (g.variables.size() > 4) names += ", ...";
+             return "Gradients(of " +
+                    counted(static_cast<std::int64_t>(g.variables.size()), "variable") +
+                    (names.empty() ? "" : ": ") + names + ")";
+           })
       .def_prop_ro(
           "tensors",
           [](const ops::Gradients& g) {

@@ -33,6 +33,21 @@ std::string html(const Tensor& x) {
   return "<pre>" + escaped + "</pre>";
 }
 
+/// f"{loss:.3f}" writes the number.
+nb::object formatted(const Tensor& x, const std::string& spec) {
+  if (spec.empty()) return nb::cast(x.to_string());
+  if (!x.is_symbolic() && x.elements() != 1) {
+    throw nb::type_error(("[format] a tensor of shape " + x.shape().to_string() +
+                          " is not one number that could be written as '" + spec +
+                          "'; index it, or reduce it first: x.mean()")
+                             .c_str());
+  }
+  const nb::object text = nb::cast(spec);
+  const nb::object written = nb::steal(PyObject_Format(item(x).ptr(), text.ptr()));
+  if (!written.is_valid()) throw nb::python_error();
+  return written;
+}
+
 /// `x` on another device, in another dtype, or both.
 Tensor to(const Tensor& x, nb::handle device, nb::handle dtype) {
   Tensor result = x;
@@ -134,6 +149,8 @@ void bind_tensor(nb::module_& m) {
       .def("read_only", &Tensor::read_only, "The same memory, which refuses to be written.")
       .def("__repr__", [](const Tensor& x) { return x.to_string(); })
       .def("_repr_html_", &html)
+      .def("__format__", &formatted, nb::arg("spec"),
+           nb::sig("def __format__(self, spec: str, /) -> str"))
       .def("__hash__", [](const Tensor& x) { return x.id(); })
       .def("__bool__", &truth)
       .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })

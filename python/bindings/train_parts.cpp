@@ -107,7 +107,11 @@ void bind_train_parts(nb::module_& m) {
       .def_prop_ro("metrics", &Run::metrics, "Of the last epoch that ended.")
       .def_prop_ro("device", &Run::device)
       .def("stop", &Run::stop, nb::arg("why") = "a callback stopped it",
-           "Ends the run after the callbacks of this moment.");
+           "Ends the run after the callbacks of this moment.")
+      .def("__repr__", [](const Run& self) {
+        return "Run(step " + std::to_string(self.step()) + ", epoch " +
+               std::to_string(self.epoch()) + ")";
+      });
 
   using train::FitResult;
   nb::class_<FitResult>(m, "History", "What a call of fit() did.")

@@ -195,13 +195,22 @@ nb::object as_index(const Tensor& x) {
 }
 
 Tensor make_tensor(nb::handle data, std::optional<DType> dtype, const Device& device) {
+  const auto runs_backwards = [](nb::handle array) {
+    if (!nb::hasattr(array, "__array_interface__")) return false;
+    for (nb::handle stride : nb::object(array.attr("strides"))) {
+      if (nb::cast<std::int64_t>(stride) < 0) return true;
+    }
+    return false;
+  };
   Tensor made;
   if (is_tensor(data)) {
     const Tensor given = as_tensor(data, {"tensor", "data"});
     const Unlocked unlocked;
     made = given.clone(device, {});
   } else if (has_buffer(data)) {
-    const Tensor shared = from_buffer(data, {"tensor", "data"});
+    // What runs backwards cannot be shared, and this is a copy.
+    const Tensor shared = from_buffer(runs_backwards(data) ? nb::object(data.attr("copy")()) : data,
+                                      {"tensor", "data"});
     const Unlocked unlocked;
     made = shared.clone(device, {});
   } else if (nb::hasattr(data, "__dlpack__")) {
