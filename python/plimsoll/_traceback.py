@@ -7,8 +7,10 @@ failure that is not the user's: InternalError, or one that nobody here has put i
 
 from __future__ import annotations
 
+import dis
 import functools
 import os
+import sys
 import types
 from typing import Any, Callable, TypeVar, cast
 
@@ -19,11 +21,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
+_RAISE = dis.opmap["RAISE_VARARGS"]
 _GUARDED = ("__init__", "__call__", "__iter__", "__next__", "__len__", "__enter__")
 
 
 def _is_ours(entry: types.TracebackType) -> bool:
-    return entry.tb_frame.f_code.co_filename.startswith(_PACKAGE)
+    name = entry.tb_frame.f_code.co_filename
+    return name.startswith(_PACKAGE) or name == "<frozen runpy>"  # the latter: python -m plimsoll...
 
 
 def _entries(error: BaseException) -> list[types.TracebackType]:
@@ -43,7 +47,28 @@ def _is_for_the_user(error: BaseException, entries: list[types.TracebackType]) -
     return str(error).startswith("[") or not entries or not _is_ours(entries[-1])
 
 
-def trim(error: BaseException) -> None:
+def _is_worded(error: BaseException, entries: list[types.TracebackType]) -> bool:
+    """Whether a `raise` made the error, rather than something that went wrong in this package."""
+    if _is_for_the_user(error, entries):
+        return True
+    last = entries[-1]
+    raised = last.tb_frame.f_code.co_code[last.tb_lasti] == _RAISE
+    return raised and not isinstance(error, (InternalError, AssertionError))
+
+
+def trim_uncaught() -> None:
+    """Shows errors that end the program without the frames of this package, where the package raised them."""
+    if sys.excepthook is not sys.__excepthook__:
+        return  # somebody else shows them
+
+    def show(kind: type[BaseException], error: BaseException, at: types.TracebackType | None) -> None:
+        trim(error, _is_worded)
+        sys.__excepthook__(kind, error, error.__traceback__)
+
+    sys.excepthook = show
+
+
+def trim(error: BaseException, wanted: Callable[[BaseException, list[types.TracebackType]], bool] = _is_for_the_user) -> None:
     """Takes the frames of this package out of the error's traceback, and out of those of what it came
     from. For an `except` clause that then says `raise` and nothing else, which adds no frame."""
     if os.environ.get("PLIMSOLL_FULL_TRACEBACK", "0") not in ("", "0"):
@@ -53,7 +78,7 @@ def trim(error: BaseException) -> None:
     while one is not None and id(one) not in seen:
         seen.add(id(one))
         entries = _entries(one)
-        if not _is_for_the_user(one, entries):
+        if not wanted(one, entries):
             return
         kept: types.TracebackType | None = None
         for each in reversed(entries):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib as _importlib
 from typing import Any as _Any
 
+from plimsoll._traceback import trim_uncaught as _trim_uncaught
+
 from . import _names
 
 __version__ = "2.21.0"
@@ -21,6 +23,8 @@ _MODULES = (
     "quantization", "queue", "ragged", "random", "raw_ops", "saved_model", "sets", "signal", "sparse",
     "strings", "summary", "sysconfig", "test", "tpu", "train", "types", "xla",
 )
+
+_trim_uncaught()
 
 
 def __getattr__(name: str) -> _Any:
