@@ -43,10 +43,32 @@ _FILES = {
     "_random": "random_normal_initializer random_uniform_initializer zeros_initializer ones_initializer "
     "constant_initializer",
     "_load": "load_library load_op_library",
+    "_log": "get_logger",
 }
 _WHERE = {
     (each.split("=")[0]): (file, each.split("=")[-1])
     for file, names in _FILES.items() for each in names.split()
+}
+
+
+# What to do instead, for names that scripts use and no other name here is like.
+_WAYS = {
+    "tf.autodiff": "use tf.GradientTape, and tape.jacobian",
+    "tf.compat.v1.RunMetadata": "use tf.profiler.experimental.start(folder)",
+    "tf.compat.v1.estimator": "use tf.keras.Model.fit",
+    "tf.compat.v1.layers": "use tf.keras.layers, or tf.matmul and tf.nn in graphs",
+    "tf.compat.v1.saved_model": "use tf.compat.v1.train.Saver",
+    "tf.contrib": "it ended with TensorFlow 1",
+    "tf.debugging.enable_check_numerics": "use tf.debugging.check_numerics(x, message) in eager code, or "
+    "tf.keras.callbacks.TerminateOnNaN()",
+    "tf.debugging.disable_check_numerics": "nothing is checked unless tf.debugging.check_numerics is called",
+    "tf.estimator": "use tf.keras.Model.fit",
+    "tf.feature_column": "use preprocessing layers: tf.keras.layers.StringLookup, Discretization, CategoryEncoding",
+    "tf.lite": "the model's weights go to other programs with model.save_weights('model.safetensors')",
+    "tf.raw_ops": "use the function of tf that calls it",
+    "tf.saved_model": "use model.save('model.keras'), or tf.train.Checkpoint",
+    "tf.sets": "use Python's sets, or NumPy's union1d and intersect1d on x.numpy()",
+    "tf.tpu": "there are CPUs and GPUs here",
 }
 
 
@@ -81,6 +103,7 @@ def all_names() -> list[str]:
 def missing(name: str, names: list[str]) -> NoReturn:
     """For a module's __getattr__: refuses `name` of tf, and says what is like it."""
     short = name.rsplit(".", 1)[-1]
-    close = difflib.get_close_matches(short, names, n=1, cutoff=0.75)
-    hint = f"; there is {close[0]}" if close else ""
+    close = difflib.get_close_matches(short, [each for each in names if each != short], n=1, cutoff=0.75)
+    way = _WAYS.get(name)
+    hint = f"; {way}" if way else f"; there is {close[0]}" if close else ""
     raise Unsupported(f"{name} is not supported by plimsoll.compat.tf{hint}")

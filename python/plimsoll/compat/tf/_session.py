@@ -49,6 +49,19 @@ class SessionReplay(Replay):
         raise AssertionError("variables are initialized outside of plans")
 
 
+class Composite:
+    """What can be fetched besides tensors: something made of the values of several."""
+
+    name: str
+    tensors: list[Any]
+
+    def finish(self, values: list[Any], session: BaseSession) -> Any:
+        raise NotImplementedError
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        return session_for(session, "eval").run(self, feed_dict)
+
+
 class BaseSession:
     """Runs ops of a graph and evaluates its tensors.
 
@@ -64,6 +77,7 @@ class BaseSession:
         self._session: pm.Session | None = None
         self._variables: dict[VariableNode, pm.Variable] = {}
         self._plans: dict[Any, tuple[_core.PlannedFunction, Any]] = {}
+        self.iterators: dict[Any, Any] = {}  # of datasets, which every session runs for itself
         self._closed = False
         self._entered: list[Any] = []
 
@@ -82,6 +96,7 @@ class BaseSession:
         """Gives all memory of the session back."""
         self._closed = True
         self._plans.clear()
+        self.iterators.clear()
         self._variables.clear()
         if self._session is not None:
             self._session.close()
@@ -115,17 +130,21 @@ class BaseSession:
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Values of the fetches, in their structure, as NumPy arrays; None for operations."""
-        if options is not None or run_metadata is not None:
-            unsupported("Session.run", "options, run_metadata", "tf.debugging.set_log_device_placement(True)")
+        if run_metadata is not None:
+            unsupported("Session.run", "run_metadata", "tf.profiler.experimental.start(folder) before the run")
         device = self._device
-        structure = _nest.map_structure(self._element, fetches)
-        wanted = _nest.flatten(structure)
+        leaves = _nest.flatten(fetches)
+        parts = [each.tensors if isinstance(each, Composite) else [each] for each in leaves]
+        wanted = [self._element(each) for part in parts for each in part]
         fed, constants = self._feeds(feed_dict or {})
         nodes = [each if isinstance(each, Node) else each._value.node for each in wanted]
-        values = dict(constants)
-        self._initialize(nodes, {**values, **{node: [Tensor(x)] for node, x in fed.items()}})
-        results = self._planned(nodes, wanted, fed, constants, device)
-        return _nest.pack_sequence_as(structure, results)
+        self._take_elements(nodes, fed, constants)
+        self._initialize(nodes, {**constants, **{node: [Tensor(x)] for node, x in fed.items()}})
+        results = iter(self._planned(nodes, wanted, fed, constants, device))
+        values = [[next(results) for _ in part] for part in parts]
+        return _nest.pack_sequence_as(fetches, [
+            leaf.finish(found, self) if isinstance(leaf, Composite) else found[0] for leaf, found in zip(leaves, values)
+        ])
 
     def _element(self, fetch: Any) -> Any:
         if isinstance(fetch, str):
@@ -164,6 +183,24 @@ class BaseSession:
             else:
                 constants[node] = [made] * max(len(node.outputs), 1)
         return fed, constants
+
+    def _take_elements(self, nodes: list[Node], fed: dict[Node, Any], constants: dict[Node, list[Any]]) -> None:
+        """Feeds the next elements of the datasets that the nodes read."""
+        for node in SessionReplay(self, {}).order(nodes):
+            source = node.source if isinstance(node, InputNode) else None
+            if source is None or node in fed or node in constants:
+                continue
+            before, state.replaying = state.replaying, 1
+            try:
+                element = source.values(self)
+            finally:
+                state.replaying = before
+            for each, made in element.items():
+                if isinstance(made._value, pm.Tensor):
+                    elsewhere = self._device.kind == "cuda" and made._value.device != self._device
+                    fed[each] = made._value.to(self._device) if elsewhere else made._value
+                else:
+                    constants[each] = [made]
 
     def _initialize(self, nodes: list[Node], values: dict[Node, list[Any]]) -> None:
         """Gives variables that are initialized here their first values: outside of plans."""

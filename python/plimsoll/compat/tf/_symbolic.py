@@ -123,6 +123,7 @@ class InputNode(Node):
     def __init__(self, name: str, dtype: _dtypes.DType, shape: TensorShape) -> None:
         super().__init__(None, name=name)
         self.dtype, self.shape = dtype, shape
+        self.source: Any = None  # of the elements of a dataset, which a session takes
 
     def evaluate(self, replay: Replay) -> list[Any]:
         from ._errors import InvalidArgumentError

@@ -55,8 +55,19 @@ class GraphOptions:
 
 
 class RunOptions:
-    def __init__(self, **options: Any) -> None:
-        unsupported("tf.compat.v1.RunOptions", way="tf.debugging.set_log_device_placement(True)")
+    """Options of Session.run. Who holds the memory is in every out-of-memory error, so that
+    report_tensor_allocations_upon_oom has nothing to turn on."""
+
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = range(4)
+
+    def __init__(
+        self, trace_level: int = 0, timeout_in_ms: int = 0, report_tensor_allocations_upon_oom: bool = False, **others: Any
+    ) -> None:
+        if trace_level or timeout_in_ms or others:
+            unsupported("tf.compat.v1.RunOptions", ", ".join(
+                [*(["trace_level"] if trace_level else []), *(["timeout_in_ms"] if timeout_in_ms else []), *others]),
+                "tf.profiler.experimental.start records runs")
+        self.report_tensor_allocations_upon_oom = report_tensor_allocations_upon_oom
 
 
 class ConfigProto:
@@ -103,8 +114,10 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     """A tensor that is fed when the graph is run; extents may be None."""
     if not graph_mode():
         raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
-    if shape is None:
-        unsupported("tf.compat.v1.placeholder without a shape", way="give the rank: shape=[None, None]")
+    if shape is None:  # fed with whatever it is then; what follows from it in the graph has the shapes of a scalar
+        made: Tensor = symbolic_input((), dtype, name or "Placeholder")
+        made._value.node.shape = TensorShape(None)
+        return made
     return symbolic_input(shape, dtype, name or "Placeholder")  # type: ignore[no-any-return]
 
 

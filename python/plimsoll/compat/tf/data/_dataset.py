@@ -19,6 +19,7 @@ from .._program import fingerprint, quiet
 from .._tensor import Tensor
 from . import _map, _structure
 from ._caching import cached
+from ._graph_iterators import HasGraphIterators
 from ._options import Options
 from ._running import NumpyIterator, OwnedIterator, Runs
 from ._seed import op_seed
@@ -46,7 +47,7 @@ def parallelism(value: Any) -> int | None:
     return None if count == AUTOTUNE else count
 
 
-class Dataset:
+class Dataset(HasGraphIterators):
     """A stream of elements: tensors, in tuples and dicts. Methods give new datasets; nothing runs
     before it is iterated or trained on, within the budget of the device.
 

@@ -18,6 +18,7 @@ from .._program import (
 )
 from .._ragged import RaggedTensor, SparseTensor
 from .._shape import TensorShape
+from .._state import recording, state
 from .._tensor import Tensor
 from .._untraced import LOOKS, line_of
 from . import _structure
@@ -56,11 +57,16 @@ def trace(dataset: Dataset, function: Callable[..., Any], keep_inputs: bool = Fa
 
     before = (tracing.kept, tracing.python, tracing.like)
     tracing.kept, tracing.python = [], []
+    # The function is no part of a v1 graph, if one is being built.
+    outside = (state.graph, state.replaying)
+    if recording() is not None:
+        state.graph, state.replaying = None, state.replaying + 1
     try:
         program = _core._trace(dataset._pm._dataset, flat)
         return Traced(program, made["structure"], tuple(tracing.kept), list(tracing.python))
     finally:
         tracing.kept, tracing.python, tracing.like = before
+        state.graph, state.replaying = outside
 
 
 def normalized(value: Any, like: Symbolic) -> Any:
