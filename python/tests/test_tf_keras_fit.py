@@ -361,7 +361,7 @@ def test_initial_values_are_kerass_and_follow_the_seed() -> None:
 @pytest.mark.parametrize("make, words", [
     (lambda: K.applications.ResNet50(), "imagenet"),
     (lambda: K.utils.plot_model(None), "summary"),
-    (lambda: K.layers.ConvLSTM2D(4, 3), "ConvLSTM2D"),
+    (lambda: K.layers.ConvLSTM2D(4, 3, stateful=True), "ConvLSTM2D"),
     (lambda: K.preprocessing.image.ImageDataGenerator(zca_whitening=True), "zca_whitening"),
     (lambda: L.MultiHeadAttention(2, 2, attention_axes=(1, 2)), "attention_axes"),
     (lambda: L.NoSuchLayer(), "NoSuchLayer"),

@@ -57,9 +57,10 @@ from ._pool import (
     MaxPool3D as MaxPool3D, MaxPooling1D as MaxPooling1D, MaxPooling2D as MaxPooling2D,
     MaxPooling3D as MaxPooling3D,
 )
+from ._conv_rnn import ConvLSTM2D as ConvLSTM2D
 from ._registry import deserialize as deserialize, serialize as serialize
 from ._rnn import (
-    GRU as GRU, LSTM as LSTM, RNN as RNN, ConvLSTM2D as ConvLSTM2D,
+    GRU as GRU, LSTM as LSTM, RNN as RNN,
     GRUCell as GRUCell, LSTMCell as LSTMCell, SimpleRNN as SimpleRNN, SimpleRNNCell as SimpleRNNCell,
     StackedRNNCells as StackedRNNCells,
 )

@@ -425,9 +425,3 @@ class LSTM(_CellRNN):
 
 class GRU(_CellRNN):
     cell_class = GRUCell
-
-
-class ConvLSTM2D(Layer):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("keras.layers.ConvLSTM2D is not supported; use TimeDistributed(Conv2D(...)) "
-                                  "and LSTM, or RNN with a cell of your own")
