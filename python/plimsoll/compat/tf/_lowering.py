@@ -9,7 +9,7 @@ import numpy as np
 import plimsoll as pm
 from plimsoll import _core
 
-from ._program import record
+from ._program import ensure_shape, record
 
 NATIVE: dict[str, Callable[..., Any]] = {}
 
@@ -81,6 +81,22 @@ def _quotient(x: Any, y: Any) -> Any:
 
 def _rest(x: Any, y: Any) -> Any:
     return x - _quotient(x, y) * y
+
+
+def _reshape(tensor: Any, shape: Any) -> Any:
+    """To a shape that is known, of a value whose own is not."""
+    if not isinstance(tensor, _core.Symbolic) or isinstance(shape, _core.Symbolic):
+        raise TypeError("the shape is not known")
+    dims = _extents(shape)
+    made = pm.reshape(tensor, dims)
+    return ensure_shape(made, [None if each < 0 else each for each in dims]) if made.shape is None else made
+
+
+def _ensured(x: Any, shape: Any) -> Any:
+    from ._shape import TensorShape
+
+    known = TensorShape(shape)
+    return x if known.dims is None else ensure_shape(x, known.as_list())
 
 
 _WHOLE = (pm.i64, pm.i32, pm.i16, pm.i8, pm.u16, pm.u8)
@@ -155,3 +171,5 @@ NATIVE["strided_slice"] = _take
 NATIVE["floordiv"] = _quotient
 NATIVE["floormod"] = _rest
 NATIVE["pad"] = _pad
+NATIVE["reshape"] = _reshape
+NATIVE["ensure_shape"] = _ensured
