@@ -125,9 +125,17 @@ def _split(name: str, wanted: list[LogicalDeviceConfiguration]) -> list[pm.Devic
     if len(limits) == 1 and limits[0] is not None:
         return [pm.device(name, limit=limits[0])]
     whole = pm.device(name)
-    if any(each is None for each in limits):
-        raise ValueError("memory_limit must be given for each of several logical devices")
-    return whole.split([each for each in limits if each is not None])
+    unlimited = sum(each is None for each in limits)
+    if unlimited == 0:
+        return whole.split([each for each in limits if each is not None])
+    if name.startswith("cuda"):
+        raise ValueError("memory_limit must be given for each of several logical GPUs: "
+                         "tf.config.LogicalDeviceConfiguration(memory_limit=1024) is 1 GiB")
+    # CPUs without a limit of their own have equal parts of what the others leave.
+    rest = (whole.budget.limit or 0) - sum(each or 0 for each in limits)
+    if rest < unlimited * _MIB:
+        raise ValueError(f"the logical devices with a memory_limit leave {max(rest, 0) // _MIB} MiB for the {unlimited} without one; lower their memory_limit")
+    return whole.split([rest // unlimited if each is None else each for each in limits])
 
 
 def initialized() -> bool:

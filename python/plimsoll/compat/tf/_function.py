@@ -217,6 +217,14 @@ class ConcreteFunction:
         return self._function(*args, **kwargs)
 
     @property
+    def inputs(self) -> list[Any]:
+        """tf.TensorSpecs of the tensors that it takes."""
+        args, kwargs = self.structured_input_signature
+        given = _nest.flatten((args or self._function.input_signature or (), kwargs))
+        return [each if isinstance(each, TensorSpec) else TensorSpec.from_tensor(convert_to_tensor(each))
+                for each in given if isinstance(each, (Tensor, TensorSpec, np.ndarray))]
+
+    @property
     def graph(self) -> Any:
         unsupported("ConcreteFunction.graph", way="tf.compat.v1.Graph for graphs of your own")
 

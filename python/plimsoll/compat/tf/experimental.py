@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import _names
+from .data._running import Optional
 
-__all__ = ["async_clear_error"]
+__all__ = ["Optional", "async_clear_error"]
 
 
 def async_clear_error() -> None:

@@ -86,6 +86,34 @@ class Runs:
         return made
 
 
+class Optional:
+    """An element that may be missing: tf.experimental.Optional."""
+
+    def __init__(self, element: list[Any]) -> None:
+        self._element = element
+
+    def has_value(self, name: str | None = None) -> Any:
+        from .._convert import convert_to_tensor
+
+        return convert_to_tensor(bool(self._element))
+
+    def get_value(self, name: str | None = None) -> Any:
+        if not self._element:
+            raise InvalidArgumentError(None, None, "The given optional does not have a value.")
+        return self._element[0]
+
+    @staticmethod
+    def from_value(value: Any) -> Optional:
+        from .. import _nest
+        from .._convert import convert_to_tensor
+
+        return Optional([_nest.map_structure(convert_to_tensor, value)])
+
+    @staticmethod
+    def empty(element_spec: Any) -> Optional:
+        return Optional([])
+
+
 class OwnedIterator:
     """An iterator over the elements of a dataset: tf.Tensors in their structure."""
 
@@ -111,10 +139,12 @@ class OwnedIterator:
         except StopIteration:
             raise OutOfRangeError(None, None, "End of sequence") from None
 
-    def get_next_as_optional(self) -> Any:
-        raise NotImplementedError(
-            "Iterator.get_next_as_optional is not supported by plimsoll.compat.tf; use next(iterator, None)"
-        )
+    def get_next_as_optional(self) -> Optional:
+        """The next element, or an Optional without a value at the end."""
+        try:
+            return Optional([next(self)])
+        except StopIteration:
+            return Optional([])
 
     @property
     def element_spec(self) -> Any:

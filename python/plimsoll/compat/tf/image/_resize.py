@@ -205,7 +205,7 @@ def crop_and_resize(
         inside_y, inside_x = (ys >= 0) & (ys <= source.shape[0] - 1), (xs >= 0) & (xs <= source.shape[1] - 1)
         cy, cx = np.clip(ys, 0, source.shape[0] - 1), np.clip(xs, 0, source.shape[1] - 1)
         if method == "nearest":
-            found = source[np.round(cy).astype(int)][:, np.round(cx).astype(int)]
+            found = source[np.floor(cy + 0.5).astype(int)][:, np.floor(cx + 0.5).astype(int)]
         else:
             top, left = np.floor(cy).astype(int), np.floor(cx).astype(int)
             bottom, right = np.ceil(cy).astype(int), np.ceil(cx).astype(int)
@@ -219,7 +219,9 @@ def crop_and_resize(
 
 
 def _grid(low: float, high: float, out: int, size: int) -> Any:
+    """Where rows or columns of a part are read; in float32, so that the last one of a whole picture is inside."""
+    first, end, last = np.float32(low), np.float32(high), np.float32(size - 1)
     if out == 1:
-        return np.array([0.5 * (low + high) * (size - 1)])
-    step = (high - low) * (size - 1) / (out - 1)
-    return low * (size - 1) + np.arange(out) * step
+        return np.array([np.float32(0.5) * (first + end) * last])
+    step = (end - first) * last / np.float32(out - 1)
+    return first * last + np.arange(out, dtype=np.float32) * step

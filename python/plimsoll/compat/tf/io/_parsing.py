@@ -89,8 +89,10 @@ def _dims(spec: Any) -> list[int]:
 def _feature(text: Tensor, key: str, spec: Any) -> Any:
     if isinstance(spec, SparseFeature):
         unsupported("tf.io.SparseFeature", way="use tf.io.VarLenFeature for indices and values")
-    if isinstance(spec, RaggedFeature) and (spec.partitions or spec.value_key not in (None, key)):
-        unsupported("tf.io.RaggedFeature", "partitions and value_key", "leave them out")
+    if isinstance(spec, RaggedFeature):
+        if spec.partitions:
+            unsupported("tf.io.RaggedFeature", "partitions", "parse each feature, and use tf.RaggedTensor.from_row_splits")
+        key = spec.value_key if spec.value_key is not None else key
     dtype = as_dtype(spec.dtype)
     if dtype not in (float32, int64, string):
         raise ValueError(f"Unsupported dtype {dtype.name} of feature {key}; an Example has float32, int64 and string")

@@ -339,6 +339,7 @@ class Training:
                 found = self._evaluate(validation, callbacks_module.CallbackList(
                     listed.user, self, 0, 1, validation.steps, begin=False))
                 logs.update({f"val_{key}": value for key, value in found.items()})
+                logs = dict(sorted(logs.items()))
             train.on_epoch_end()
             listed.on_epoch_end(epoch, logs)
             if self.stop_training:
