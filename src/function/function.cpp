@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/default_device.h>
+#include <plimsoll/device/free_pages.h>
 #include <plimsoll/graph/fused_norms.h>
 #include <plimsoll/graph/layout.h>
 #include <plimsoll/graph/row_updates.h>
@@ -19,7 +20,6 @@
 #include <plimsoll/ops/seed.h>
 #include <plimsoll/plan/planner.h>
 
-#include "device/free_pages.h"
 #include "function/shared_range.h"
 
 namespace plimsoll {

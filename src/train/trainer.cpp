@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/device/free_pages.h>
 
-#include "device/free_pages.h"
 #include "train/fit_loop.h"
 #include "train/plan_heap.h"
 #include "train/plan_search.h"

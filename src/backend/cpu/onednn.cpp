@@ -28,8 +28,8 @@ auto if_there(Make make) -> std::optional<decltype(make())> {
   }
 }
 
-/// Before anything else is asked of the library. Products in bf16 of version 2 end in an illegal
-/// instruction on CPUs with AMX: they use tiles that nobody has configured. What the user says by
+/// Before anything else is asked of the library. Version 2 ends products in bf16 with an illegal
+/// instruction on virtual machines that offer AMX: it is left out there. What the user says by
 /// oneDNN's own variables is left alone.
 void choose_instructions() {
 #if DNNL_VERSION_MAJOR < 3
