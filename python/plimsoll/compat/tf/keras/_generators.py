@@ -343,3 +343,38 @@ def _no_files(save_to_dir: Any) -> None:
     if save_to_dir is not None:
         raise NotImplementedError("save_to_dir is not supported: iterate over the batches and write them with "
                                   "tf.io.encode_png and tf.io.write_file")
+
+
+class TimeseriesGenerator(PyDataset):
+    """Batches by number, of windows and what comes after each: the older way."""
+
+    def __init__(
+        self, data: Any, targets: Any, length: int, sampling_rate: int = 1, stride: int = 1, start_index: int = 0,
+        end_index: int | None = None, shuffle: bool = False, reverse: bool = False, batch_size: int = 128,
+    ) -> None:
+        super().__init__()
+        if len(data) != len(targets):
+            raise ValueError(f"Data and targets have to be of same length. Data length is {len(data)} while target length is "
+                             f"{len(targets)}")
+        self.data, self.targets, self.length = data, targets, length
+        self.sampling_rate, self.stride, self.shuffle, self.reverse = sampling_rate, stride, shuffle, reverse
+        self.start_index = start_index + length
+        self.end_index = len(data) - 1 if end_index is None else end_index
+        self.batch_size = batch_size
+        if self.start_index > self.end_index:
+            raise ValueError(f"`start_index+length={self.start_index} > end_index={self.end_index}` is disallowed, as no part "
+                             "of the sequence would be left to be used as current step.")
+
+    def __len__(self) -> int:
+        step = self.batch_size * self.stride
+        return (self.end_index - self.start_index + step) // step
+
+    def __getitem__(self, index: int) -> Any:
+        if self.shuffle:
+            rows = np.random.randint(self.start_index, self.end_index + 1, size=self.batch_size)
+        else:
+            begin = self.start_index + self.batch_size * self.stride * index
+            rows = np.arange(begin, min(begin + self.batch_size * self.stride, self.end_index + 1), self.stride)
+        samples = np.array([self.data[row - self.length:row:self.sampling_rate] for row in rows])
+        targets = np.array([self.targets[row] for row in rows])
+        return (samples[:, ::-1, ...] if self.reverse else samples), targets

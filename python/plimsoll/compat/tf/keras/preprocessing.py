@@ -5,7 +5,10 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from . import _generators, _text, utils
+import numpy as np
+
+from .._convert import convert_to_tensor
+from . import _folders, _generators, _text, utils
 from .utils import (
     image_dataset_from_directory as image_dataset_from_directory,
     text_dataset_from_directory as text_dataset_from_directory,
@@ -16,18 +19,19 @@ __all__ = ["image", "image_dataset_from_directory", "sequence", "text", "text_da
            "timeseries_dataset_from_array"]
 
 
-def _gone(name: str, way: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"keras.preprocessing.{name} is not supported; {way}")
-
-    return refuse
+def smart_resize(x: Any, size: Any, interpolation: str = "bilinear", data_format: str = "channels_last") -> Any:
+    """A picture of another size: its middle, without distortion."""
+    if data_format != "channels_last":
+        raise NotImplementedError("keras.preprocessing.image.smart_resize(data_format='channels_first') is not supported; transpose first")
+    made = _folders.smart_resize(convert_to_tensor(x), size, interpolation)
+    return made.numpy() if isinstance(x, np.ndarray) else made
 
 
 sequence = types.SimpleNamespace(
     pad_sequences=utils.pad_sequences, skipgrams=_text.skipgrams, make_sampling_table=_text.make_sampling_table,
-    TimeseriesGenerator=_gone("sequence.TimeseriesGenerator", "use keras.utils.timeseries_dataset_from_array"))
+    TimeseriesGenerator=_generators.TimeseriesGenerator)
 image = types.SimpleNamespace(
     load_img=utils.load_img, img_to_array=utils.img_to_array, array_to_img=utils.array_to_img,
-    ImageDataGenerator=_generators.ImageDataGenerator)
+    ImageDataGenerator=_generators.ImageDataGenerator, smart_resize=smart_resize)
 text = types.SimpleNamespace(
     Tokenizer=_text.Tokenizer, one_hot=_text.one_hot, text_to_word_sequence=_text.text_to_word_sequence)

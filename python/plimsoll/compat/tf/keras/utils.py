@@ -13,6 +13,11 @@ from ._config import (
     CustomObjectScope as CustomObjectScope, custom_object_scope as custom_object_scope,
     get_custom_objects as get_custom_objects, register_keras_serializable as register_keras_serializable,
 )
+from ._folders import (
+    image_dataset_from_directory as image_dataset_from_directory,
+    text_dataset_from_directory as text_dataset_from_directory,
+)
+from ._series import timeseries_dataset_from_array as timeseries_dataset_from_array
 
 __all__ = [
     "CustomObjectScope", "FeatureSpace", "PyDataset", "Sequence", "audio_dataset_from_directory",
@@ -93,161 +98,6 @@ def pad_sequences(
             made[i, : len(kept)] = kept
         else:
             made[i, size - len(kept):] = kept
-    return made
-
-
-def image_dataset_from_directory(
-    directory: Any, labels: Any = "inferred", label_mode: str | None = "int", class_names: Any = None,
-    color_mode: str = "rgb", batch_size: int | None = 32, image_size: Any = (256, 256), shuffle: bool = True,
-    seed: int | None = None, validation_split: float | None = None, subset: str | None = None,
-    interpolation: str = "bilinear", follow_links: bool = False, crop_to_aspect_ratio: bool = False,
-    **kwargs: Any,
-) -> Any:
-    """Pictures of a folder with a folder for each class, as a dataset of (image, label) batches."""
-    for name in ("pad_to_aspect_ratio", "data_format", "verbose"):
-        kwargs.pop(name, None)
-    if kwargs or crop_to_aspect_ratio:
-        raise NotImplementedError("image_dataset_from_directory: "
-                                  f"{sorted(kwargs) or 'crop_to_aspect_ratio'} is not supported")
-    folders = class_names or sorted(
-        each for each in os.listdir(directory) if os.path.isdir(os.path.join(directory, each)))
-    endings = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
-    files: list[str] = []
-    found: list[int] = []
-    if labels is None or label_mode is None:
-        for root, _, names in sorted(os.walk(directory)):
-            files += [os.path.join(root, n) for n in sorted(names) if n.lower().endswith(endings)]
-        label_mode = None
-    else:
-        for i, folder in enumerate(folders):
-            for root, _, names in sorted(os.walk(os.path.join(directory, folder))):
-                for name in sorted(names):
-                    if name.lower().endswith(endings):
-                        files.append(os.path.join(root, name))
-                        found.append(i)
-        if labels != "inferred":
-            found = [int(each) for each in labels]
-    if not files:
-        raise ValueError(f"No images found in directory {directory}. Allowed formats: {endings}")
-    if label_mode == "binary" and len(folders) != 2:
-        raise ValueError("When passing `label_mode=\"binary\"`, there must be exactly 2 class_names.")
-    print(f"Found {len(files)} files belonging to {len(folders) if label_mode else 1} classes.")
-    order = np.arange(len(files))
-    if shuffle:
-        np.random.RandomState(seed if seed is not None else 1337).shuffle(order)
-    if validation_split:
-        if subset not in ("training", "validation"):
-            raise ValueError("subset must be \"training\" or \"validation\" where validation_split is given")
-        count = int(validation_split * len(files))
-        order = order[:-count] if subset == "training" else order[-count:]
-        print(f"Using {len(order)} files for {subset}.")
-    return _pictures([files[i] for i in order], [found[i] for i in order] if found else [], label_mode,
-                     folders, color_mode, batch_size, tuple(image_size), shuffle, seed, interpolation)
-
-
-def _pictures(
-    files: list[str], labels: list[int], label_mode: str | None, folders: Any, color_mode: str,
-    batch_size: int | None, size: Any, shuffle: bool, seed: int | None, interpolation: str,
-) -> Any:
-    from ..data import Dataset
-    from ..image import decode_image, resize
-    from ..io import read_file
-
-    channels = {"rgb": 3, "grayscale": 1, "rgba": 4}[color_mode]
-
-    def picture(path: Any) -> Any:
-        return resize(decode_image(read_file(path), channels=channels, expand_animations=False), size,
-                      method=interpolation)
-
-    if label_mode is None:
-        made: Any = Dataset.from_tensor_slices(np.asarray(files, object)).map(picture)
-    else:
-        if label_mode == "categorical":
-            given: Any = to_categorical(labels, len(folders)).astype(np.float32)
-        elif label_mode == "binary":
-            given = np.asarray(labels, np.float32)[:, None]
-        else:
-            given = np.asarray(labels, np.int32)
-        made = Dataset.from_tensor_slices((np.asarray(files, object), given)).map(
-            lambda path, label: (picture(path), label))
-    if shuffle:
-        made = made.shuffle(max((batch_size or 32) * 8, 1), seed=seed)
-    if batch_size is not None:
-        made = made.batch(batch_size)
-    made = made.prefetch(2)
-    for name, value in (("class_names", list(folders)), ("file_paths", files)):
-        setattr(made, name, value)
-    return made
-
-
-def timeseries_dataset_from_array(
-    data: Any, targets: Any, sequence_length: int, sequence_stride: int = 1, sampling_rate: int = 1,
-    batch_size: int | None = 128, shuffle: bool = False, seed: int | None = None,
-    start_index: int | None = None, end_index: int | None = None,
-) -> Any:
-    """Windows of a series, with the target at each window's start."""
-    from ..data import Dataset
-
-    values = np.asarray(data)
-    begin = start_index or 0
-    end = len(values) if end_index is None else end_index
-    if targets is not None:
-        last = min(end - begin - (sequence_length - 1) * sampling_rate, len(targets))
-    else:
-        last = end - begin - (sequence_length - 1) * sampling_rate
-    starts = np.arange(0, last, sequence_stride)
-    if shuffle:
-        np.random.RandomState(1337 if seed is None else seed).shuffle(starts)
-    at = begin + starts[:, None] + np.arange(sequence_length)[None, :] * sampling_rate
-    windows = values[at]
-    made = Dataset.from_tensor_slices(
-        windows if targets is None else (windows, np.asarray(targets)[starts + begin]))
-    return made.batch(batch_size).prefetch(2) if batch_size is not None else made
-
-
-def text_dataset_from_directory(
-    directory: Any, labels: Any = "inferred", label_mode: str | None = "int", class_names: Any = None,
-    batch_size: int | None = 32, max_length: int | None = None, shuffle: bool = True,
-    seed: int | None = None, validation_split: float | None = None, subset: str | None = None,
-    follow_links: bool = False, **kwargs: Any,
-) -> Any:
-    """Text files of a folder with a folder for each class, as a dataset of (text, label) batches."""
-    from ..data import Dataset
-
-    folders = class_names or sorted(
-        each for each in os.listdir(directory) if os.path.isdir(os.path.join(directory, each)))
-    files: list[str] = []
-    found: list[int] = []
-    for i, folder in enumerate(folders):
-        for root, _, names in sorted(os.walk(os.path.join(directory, folder))):
-            for name in sorted(names):
-                if name.endswith(".txt"):
-                    files.append(os.path.join(root, name))
-                    found.append(i)
-    if not files:
-        raise ValueError(f"No text files found in directory {directory}. Allowed format: .txt")
-    order = np.arange(len(files))
-    if shuffle:
-        np.random.RandomState(seed if seed is not None else 1337).shuffle(order)
-    if validation_split:
-        count = int(validation_split * len(files))
-        order = order[:-count] if subset == "training" else order[-count:]
-    texts = []
-    for at in order:
-        with open(files[int(at)], "rb") as file:
-            texts.append(file.read() if max_length is None else file.read()[:max_length])
-    given: Any = np.asarray([found[i] for i in order], np.int32)
-    if label_mode == "categorical":
-        given = to_categorical(given, len(folders)).astype(np.float32)
-    elif label_mode == "binary":
-        given = given.astype(np.float32)[:, None]
-    array = np.empty(len(texts), object)
-    array[:] = texts
-    made = Dataset.from_tensor_slices(array if label_mode is None else (array, given))
-    if shuffle:
-        made = made.shuffle(max(len(texts), 1), seed=seed)
-    made = made.batch(batch_size) if batch_size is not None else made
-    setattr(made, "class_names", list(folders))
     return made
 
 
