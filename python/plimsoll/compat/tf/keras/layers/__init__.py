@@ -36,7 +36,6 @@ from ._layer import Layer as Layer
 from ._lookup import (
     CategoryEncoding as CategoryEncoding, Discretization as Discretization, Hashing as Hashing,
     IntegerLookup as IntegerLookup, Normalization as Normalization, StringLookup as StringLookup,
-    TextVectorization as TextVectorization,
 )
 from ._norm import (
     BatchNormalization as BatchNormalization, GroupNormalization as GroupNormalization,
@@ -64,6 +63,7 @@ from ._rnn import (
     GRUCell as GRUCell, LSTMCell as LSTMCell, SimpleRNN as SimpleRNN, SimpleRNNCell as SimpleRNNCell,
     StackedRNNCells as StackedRNNCells,
 )
+from ._text_layers import TextVectorization as TextVectorization
 from ._shape_layers import (
     Add as Add, Average as Average, Concatenate as Concatenate, Cropping1D as Cropping1D,
     Cropping2D as Cropping2D, Cropping3D as Cropping3D, Dot as Dot, Flatten as Flatten,
