@@ -54,7 +54,8 @@ class Record:
 
     @property
     def name(self) -> str:
-        return f"{self.node.name}:{self.index}"
+        fed = isinstance(self.node, InputNode) and getattr(self.node, "layer", None) is not None  # keras.Input
+        return self.node.name if fed else f"{self.node.name}:{self.index}"
 
     def with_shape(self, shape: TensorShape) -> Record:
         """The same, with more known about its shape."""

@@ -39,6 +39,22 @@ def fitting(cls: Any, config: dict[str, Any]) -> dict[str, Any]:
             if key in known or not (value is None or value is False or key in _SAYS_NOTHING)}
 
 
+def with_defaults(cls: Any, base: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with those that have a default, of a class of this package; not those that every `base` takes."""
+    found: dict[str, Any] = {}
+    if not cls.__module__.startswith(str(__package__)):
+        return given
+    for each in cls.__mro__[: cls.__mro__.index(base)]:
+        if "__init__" not in vars(each):
+            continue
+        parameters = inspect.signature(each.__init__).parameters.values()
+        found.update({p.name: given.get(p.name, p.default) for p in parameters
+                      if p.name not in found and (p.default is not p.empty or p.name in given)})
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return {**found, **given}
+
+
 _SAYS_NOTHING = ("input_axes", "output_axes", "renorm_momentum")  # without what they would go with
 
 

@@ -21,7 +21,7 @@ from .. import initializers, mixed_precision, regularizers
 from .._base import (
     calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
 )
-from .._config import Configured, fitting, snake_case
+from .._config import Configured, fitting, snake_case, with_defaults
 from .._weight import Weight
 from ._arguments import inputs_of, mask_of, plain, revived, tensors
 
@@ -492,7 +492,7 @@ class Layer(Configured):
                                  "dtype": self.dtype_policy.name}
         args, kwargs = self._arguments
         parameters = list(inspect.signature(type(self).__init__).parameters)[1:]
-        given = {**dict(zip(parameters, args)), **kwargs}
+        given = with_defaults(type(self), Layer, {**dict(zip(parameters, args)), **kwargs})
         for name, value in given.items():
             if name in ("name", "trainable", "dtype"):
                 continue
