@@ -111,7 +111,7 @@ nb::object to_numpy(nb::handle self) {
 }
 
 nb::object as_array(nb::handle self, nb::handle dtype, nb::handle copy) {
-  const nb::object array = to_numpy(self);
+  nb::object array = to_numpy(self);
   if (!copy.is_none() && nb::cast<bool>(copy)) {
     return numpy_module().attr("array")(array, nb::arg("dtype") = dtype);
   }
@@ -164,7 +164,7 @@ Tensor from_dlpack_object(nb::handle object) {
   }
   const auto take = [&](auto* managed, const char* used) {
     const Device device = device_of(managed->dl_tensor);
-    const Tensor made = adopt(managed, device);
+    Tensor made = adopt(managed, device);
     PyCapsule_SetName(given.ptr(), used);
     if (!device.capabilities().host_memory) {
       // Its library has ordered what still computes it before the default stream, which ours do not
