@@ -12,6 +12,21 @@
 #include "process.h"
 
 namespace plimsoll::python {
+namespace {
+
+/// nullptr for None. A fresh one is told what it will change, so that it has state to read or
+/// write.
+optim::Optimizer* optimizer_of(nb::handle value, const nn::Module& module, const char* who) {
+  if (value.is_none()) return nullptr;
+  optim::Optimizer* found = nullptr;
+  if (!nb::try_cast(value, found) || found == nullptr) {
+    wrong_type({who, "optimizer"}, value, "it must be an optimizer: pm.optim.adamw(1e-3)");
+  }
+  if (found->parameters().empty()) found->attach(module);
+  return found;
+}
+
+}  // namespace
 
 void bind_checkpoint(nb::module_& m) {
   m.def(
@@ -57,6 +72,44 @@ void bind_checkpoint(nb::module_& m) {
               "None "
               "= None) -> dict[str, Tensor]"),
       "All tensors of a file, by name.");
+  m.def(
+      "save_checkpoint",
+      [](nb::handle path, nb::handle module, nb::handle optimizer,
+         const std::map<std::string, std::string>& metadata) {
+        const std::string file = as_path(path, {"save_checkpoint", "path"});
+        const auto given = as_module(module, {"save_checkpoint", "module"});
+        optim::Optimizer* const by = optimizer_of(optimizer, *given, "save_checkpoint");
+        const Unlocked unlocked;
+        train::save_checkpoint(file, {.module = given.get(), .optimizer = by}, metadata);
+      },
+      nb::arg("path"), nb::arg("module"), nb::arg("optimizer").none() = nb::none(), nb::kw_only(),
+      nb::arg("metadata") = nb::dict(),
+      nb::sig("def save_checkpoint(path: str | os.PathLike[str], module: Module, optimizer: "
+              "Optimizer | None = None, *, metadata: dict[str, str] = {}) -> None"),
+      "Writes a module's weights and, if it is given, the optimizer's state, for loops of your "
+      "own: "
+      "a safetensors file, whole or not at all.\n\n"
+      ">>> pm.train.save_checkpoint(\"run.safetensors\", net, optimizer, metadata={\"epoch\": "
+      "\"3\"})");
+  m.def(
+      "load_checkpoint",
+      [](nb::handle path, nb::handle module, nb::handle optimizer, nb::handle device, bool strict,
+         const std::string& prefix) {
+        const std::string file = as_path(path, {"load_checkpoint", "path"});
+        const auto given = as_module(module, {"load_checkpoint", "module"});
+        const Device where = as_device(device, {"load_checkpoint", "device"});
+        optim::Optimizer* const by = optimizer_of(optimizer, *given, "load_checkpoint");
+        const Unlocked unlocked;
+        return train::load_checkpoint(file, {.module = given.get(), .optimizer = by}, where,
+                                      {strict, prefix});
+      },
+      nb::arg("path"), nb::arg("module"), nb::arg("optimizer").none() = nb::none(), nb::kw_only(),
+      nb::arg("device").none() = nb::none(), nb::arg("strict") = true, nb::arg("prefix") = "",
+      nb::sig("def load_checkpoint(path: str | os.PathLike[str], module: Module, optimizer: "
+              "Optimizer | None = None, *, device: Device | Session | str | None = None, strict: "
+              "bool = True, prefix: str = '') -> dict[str, str]"),
+      "Reads what save_checkpoint or Trainer.save wrote, or anybody's weights with fitting names; "
+      "gives the metadata. build() a module first whose extents are not known yet.");
   m.def(
       "_save_module",
       [](nb::handle module, nb::handle path) {

@@ -138,6 +138,15 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
     throw InvalidArgument("[load_state_dict] the state has no " + list_of(missing) +
                           "; strict=False leaves them as they are");
   }
+  const bool has_state = std::ranges::all_of(unexpected, [](const std::string& name) {
+    return name.starts_with("optimizer.") || name.starts_with("loss_scale.");
+  });
+  if (strict && !unexpected.empty() && has_state) {
+    throw InvalidArgument("[load_state_dict] the state also has that of an optimizer, " +
+                          list_of(unexpected) +
+                          "; strict=False leaves it out, and Trainer.load or "
+                          "pm.train.load_checkpoint reads all of a file");
+  }
   if (strict && !unexpected.empty()) {
     throw InvalidArgument("[load_state_dict] the module has no " + list_of(unexpected) +
                           "; build() it first if its extents are not known yet, or leave them out "

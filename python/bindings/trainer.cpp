@@ -179,11 +179,7 @@ nb::object predict(Trainer& self, nb::args inputs) {
   nn::Tensors outputs;
   {
     const Unlocked unlocked;
-    if (tensors.size() == 1) {
-      outputs = {self.predict(tensors.front())};
-    } else {
-      outputs = self.predict(tensors);
-    }
+    outputs = self.predict(tensors);
   }
   if (outputs.size() == 1) return nb::cast(outputs.front());
   return nb::cast(outputs);

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
-from typing import Any, Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from . import _core
 from ._cell import Cell
 from ._core import (
     Device, History, Module, NativeCallback, Optimizer, Run, Session, Tensor, TrainingPlan, Variable,
-    reduce_on_plateau,
+    load_checkpoint, reduce_on_plateau, save_checkpoint,
 )
 from ._traceback import guarded
 from .data import Dataset
 
 __all__ = [
     "Callback", "History", "Metric", "NativeCallback", "Run", "Trainer", "TrainingPlan",
-    "reduce_on_plateau",
+    "load_checkpoint", "reduce_on_plateau", "save_checkpoint",
 ]
 
 Path = str | os.PathLike[str]
@@ -78,6 +80,29 @@ def _wants_progress(progress: bool | None) -> bool:
     return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 
+def _named(components: Sequence[str | int] | None) -> Any:
+    if components is None or isinstance(components, (str, int)):
+        return None if components is None else [str(components)]
+    return [str(each) if isinstance(each, int) else each for each in components]
+
+
+@contextmanager
+def _counting_components(train: Any) -> Iterator[None]:
+    """Says how components become inputs, if forward() does not take as many as there are."""
+    try:
+        yield
+    except TypeError as error:
+        spec = train.element_spec if isinstance(train, Dataset) else None
+        if spec is not None and re.search(r"forward\(\) (takes|missing)", str(error)):
+            names = train.names or [str(i) for i in range(len(spec))]
+            error.add_note(
+                f"[Trainer] elements have {len(spec)} components, {', '.join(names)}: the last is the target, and "
+                "forward() gets all others, each as an argument; Trainer(..., inputs=[...], targets=[...]) says "
+                "otherwise"
+            )
+        raise
+
+
 @guarded
 class Trainer:
     """Trains any module within a budget.
@@ -100,8 +125,8 @@ class Trainer:
         metrics: Sequence[str | Metric] | None = None,
         device: Device | Session | str | None = None,
         precision: str = "f32",
-        inputs: Sequence[str] | None = None,
-        targets: Sequence[str] | None = None,
+        inputs: Sequence[str | int] | None = None,
+        targets: Sequence[str | int] | None = None,
         seed: int = 0,
         clip_norm: float = 0,
         clip_value: float = 0,
@@ -114,8 +139,9 @@ class Trainer:
     ) -> None:
         """`loss` is a name, a function of (prediction, target), or None: the model's own. `metrics`
         are names or pm.Metric. `device` is the default one unless it is named. `precision` is
-        "f32", "tf32", "bf16" or "f16". `inputs` and `targets` name components of the elements;
-        without them the last one is the target."""
+        "f32", "tf32", "bf16" or "f16". `inputs` and `targets` name components of the elements, those
+        without a name by their place: inputs=[0], targets=[1, 2]. Without them the last one is the
+        target, and all others are inputs."""
         if loss is not None and not isinstance(loss, str) and not callable(loss):
             raise TypeError(
                 f"[Trainer] loss is {loss!r}; it must be a name such as \"cross_entropy\", or a "
@@ -139,7 +165,7 @@ class Trainer:
             model,
             dict(
                 loss=self._loss, optimizer=optimizer, metrics=metrics, device=device,
-                precision=precision, inputs=inputs, targets=targets, seed=seed, clip_norm=clip_norm,
+                precision=precision, inputs=_named(inputs), targets=_named(targets), seed=seed, clip_norm=clip_norm,
                 clip_value=clip_value, accumulate=accumulate, moving_average=moving_average,
                 keep=list(keep), recompute=list(recompute), allow_split=allow_split,
                 allow_split_batch_statistics=allow_split_batch_statistics,
@@ -190,7 +216,8 @@ class Trainer:
                 "[plan] device is for plans without data; the trainer's own device is used with a "
                 "dataset: Trainer(model, device=...)"
             )
-        return self._trainer.plan(train, validation, options)
+        with _counting_components(train):
+            return self._trainer.plan(train, validation, options)
 
     def fit(
         self,
@@ -228,21 +255,23 @@ class Trainer:
         KeyboardInterrupt.
         """
         cells = [Cell(each) for each in _callbacks(callbacks)]
-        return self._trainer.fit(
-            train,
-            validation,
-            plan,
-            dict(
-                epochs=epochs, steps=steps, callbacks=cells, progress=_wants_progress(progress),
-                checkpoints=checkpoints, checkpoint_steps=checkpoint_steps,
-                checkpoint_epochs=checkpoint_epochs, checkpoints_kept=checkpoints_kept, best=best,
-                resume=resume, early_stopping=early_stopping, patience=patience,
-                min_delta=min_delta, measure_after=measure_after,
-                allow_nonfinite_loss=allow_nonfinite_loss, threads=threads, data_seed=data_seed,
-                skip_errors=skip_errors, host=host, log=log,
-                stop_checkpoints=f"plimsoll-run-{os.getpid()}",
-            ),
+        if not isinstance(early_stopping, str):
+            raise TypeError(
+                f"[fit] early_stopping is {early_stopping!r}; it must be the name of a metric, with patience= beside "
+                'it: fit(..., early_stopping="validation_loss", patience=3)'
+            )
+        options = dict(
+            epochs=epochs, steps=steps, callbacks=cells, progress=_wants_progress(progress),
+            checkpoints=checkpoints, checkpoint_steps=checkpoint_steps,
+            checkpoint_epochs=checkpoint_epochs, checkpoints_kept=checkpoints_kept, best=best,
+            resume=resume, early_stopping=early_stopping, patience=patience,
+            min_delta=min_delta, measure_after=measure_after,
+            allow_nonfinite_loss=allow_nonfinite_loss, threads=threads, data_seed=data_seed,
+            skip_errors=skip_errors, host=host, log=log,
+            stop_checkpoints=f"plimsoll-run-{os.getpid()}",
         )
+        with _counting_components(train):
+            return self._trainer.fit(train, validation, plan, options)
 
     def step(self, plan: TrainingPlan, input: Tensor, target: Tensor) -> None:
         """One step on a batch in your hands, for loops of your own. On a GPU it returns while the
@@ -263,7 +292,8 @@ class Trainer:
         )
 
     def predict(self, *inputs: Any) -> Any:
-        """What the model computes for a batch of inputs, or for all elements of a dataset."""
+        """What the model computes for a batch of inputs, or for all elements of a dataset; a list if it
+        gives several."""
         if len(inputs) == 1 and isinstance(inputs[0], Dataset):
             return self._trainer.predict_dataset(inputs[0])
         return self._trainer.predict(
@@ -280,7 +310,7 @@ class Trainer:
         return self._trainer.load(path, strict)
 
     def release(self) -> None:
-        """Lets go of everything on the device; weights are lost."""
+        """Gives back the memory that fit() took; the weights stay with the model."""
         self._trainer.release()
 
     def __repr__(self) -> str:
