@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/device/default_device.h>
 
 #include "errors.h"
@@ -127,6 +128,25 @@ data::ElementSpec as_spec(nb::handle value, Where where) {
     spec.components.push_back(std::move(component));
   }
   return spec;
+}
+
+void require_shapes(const data::Element& element, const data::ElementSpec& spec, Where where) {
+  if (!spec.known) return;
+  const std::string who = "[" + std::string(where.function) + "] ";
+  if (element.size() != spec.components.size()) {
+    throw DataError(who + where.argument + " has " +
+                    counted(static_cast<std::int64_t>(element.size()), "component") +
+                    ", and spec states " +
+                    counted(static_cast<std::int64_t>(spec.components.size()), "component"));
+  }
+  for (std::size_t i = 0; i < element.size(); ++i) {
+    data::TensorSpec found = data::TensorSpec::of(element[i]);
+    found.dtype = spec.components[i].dtype;
+    if (spec.components[i].admits(found)) continue;
+    throw DataError(who + "component " + std::to_string(i) + " of " + where.argument + " is " +
+                    data::TensorSpec::of(element[i]).to_string() + ", and spec states " +
+                    spec.components[i].to_string() + "; None stands for extents that differ");
+  }
 }
 
 void fail_as_data_error(nb::python_error& error) {

@@ -29,6 +29,10 @@ data::Element to_element(nb::handle given, data::MapContext* context, Where wher
 /// [(dtype, shape or None), ...], where None stands for extents that differ; None: unknown.
 data::ElementSpec as_spec(nb::handle value, Where where);
 
+/// DataError if the components are not of the shapes that `spec`, which somebody stated, has for
+/// them.
+void require_shapes(const data::Element& element, const data::ElementSpec& spec, Where where);
+
 /// Calls `function` with components of `element` as NumPy arrays. What it raises becomes a
 /// DataError that names the line, with the exception as its cause.
 nb::object call_python(const nb::object& function, const data::Element& element);

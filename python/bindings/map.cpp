@@ -50,7 +50,7 @@ data::Generator generator(nb::handle cell, nb::handle spec, const std::string& n
   made.spec = as_spec(spec, {"from_generator", "spec"});
   made.name = name;
   made.blocking = true;
-  made.begin = [make = Callable(cell)]() -> data::Generator::Next {
+  made.begin = [make = Callable(cell), spec = made.spec]() -> data::Generator::Next {
     const Locked locked;
     std::shared_ptr<PyObject> iterator;
     try {
@@ -61,7 +61,7 @@ data::Generator generator(nb::handle cell, nb::handle spec, const std::string& n
     } catch (nb::python_error& error) {
       fail_as_data_error(error);
     }
-    return [iterator]() -> std::optional<Element> {
+    return [iterator, spec]() -> std::optional<Element> {
       const Locked inner;
       try {
         const nb::object next = nb::steal(PyIter_Next(iterator.get()));
@@ -69,7 +69,9 @@ data::Generator generator(nb::handle cell, nb::handle spec, const std::string& n
           if (PyErr_Occurred() != nullptr) throw nb::python_error();
           return std::nullopt;
         }
-        return to_element(next, nullptr, {"from_generator", "an element"});
+        Element element = to_element(next, nullptr, {"from_generator", "an element"});
+        require_shapes(element, spec, {"from_generator", "an element"});
+        return element;
       } catch (nb::python_error& error) {
         fail_as_data_error(error);
       }
@@ -134,11 +136,15 @@ void bind_map(nb::module_& m) {
          const std::string& name) {
         data::MapFunction function;
         function.name = name;
-        if (!spec.is_none()) function.output = as_spec(spec, {"map", "spec"});
-        function.run = [call = Callable(cell)](const Element& element, data::MapContext& context) {
+        const data::ElementSpec stated = as_spec(spec, {"map", "spec"});
+        if (stated.known) function.output = stated;
+        function.run = [call = Callable(cell), stated](const Element& element,
+                                                       data::MapContext& context) {
           const Locked locked;
-          return to_element(call_python(call.get(), element), &context,
-                            {"map", "what the function returns"});
+          Element result = to_element(call_python(call.get(), element), &context,
+                                      {"map", "what the function returns"});
+          require_shapes(result, stated, {"map", "what the function returns"});
+          return result;
         };
         // The GIL once for several short calls: taking it costs more than many of them.
         const auto locked = [](const std::function<void()>& calls) {
@@ -189,10 +195,13 @@ void bind_map(nb::module_& m) {
         set.size = size;
         set.name = name;
         set.spec = as_spec(spec, {"from_indexable", "spec"});
-        set.get = [call = Callable(cell)](std::int64_t index) {
+        set.get = [call = Callable(cell), spec = set.spec](std::int64_t index) {
           const Locked locked;
           try {
-            return to_element(call.get()(index), nullptr, {"from_indexable", "an element"});
+            Element element =
+                to_element(call.get()(index), nullptr, {"from_indexable", "an element"});
+            require_shapes(element, spec, {"from_indexable", "an element"});
+            return element;
           } catch (nb::python_error& error) {
             fail_as_data_error(error);
           }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import threading
 import weakref
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
@@ -34,6 +36,17 @@ def as_function(value: Any, who: str) -> Callable[..., Any]:
     return found
 
 
+def fits(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function can be called with that many arguments, as far as can be told."""
+    try:
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:
+        pass
+    return True
+
+
 def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
     """The program of a function. What NumPy says of components that it gets is told in our words."""
 
@@ -41,6 +54,11 @@ def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
         try:
             return function(*components)
         except TypeError as error:
+            if not fits(function, len(components)):
+                raise TypeError(
+                    f"[map] the function does not take the {len(components)} components of an element, "
+                    f"{dataset.spec_text}: {error}; it gets each as an argument of its own"
+                ) from None
             if "__array_ufunc__" not in str(error):
                 raise
             raise TypeError(
@@ -67,6 +85,7 @@ class Dataset:
         self._running: Pipeline | None = None
         self._iterator: weakref.ref[Iteration] | None = None
         self._resumed = False
+        self._lock = threading.Lock()
 
     def _with(self, dataset: _core._Dataset, *more: Any) -> Dataset:
         return Dataset(dataset, self._kept + more)
@@ -331,18 +350,19 @@ class Dataset:
 
     def __iter__(self) -> Iterator[Any]:
         """Each time is another epoch of the same pipeline, so that shuffles differ and caches stay;
-        while an iteration is under way, a second one is independent."""
-        before = self._iterator() if self._iterator is not None else None
-        if before is not None and not before.ended:
-            return Iteration(Pipeline(self))
-        if self._running is None:
-            self._running = Pipeline(Plain(self))
-        elif not self._resumed and self._iterator is not None:
-            self._running.rewind()
-        self._resumed = False
-        made = Iteration(self._running)
-        self._iterator = weakref.ref(made)
-        return made
+        while an iteration is under way, in another thread as well, a second one is independent."""
+        with self._lock:
+            before = self._iterator() if self._iterator is not None else None
+            if before is not None and not before.ended:
+                return Iteration(Pipeline(self))
+            if self._running is None:
+                self._running = Pipeline(Plain(self))
+            elif not self._resumed and self._iterator is not None:
+                self._running.rewind()
+            self._resumed = False
+            made = Iteration(self._running)
+            self._iterator = weakref.ref(made)
+            return made
 
     def state_dict(self) -> dict[str, bytes]:
         """The position of the iteration that is under way; it can be pickled."""
@@ -367,6 +387,12 @@ class Dataset:
         from ._torch import to_torch
 
         return to_torch(self, device)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "[pickle] a dataset cannot be pickled or copied: it may have functions and files in it. Make it in each "
+            "process; its position can be pickled: dataset.state_dict()"
+        )
 
     def __repr__(self) -> str:
         count = self._dataset.cardinality

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 from . import _core
 from ._cell import Cell
@@ -24,6 +24,7 @@ from ._core._records import (
     write_records,
 )
 from ._dataset import Dataset, Path, Spec, name_of, shown
+from ._hints import names_in
 from ._pipeline import Pipeline
 from ._traceback import boundary
 
@@ -40,6 +41,9 @@ __all__ = [
     "sample_from_datasets", "text_lines", "tfrecord_features", "tfrecords", "webdataset",
     "webdataset_features", "write_records", "zip",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_in(__name__, __all__)
 
 
 def _explain(error: BaseException) -> str:
@@ -68,6 +72,11 @@ def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = 
         tensors = [tensors]
     made = []
     for each in tensors:
+        if isinstance(each, dict) or (isinstance(each, (tuple, list)) and any(getattr(x, "shape", ()) for x in each)):
+            raise TypeError(
+                f"[from_tensor_slices] a component is a {type(each).__name__} of tensors, and components cannot be "
+                "nested; give all in one tuple, (a, b, labels), or in a dict, {\"a\": a, \"b\": b}"
+            )
         if isinstance(each, Tensor):
             made.append(each)
         elif isinstance(each, _core.Variable):
@@ -138,16 +147,15 @@ def from_npy(paths: Path | Sequence[Path]) -> Dataset:
 
 
 @boundary
-def zip(*datasets: Dataset) -> Dataset:
+def zip(*datasets: Dataset | Sequence[Dataset]) -> Dataset:
     """The components of all, side by side; ends with the shortest."""
-    for each in datasets:
-        if not isinstance(each, Dataset):
-            raise TypeError(f"[zip] {shown(each)} is not a dataset")
-    kept = tuple(one for each in datasets for one in each._kept)
-    return Dataset(_core._Dataset.zip([each._dataset for each in datasets]), kept)
+    # tf.data's form, zip((a, b)), is the same.
+    given = datasets[0] if len(datasets) == 1 and isinstance(datasets[0], (list, tuple)) else datasets
+    sets, kept = _all(given, "zip")
+    return Dataset(_core._Dataset.zip(sets), kept)
 
 
-def _all(datasets: Sequence[Dataset], who: str) -> tuple[list[_core._Dataset], tuple[Any, ...]]:
+def _all(datasets: Sequence[Any], who: str) -> tuple[list[_core._Dataset], tuple[Any, ...]]:
     for each in datasets:
         if not isinstance(each, Dataset):
             raise TypeError(f"[{who}] {shown(each)} is not a dataset")
