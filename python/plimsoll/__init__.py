@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit as _atexit
 import os as _os
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import errors as errors
 from ._core import (
@@ -55,13 +56,18 @@ from .train import (
 from . import data as data, image as image, nn as nn, ops as ops, optim as optim
 from . import plan as plan, report as report, strings as strings, train as train
 
-from . import _core as _core, _notebook as _notebook
+from . import _core as _core, _hints as _hints, _notebook as _notebook, _pickle as _pickle
 
 __version__ = _version()
 
 f64, f32, f16, bf16 = DType.f64, DType.f32, DType.f16, DType.bf16
 i64, i32, i16, i8 = DType.i64, DType.i32, DType.i16, DType.i8
 u16, u8, bool_, bytes_ = DType.u16, DType.u8, DType.bool_, DType.bytes
+
+if not _TYPE_CHECKING:  # type checkers know what there is
+    __getattr__, _ = _hints.names_in(__name__, ())
+_hints.hint_methods(Tensor, ops)
+_hints.hint_methods(Variable, ops)
 
 _core._start_logging()
 _atexit.register(_core._at_exit)

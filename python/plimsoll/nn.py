@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ._core import (
     AvgPool1D, AvgPool2D, AvgPool3D, BatchNorm2D, BinaryCounts, CELU, ConfusionMatrix, Conv1D,
@@ -26,6 +26,7 @@ from ._core._nn import (
     resize_linear1d, roc_counts, rope, rope_tables, selu, smooth_l1, softsign, spectral_norm,
     split_heads, squared_hinge, top_k_accuracy, triplet, weight_norm,
 )
+from ._hints import names_in
 from ._traceback import boundary, guarded
 
 # One class serves sequences, pictures and volumes; the names say what is meant.
@@ -55,6 +56,9 @@ __all__ = [
     "top_k_accuracy", "TransformerBlock", "TransformerDecoderLayer", "TransformerEncoderLayer",
     "triplet", "unet", "Upsample2D", "vit", "weight_norm",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_in(__name__, __all__)
 
 
 @boundary
