@@ -78,6 +78,14 @@ Tensor as_tensor(nb::handle value, Where where) {
     check_process();
     return variable->value();
   }
+  if (nb::isinstance<Traced>(value)) {
+    throw nb::type_error(
+        ("[" + std::string(where.function) +
+         "] it cannot be traced by map(), whose function got a component for " + where.argument +
+         "; compute it with other ops, or use map(f, python=True), which calls the "
+         "function with NumPy arrays for each element")
+            .c_str());
+  }
   wrong_type(where, value, "it must be a tensor: pm.tensor(...) makes one of numbers and arrays");
 }
 

@@ -3,12 +3,14 @@
 
 #include <nanobind/stl/string.h>
 
+#include <plimsoll/data/program_ops.h>
 #include <plimsoll/ops/operators.h>
 
 #include "bind.h"
 #include "convert.h"
 #include "ops.h"
 #include "process.h"
+#include "symbolic.h"
 
 namespace plimsoll::python {
 namespace {
@@ -21,10 +23,19 @@ Tensor elu(const Tensor& x, double alpha) { return ops::elu(x, alpha); }
 void unary(nb::module_& m, const char* name, Tensor (*op)(const Tensor&), const char* doc) {
   m.def(
       name,
-      [name, op](nb::handle x) {
+      [name, op](nb::handle x) -> nb::object {
+        Traced* traced = nullptr;
+        if (nb::try_cast(x, traced) && traced != nullptr) {
+          const std::vector<data::Symbolic> inputs = {traced->value};
+          return nb::cast(Traced{data::call_like(traced->value, name, inputs).front()});
+        }
         const Tensor given = as_tensor(x, {name, "x"});
-        const Unlocked unlocked;
-        return op(given);
+        Tensor result;
+        {
+          const Unlocked unlocked;
+          result = op(given);
+        }
+        return nb::cast(std::move(result));
       },
       nb::arg("x"),
       nb::sig(("def " + std::string(name) + "(x: Tensor | Variable) -> Tensor").c_str()), doc);

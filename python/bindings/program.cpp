@@ -82,16 +82,29 @@ void unary(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&)) {
       name, [op](const Traced& x) { return Traced{op(x.value)}; }, nb::arg("x"));
 }
 
+Symbolic other_side(const Symbolic& like, nb::handle other, Where where) {
+  if (auto found = beside(like, other)) return *found;
+  wrong_type(where, other, "it must be a component of the element, a number or a tensor");
+}
+
 void binary(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&, const Symbolic&)) {
   m.def(
-      name, [op](const Traced& a, const Traced& b) { return Traced{op(a.value, b.value)}; },
-      nb::arg("a"), nb::arg("b"));
+      name,
+      [name, op](const Traced& a, nb::handle b) {
+        return Traced{op(a.value, other_side(a.value, b, {name, "b"}))};
+      },
+      nb::arg("a"), nb::arg("b"),
+      nb::sig(
+          ("def " + std::string(name) + "(a: Symbolic, b: Symbolic | Tensor | float) -> Symbolic")
+              .c_str()));
   m.def(
       name,
-      [op](const Traced& a, double b) {
-        return Traced{op(a.value, data::number_like(a.value, b))};
+      [name, op](nb::handle a, const Traced& b) {
+        return Traced{op(other_side(b.value, a, {name, "a"}), b.value)};
       },
-      nb::arg("a"), nb::arg("b"));
+      nb::arg("a"), nb::arg("b"),
+      nb::sig(
+          ("def " + std::string(name) + "(a: Tensor | float, b: Symbolic) -> Symbolic").c_str()));
 }
 
 void reduction(nb::module_& m, const char* name,
@@ -108,15 +121,20 @@ void reduction(nb::module_& m, const char* name,
                   .c_str()));
 }
 
-std::vector<Symbolic> symbolics(nb::handle values, Where where) {
-  std::vector<Symbolic> all;
-  for (nb::handle each : values) all.push_back(as_symbolic(each, where));
-  return all;
+/// The first of the values that is traced; nullptr if none is.
+const Traced* first_traced(nb::handle values) {
+  if (PyList_Check(values.ptr()) == 0 && PyTuple_Check(values.ptr()) == 0) return nullptr;
+  for (nb::handle each : values) {
+    Traced* traced = nullptr;
+    if (nb::try_cast(each, traced) && traced != nullptr) return traced;
+  }
+  return nullptr;
 }
 
-bool is_traced_list(nb::handle values) {
-  if (PyList_Check(values.ptr()) == 0 && PyTuple_Check(values.ptr()) == 0) return false;
-  return length(values) > 0 && nb::isinstance<Traced>(nb::object(values[0]));
+std::vector<Symbolic> symbolics(nb::handle values, const Symbolic& like, Where where) {
+  std::vector<Symbolic> all;
+  for (nb::handle each : values) all.push_back(other_side(like, each, where));
+  return all;
 }
 
 void bind_overloads(nb::module_& m) {
@@ -145,10 +163,12 @@ void bind_overloads(nb::module_& m) {
       nb::arg("x"), nb::arg("axis") = -1);
   m.def(
       "clip",
-      [](const Traced& x, double low, double high) {
-        return Traced{data::clip(x.value, low, high)};
+      [](const Traced& x, nb::handle low, nb::handle high) {
+        return Traced{data::clip(x.value, as_double(low, {"clip", "low"}),
+                                 as_double(high, {"clip", "high"}))};
       },
-      nb::arg("x"), nb::arg("low"), nb::arg("high"));
+      nb::arg("x"), nb::arg("low"), nb::arg("high"),
+      nb::sig("def clip(x: Symbolic, low: float, high: float) -> Symbolic"));
   m.def(
       "cast",
       [](const Traced& x, nb::handle dtype) {
@@ -184,32 +204,50 @@ void bind_overloads(nb::module_& m) {
         return Traced{data::gather(x.value, indices.value, axis)};
       },
       nb::arg("x"), nb::arg("indices"), nb::arg("axis") = 0);
+  // A table of one's own, which is a constant of the program.
+  m.def(
+      "gather",
+      [](nb::handle table, const Traced& indices, int axis) {
+        const Tensor values = as_tensor(table, {"gather", "x"});
+        return Traced{data::gather(data::constant_like(indices.value, data::Value(values)),
+                                   indices.value, axis)};
+      },
+      nb::arg("x"), nb::arg("indices"), nb::arg("axis") = 0,
+      nb::sig("def gather(x: Tensor, indices: Symbolic, axis: int = 0) -> Symbolic"));
   m.def(
       "where",
       [](const Traced& condition, nb::handle a, nb::handle b) {
         const auto side = [&](nb::handle given, nb::handle other, const char* name) {
-          const auto number = as_number(given);
-          return number ? data::number_like(as_symbolic(other, {"where", name}), *number)
-                        : as_symbolic(given, {"where", name});
+          Traced* like = nullptr;
+          if (!nb::try_cast(given, like)) nb::try_cast(other, like);
+          if (like == nullptr) {
+            wrong_type({"where", name}, given,
+                       "one of a and b must be a component, whose dtype the other takes");
+          }
+          return other_side(like->value, given, {"where", name});
         };
         return Traced{data::where(condition.value, side(a, b, "a"), side(b, a, "b"))};
       },
       nb::arg("condition"), nb::arg("a"), nb::arg("b"),
-      nb::sig(
-          "def where(condition: Symbolic, a: Symbolic | float, b: Symbolic | float) -> Symbolic"));
+      nb::sig("def where(condition: Symbolic, a: Symbolic | Tensor | float, b: Symbolic | Tensor | "
+              "float) -> Symbolic"));
   m.def(
       "concat",
       [](nb::handle values, int axis) {
-        if (!is_traced_list(values)) throw nb::next_overload();
-        return Traced{data::concat(symbolics(values, {"concat", "tensors"}), axis)};
+        const Traced* like = first_traced(values);
+        if (like == nullptr) throw nb::next_overload();
+        return Traced{
+            data::concat(symbolics(values, like->value, {"concat", "one of tensors"}), axis)};
       },
       nb::arg("tensors"), nb::arg("axis") = 0,
       nb::sig("def concat(tensors: typing.Sequence[Symbolic], axis: int = 0) -> Symbolic"));
   m.def(
       "stack",
       [](nb::handle values, int axis) {
-        if (!is_traced_list(values)) throw nb::next_overload();
-        return Traced{data::stack(symbolics(values, {"stack", "tensors"}), axis)};
+        const Traced* like = first_traced(values);
+        if (like == nullptr) throw nb::next_overload();
+        return Traced{
+            data::stack(symbolics(values, like->value, {"stack", "one of tensors"}), axis)};
       },
       nb::arg("tensors"), nb::arg("axis") = 0,
       nb::sig("def stack(tensors: typing.Sequence[Symbolic], axis: int = 0) -> Symbolic"));

@@ -27,7 +27,8 @@ Symbolic less_equal(const Symbolic& a, const Symbolic& b) { return a <= b; }
 Symbolic greater(const Symbolic& a, const Symbolic& b) { return a > b; }
 Symbolic greater_equal(const Symbolic& a, const Symbolic& b) { return a >= b; }
 
-/// The other side of an operator: a number takes the dtype of `like`, an array is a constant.
+}  // namespace
+
 std::optional<Symbolic> beside(const Symbolic& like, nb::handle other, bool divides) {
   Traced* traced = nullptr;
   if (nb::try_cast(other, traced) && traced != nullptr) return traced->value;
@@ -41,6 +42,8 @@ std::optional<Symbolic> beside(const Symbolic& like, nb::handle other, bool divi
   }
   return std::nullopt;
 }
+
+namespace {
 
 void binary(nb::handle cls, const char* name, const char* reflected, Two op, bool divides = false) {
   const auto define = [&](const char* as, bool swapped) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <nanobind/nanobind.h>
 
 #include <plimsoll/data/symbolic.h>
@@ -19,6 +21,10 @@ struct Traced {
 };
 
 data::Symbolic as_symbolic(nb::handle value, Where where);
+/// The other side of an operator: a number takes the dtype of `like`, and so does an array or a
+/// tensor, which is a constant. nullopt for all else.
+std::optional<data::Symbolic> beside(const data::Symbolic& like, nb::handle other,
+                                     bool divides = false);
 /// A picture: a path is read and decoded, the contents of a file are decoded.
 data::Symbolic as_picture(nb::handle value, Where where);
 

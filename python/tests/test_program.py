@@ -186,3 +186,31 @@ def test_more_of_numpy_can_be_traced() -> None:
         rows.map(lambda x: x[::-1])
     with pytest.raises(TypeError, match=r"\[index\] the index is \[0, 2\].*pm.gather"):
         rows.map(lambda x: x[[0, 2]])
+
+
+def test_components_mix_with_numbers_and_tensors() -> None:
+    a = np.random.default_rng(6).normal(size=(6, 3)).astype(np.float32)
+    b = np.array([1.0, -1.0, 0.5], np.float32)
+    labels = np.arange(6) % 2
+    table = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    rows = pm.data.from_tensor_slices((a, labels))
+    ours = pm.tensor(b)
+    cases: list[tuple[Callable[..., Any], Callable[..., Any]]] = [
+        (lambda x, i: pm.clip(x, 0, 1), lambda x, i: np.clip(x, 0, 1)),
+        (lambda x, i: pm.maximum(x, 0), lambda x, i: np.maximum(x, 0)),
+        (lambda x, i: pm.minimum(0, x), lambda x, i: np.minimum(0, x)),
+        (lambda x, i: pm.maximum(ours, x), lambda x, i: np.maximum(b, x)),
+        (lambda x, i: pm.where(x > 0, x, ours), lambda x, i: np.where(x > 0, x, b)),
+        (lambda x, i: pm.where(x > 0, 1, x), lambda x, i: np.where(x > 0, 1, x)),
+        (lambda x, i: pm.concat([ours, x]), lambda x, i: np.concatenate([b, x])),
+        (lambda x, i: pm.stack([x[0], pm.tensor(2.0)]), lambda x, i: np.stack([x[0], np.float32(2)])),
+        (lambda x, i: pm.gather(pm.tensor(table), i), lambda x, i: table[i]),
+        (lambda x, i: pm.tanh(x) + pm.sin(x) * pm.square(x), lambda x, i: np.tanh(x) + np.sin(x) * x * x),
+    ]
+    for traced, expected in cases:
+        for x, i, found in zip(a, labels, rows.map(traced)):
+            np.testing.assert_allclose(np.asarray(found), expected(x, i), rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError, match=r"\[where\] . is .\.0.*one of a and b must be a component"):
+        rows.map(lambda x, i: pm.where(x > 0, 1.0, 0.0))
+    with pytest.raises(TypeError, match=r"\[cumsum\] it cannot be traced by map\(\).*python=True"):
+        rows.map(lambda x, i: pm.cumsum(x))
