@@ -69,6 +69,8 @@ class CompiledLoss:
         return sorted(self.trackers, key=lambda each: order.index(each.name) if each.name in order else len(order))
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any, names: list[str]) -> Any:
+        if y_pred is None:
+            raise ValueError("the model's call() gave None; is there a `return`?")
         self.build(y_pred, names)
         assert self._built is not None
         predictions = _nest.flatten(y_pred)
@@ -235,11 +237,16 @@ def class_weights(y: Any, table: Any) -> Any:
     labels = labels.reshape((labels.size,))
     if labels.dtype not in (pm.i32, pm.i64):
         labels = pm.cast(pm.round(labels) if labels.dtype in (pm.f32, pm.f64) else labels, pm.i64)
-    return wrap(pm.gather(pm.tensor(table), labels))
+    # Classes that the table does not have weigh 1: its last entry.
+    return wrap(pm.gather(pm.tensor(table), pm.minimum(labels, len(table) - 1)))
 
 
 def class_table(class_weight: dict[int, float]) -> Any:
-    size = max(int(key) for key in class_weight) + 1
+    """The weights by class, and a 1 for all classes beyond them."""
+    if not isinstance(class_weight, dict) or not class_weight:
+        raise ValueError("`class_weight` must be a dict of weights by class, such as {0: 1.0, 1: 5.0}. Received: "
+                         f"class_weight={class_weight}")
+    size = max(int(key) for key in class_weight) + 2
     made = np.ones(size, np.float32)
     for key, value in class_weight.items():
         made[int(key)] = value
