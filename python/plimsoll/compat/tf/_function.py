@@ -19,7 +19,7 @@ from ._errors import unsupported
 from ._state import recording, state
 from ._symbolic import Record
 from ._tensor import Tensor, TensorSpec
-from ._untraced import LOOKS, Body, op_by_op
+from ._untraced import LOOKS, Body, call_planned, op_by_op
 from ._variable import Variable
 
 
@@ -136,7 +136,7 @@ class Function:
         while True:
             watched = Body(body)
             try:
-                results = planned.call(values, watched)
+                results = call_planned(planned, values, watched)
                 break
             except LOOKS:
                 if watched.error is None:

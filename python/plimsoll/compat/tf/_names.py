@@ -105,5 +105,8 @@ def missing(name: str, names: list[str]) -> NoReturn:
     short = name.rsplit(".", 1)[-1]
     close = difflib.get_close_matches(short, [each for each in names if each != short], n=1, cutoff=0.75)
     way = _WAYS.get(name)
+    if way is None and name == f"tf.{short}":
+        v1 = importlib.import_module(f"{__package__}.compat.v1")
+        way = f"it is TensorFlow 1's: tf.compat.v1.{short}" if short in v1.__all__ else None
     hint = f"; {way}" if way else f"; there is {close[0]}" if close else ""
     raise Unsupported(f"{name} is not supported by plimsoll.compat.tf{hint}")

@@ -7,6 +7,7 @@ differs is unknown. Values that follow from shapes (tf.shape(x)[0]) are numbers 
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable, Iterable, Sequence
 
 import plimsoll as pm
@@ -299,8 +300,21 @@ def _probe(call: Callable[..., Any], args: Any, kwargs: Any, given: list[Record]
                     values[each.index]._keras_mask = Tensor(mask)
             args, kwargs = Replay(feeds).substitute((args, kwargs))
             return call(*args, **kwargs)
+    except Exception as error:
+        _without_probes(error)
+        raise
     finally:
         state.inside, state.replaying = before
+
+
+def _without_probes(error: Exception) -> None:
+    """Shapes in a message as people know them: None where an extent is not known."""
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        text = re.sub(rf"(?<=[\[(,]){PROBES[0]}(?=[,\])])", "None", error.args[0])
+        text = re.sub(rf"(?<=, ){PROBES[0]}(?=[,\])])", "None", text)
+        error.args = (text,)
+        if hasattr(error, "message"):
+            error.message = text
 
 
 def _stand_in(shapes: Any, probe: Typed) -> Any:

@@ -8,6 +8,8 @@ from typing import Any, Callable
 
 import plimsoll as pm
 
+from ._errors import InvalidArgumentError, OpError
+
 # What a function raises that looks at values while it is traced, or calls what works on values alone.
 LOOKS = (TypeError, AttributeError, NotImplementedError, ValueError, pm.InvalidArgument, IndexError, KeyError)
 
@@ -33,6 +35,16 @@ class Body:
         except LOOKS as error:
             self.error = error
             raise
+
+
+def call_planned(planned: Any, values: list[Any], body: Body) -> Any:
+    """Runs a planned function; what its ops refuse is an error of tf.errors, as it is of eager ops."""
+    try:
+        return planned.call(values, body)
+    except pm.InvalidArgument as error:
+        if body.error is not None or isinstance(error, OpError):
+            raise
+        raise InvalidArgumentError(None, None, str(error)) from None
 
 
 def op_by_op(name: str, error: Exception, run: Callable[[], Any]) -> Any:

@@ -130,7 +130,10 @@ def _map_python(
     if first is None:
         raise reason
     with quiet():
-        sample = _structure.normalized(function(*arguments(structure, first)))
+        made = function(*arguments(structure, first))
+        if made is None:
+            raise TypeError(f"[map] {_name(function)} gave None; is there a `return`?")
+        sample = _structure.normalized(made)
     result = _structure.structure_of(sample)
     vary = any(dims is None or None in dims for _, dims in dataset._specs()) or any(
         leaf.dtype.name == "string" for leaf in _structure.leaves(structure)

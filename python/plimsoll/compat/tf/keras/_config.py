@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from typing import Any, Callable, Mapping
 
 _custom: dict[str, Any] = {}
 _registered_names: dict[Any, str] = {}
+
+
+def similar(name: Any, known: Any) -> str:
+    """"; did you mean 'accuracy'?" for a message, or nothing."""
+    names = [str(each) for each in known]
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
+    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def snake_case(name: str) -> str:
@@ -122,7 +130,8 @@ def lookup(
         found = _find(identifier, classes, other_names)
         if found is None:
             known = ", ".join(sorted(classes))
-            raise ValueError(f"Could not interpret {what} identifier: {identifier}; there are {known}")
+            near = similar(identifier, [*classes, *map(snake_case, classes), *(other_names or {})])
+            raise ValueError(f"Could not interpret {what} identifier: {identifier}{near or f'; there are {known}'}")
         return found() if isinstance(found, type) else found
     if isinstance(identifier, type):
         return identifier()

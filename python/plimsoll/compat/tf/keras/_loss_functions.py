@@ -151,7 +151,8 @@ def _categorical(t: pm.Tensor, p: pm.Tensor, logits: bool, smoothing: float, axi
     if tuple(t.shape) != tuple(p.shape):
         raise ValueError(
             "Arguments `target` and `output` must have the same shape. Received: "
-            f"target.shape={tuple(t.shape)}, output.shape={tuple(p.shape)}"
+            f"target.shape={tuple(t.shape)}, output.shape={tuple(p.shape)}. Labels that are numbers of classes need "
+            "sparse_categorical_crossentropy, or keras.utils.to_categorical(labels)"
         )
     if smoothing:
         t = t * (1.0 - smoothing) + smoothing / p.shape[axis]

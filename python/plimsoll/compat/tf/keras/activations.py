@@ -8,7 +8,7 @@ from typing import Any, Callable, Sequence
 import plimsoll as pm
 
 from ._base import op, with_logits
-from ._config import get_custom_objects, registered_name
+from ._config import get_custom_objects, registered_name, similar
 
 __all__ = [
     "celu", "deserialize", "elu", "exponential", "gelu", "get", "glu", "hard_shrink", "hard_sigmoid",
@@ -212,7 +212,8 @@ def get(identifier: Any) -> Callable[..., Any]:
     if isinstance(identifier, str):
         found = get_custom_objects().get(identifier) or _FUNCTIONS.get(identifier)
         if found is None:
-            raise ValueError(f"Could not interpret activation function identifier: {identifier}")
+            near = similar(identifier, _FUNCTIONS)
+            raise ValueError(f"Could not interpret activation function identifier: {identifier}{near}")
         return found() if isinstance(found, type) else found  # type: ignore[no-any-return]
     if callable(identifier):
         found = identifier

@@ -9,7 +9,7 @@ import plimsoll as pm
 
 from . import _loss_functions as functions
 from ._base import name_of_dtype, op
-from ._config import Configured, get_custom_objects, registered_name, snake_case
+from ._config import Configured, get_custom_objects, registered_name, similar, snake_case
 from ._loss_functions import (
     binary_crossentropy, binary_focal_crossentropy, categorical_crossentropy,
     categorical_focal_crossentropy, categorical_hinge, cosine_similarity, ctc, dice, hinge, huber,
@@ -224,7 +224,8 @@ def get(identifier: Any) -> Any:
         found = get_custom_objects().get(name) or functions.FUNCTIONS.get(name) or _CLASSES.get(name)
         if found is not None:
             return found() if inspect.isclass(found) else found
-    raise ValueError(f"Could not interpret loss identifier: {identifier}")
+    near = similar(identifier, [*functions.FUNCTIONS, *functions.SHORT, *_CLASSES])
+    raise ValueError(f"Could not interpret loss identifier: {identifier}{near}")
 
 
 def serialize(loss: Any) -> Any:

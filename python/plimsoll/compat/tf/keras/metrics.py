@@ -12,7 +12,7 @@ import plimsoll as pm
 from . import _loss_functions as functions
 from . import initializers
 from ._base import name_of_dtype, raw, read, unique_name, variable, wrap, write
-from ._config import Configured, get_custom_objects, registered_name, snake_case
+from ._config import Configured, get_custom_objects, registered_name, similar, snake_case
 from ._loss_functions import same_rank
 from ._metric_functions import (
     accuracy, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy,
@@ -401,7 +401,8 @@ def get(identifier: Any) -> Any:
                 if snake_case(name) == identifier:
                     found = each
         if found is None:
-            raise ValueError(f"Could not interpret metric identifier: {identifier}")
+            near = similar(identifier, ["accuracy", *_BY_NAME, *_CLASSES, *map(snake_case, _CLASSES)])
+            raise ValueError(f"Could not interpret metric identifier: {identifier}{near}")
         return found() if inspect.isclass(found) else found
     if inspect.isclass(identifier):
         return identifier()

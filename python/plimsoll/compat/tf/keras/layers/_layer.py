@@ -21,7 +21,7 @@ from .. import initializers, mixed_precision, regularizers
 from .._base import (
     calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
 )
-from .._config import Configured, fitting, snake_case, with_defaults
+from .._config import Configured, fitting, similar, snake_case, with_defaults
 from .._weight import Weight
 from ._arguments import inputs_of, mask_of, plain, revived, tensors
 
@@ -77,8 +77,8 @@ class Layer(Configured):
         dynamic: Any = None, **kwargs: Any,
     ) -> None:
         if kwargs:
-            raise ValueError(
-                f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}")
+            raise ValueError(f"Unrecognized keyword arguments passed to {type(self).__name__}: {kwargs}"
+                             + similar(next(iter(kwargs)), with_defaults(type(self), Layer, {})))
         self._trainable = bool(trainable)
         self.name = name or unique_name(snake_case(type(self).__name__))
         self.dtype_policy = mixed_precision.policy_of(dtype)
@@ -367,6 +367,9 @@ class Layer(Configured):
         return known
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if "dtype_policy" not in self.__dict__:
+            raise RuntimeError(f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first "
+                               "statement in the `__init__()` method.")
         args, kwargs = tensors(args), tensors(kwargs)
         if not self.built:
             self._build(args, kwargs)

@@ -48,6 +48,12 @@ def as_array(value: Any, what: str) -> Any:
         found = found.astype(np.float32)
     elif found.dtype.kind in "US":
         found = found.astype(object)
+    if found.dtype == object and found.size and not isinstance(found.reshape(-1)[0], (str, bytes)):
+        try:
+            found = found.astype(np.float32)  # columns of a table
+        except (TypeError, ValueError):
+            raise ValueError(f"`{what}` is an array of {type(found.reshape(-1)[0]).__name__} objects, not of numbers; rows of "
+                             "different lengths need keras.utils.pad_sequences") from None
     if found.ndim == 0:
         raise ValueError(f"`{what}` is a number; it must have samples along its first dimension")
     return found
@@ -262,6 +268,9 @@ def _is_rows(x: Any) -> bool:
 
 def split_rows(arrays: Any, share: float) -> tuple[Any, Any]:
     """The first and the last part of each array."""
+    if not _is_rows(_numbers(arrays[0])):
+        raise ValueError("`validation_split` is only supported for arrays and tensors, not for a "
+                         f"{type(arrays[0]).__name__}: split a dataset with take() and skip(), and pass validation_data")
     flat = [None if each is None else as_array(each, "x") for each in _nest.flatten(arrays)]
     size = next(len(each) for each in flat if each is not None)
     at = math.floor(size * (1.0 - share))

@@ -249,6 +249,9 @@ def _fitted(value: Any, symbol: Any) -> Any:
     """An input as the symbol says: its rank, and integers where floats are wanted."""
     if not isinstance(value, Tensor):
         value = convert(value)
+    if value.dtype.name == "string" and symbol.dtype.name != "string":
+        raise ValueError(f"the model takes {symbol.dtype.name} and was given strings; turn them into numbers with "
+                         "keras.layers.StringLookup or keras.layers.TextVectorization")
     wanted, given = symbol.shape, value.shape
     if wanted.rank is not None and given.rank is not None and wanted.rank != given.rank:
         from ..._arrays import expand_dims, squeeze
@@ -263,7 +266,9 @@ def _fitted(value: Any, symbol: Any) -> Any:
     if wanted.rank is not None and value.shape.rank is not None:
         if not wanted.is_compatible_with(value.shape):
             raise ValueError(
-                f"Input with shape {value.shape} is incompatible with the model: expected shape={wanted}")
+                f"Input with shape {value.shape} is incompatible with the model: expected shape={wanted}"
+                + ("; a dataset of single elements needs .batch(32), one example x[None]"
+                   if value.shape.rank == wanted.rank - 1 else ""))
     return value if value.dtype == symbol.dtype or not symbol.dtype.is_floating else convert(
         value, symbol.dtype)
 

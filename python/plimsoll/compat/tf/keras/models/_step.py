@@ -16,7 +16,7 @@ from ..._autograph import rewrite
 from ..._config import mind_others
 from ..._state import state
 from ..._tensor import Tensor
-from ..._untraced import LOOKS, Body, op_by_op
+from ..._untraced import LOOKS, Body, call_planned, op_by_op
 from .._base import wrap
 
 _HOLE = object()
@@ -76,7 +76,7 @@ class PlannedStep:
         while True:
             body = Body(self._body(key))
             try:
-                results = planned.call(tensors, body)
+                results = call_planned(planned, tensors, body)
                 break
             except LOOKS:
                 if body.error is None:
