@@ -75,7 +75,7 @@ class Dataset:
     before it is iterated or trained on, within the budget of the device.
 
     An element is a tuple of components, or the component itself if there is one: tensors, Python
-    numbers, bytes.
+    numbers, bytes. Components that have names are also found by them: batch["image"].
     """
 
     def __init__(self, dataset: _core._Dataset, kept: tuple[Any, ...] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Iterator, Mapping, Sequence
 
 from . import _core
 from ._core import Budget, Device, Session
@@ -11,6 +11,35 @@ from .errors import InvalidArgument
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
+
+
+class Element(tuple[Any, ...]):
+    """A tuple of components that have names: batch["image"] is one of them, and so is batch[0]."""
+
+    __slots__ = ()
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        return tuple.__getitem__(self, self._place(key) if isinstance(key, str) else key)
+
+    def _place(self, name: str) -> int:
+        if name in self.names:
+            return self.names.index(name)
+        # Of "0/image", which zip() makes, the last part is enough if no other ends with it.
+        ends = [i for i, each in enumerate(self.names) if each.rpartition("/")[2] == name]
+        if len(ends) != 1:
+            raise KeyError(f"there is no component '{name}'; there are: {', '.join(self.names)}")
+        return ends[0]
+
+    def __reduce__(self) -> Any:
+        return tuple, (tuple(self),)
+
+
+def element_of(names: Sequence[str]) -> type[Element] | None:
+    """What elements with such names are; None where a tuple, or the only component, will do."""
+    if len(names) < 2 or not any(names):
+        return None
+    return type("Element", (Element,), {"__slots__": (), "names": tuple(names)})
 
 
 @guarded
@@ -24,12 +53,14 @@ class Pipeline:
     ) -> None:
         self._kept = dataset
         self._pipeline = _core._Pipeline(dataset, device, limit, threads, seed, skip_errors, name)
+        self._element = element_of(dataset._dataset.names)
 
     def __iter__(self) -> Iterator[Any]:
-        return self._pipeline
+        return self._pipeline if self._element is None else self
 
     def __next__(self) -> Any:
-        return next(self._pipeline)
+        element = next(self._pipeline)
+        return element if self._element is None else self._element(element)
 
     def rewind(self) -> None:
         """Begins the stream again, as a later epoch: shuffles differ."""
@@ -94,6 +125,7 @@ class Iteration:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._next = pipeline._pipeline.__next__
+        self._element = pipeline._element
         self.ended = False
 
     def __iter__(self) -> Iteration:
@@ -103,7 +135,8 @@ class Iteration:
         if self.ended:
             raise StopIteration
         try:
-            return self._next()
+            element = self._next()
+            return element if self._element is None else self._element(element)
         except BaseException as error:
             self.ended = self._pipeline._pipeline.ended
             trim(error)
@@ -112,7 +145,7 @@ class Iteration:
 
 def by_component(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A function of an element that converts each component of it."""
-    return lambda element: tuple(map(convert, element)) if isinstance(element, tuple) else convert(element)
+    return lambda element: type(element)(map(convert, element)) if isinstance(element, tuple) else convert(element)
 
 
 @guarded

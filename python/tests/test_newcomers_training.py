@@ -191,3 +191,22 @@ def test_the_smallest_and_the_logarithm_of_a_sum() -> None:
     assert gradient.numpy().sum() == pytest.approx(300, rel=1e-4)
     assert pm.logsumexp(x).item() == pytest.approx(float(np.log(np.exp(a).sum())), rel=1e-5)
     assert pm.logsumexp(pm.full((2,), float("-inf"))).item() == float("-inf")
+
+
+def test_components_are_found_by_name() -> None:
+    rows = pm.data.from_tensor_slices({"image": np.arange(6).reshape(3, 2), "label": np.arange(3)})
+    for batch in (next(iter(rows.batch(3))), next(rows.batch(3).iterate()), next(iter(rows.batch(3).to_numpy()))):
+        assert batch["image"].tolist() == batch[0].tolist() == [[0, 1], [2, 3], [4, 5]]
+        image, label = batch
+        assert len(batch) == 2 and label.tolist() == batch["label"].tolist()
+        assert isinstance(batch, tuple)
+    with rows.iterate() as pipeline:
+        assert [row["label"] for row in pipeline] == [0, 1, 2]
+    with pytest.raises(KeyError, match="there is no component 'lable'; there are: image, label"):
+        next(iter(rows))["lable"]
+    renamed = rows.map(lambda image, label: {"x": image * 2, "y": label})
+    assert next(iter(renamed))["x"].tolist() == [0, 2]
+    both = next(iter(pm.data.zip(rows, pm.data.range(3))))
+    assert both["label"] == both["0/label"] == 0
+    assert type(pickle.loads(pickle.dumps(next(iter(rows))))) is tuple
+    assert type(next(iter(pm.data.from_tensor_slices((np.arange(3), np.arange(3)))))) is tuple
