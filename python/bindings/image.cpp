@@ -1,6 +1,7 @@
 // Pictures, files and strings in programs.
 #include <nanobind/stl/string.h>
 
+#include <plimsoll/base/error.h>
 #include <plimsoll/data/program_ops.h>
 
 #include "bind.h"
@@ -24,6 +25,18 @@ std::vector<float> floats(nb::handle value, Where where) {
   std::vector<float> all;
   for (nb::handle each : value) all.push_back(static_cast<float>(as_double(each, where)));
   return all;
+}
+
+/// Those who know torchvision divide by 255 first, and would do it twice.
+void require_undivided(const Symbolic& picture) {
+  const std::string what = picture.describe();
+  if (what.find("result of div)") == std::string::npos &&
+      what.find("result of normalize)") == std::string::npos) {
+    return;
+  }
+  throw InvalidArgument("[normalize] the picture, " + what +
+                        ", was divided already, and normalize divides by 255 itself; leave the "
+                        "division out, or say what the largest value is now: most=1");
 }
 
 void picture(nb::module_& m, const char* name, Symbolic (*op)(const Symbolic&), const char* doc) {
@@ -179,16 +192,23 @@ void bind_images(nb::module_ m) {
       "Mirrored with that probability, drawn for each element and epoch.");
   m.def(
       "normalize",
-      [](nb::handle x, nb::handle mean, nb::handle deviation) {
-        return Traced{image::normalize(as_picture(x, {"normalize", "picture"}),
-                                       floats(mean, {"normalize", "mean"}),
+      [](nb::handle x, nb::handle mean, nb::handle deviation, nb::handle most) {
+        Symbolic picture = as_picture(x, {"normalize", "picture"});
+        if (most.is_none()) {
+          require_undivided(picture);
+        } else if (const double largest = as_double(most, {"normalize", "most"}); largest != 255) {
+          picture = picture * (255 / largest);
+        }
+        return Traced{image::normalize(picture, floats(mean, {"normalize", "mean"}),
                                        floats(deviation, {"normalize", "deviation"}))};
       },
-      nb::arg("picture"), nb::arg("mean"), nb::arg("deviation"),
+      nb::arg("picture"), nb::arg("mean"), nb::arg("deviation"), nb::kw_only(),
+      nb::arg("most").none() = nb::none(),
       nb::sig("def normalize(picture: plimsoll._core.Symbolic, mean: typing.Sequence[float], "
-              "deviation: "
-              "typing.Sequence[float]) -> plimsoll._core.Symbolic"),
-      "(value / 255 - mean) / deviation, per channel.");
+              "deviation: typing.Sequence[float], *, most: float | None = None) -> "
+              "plimsoll._core.Symbolic"),
+      "(value / 255 - mean) / deviation, per channel. Of pictures that were divided by 255 already "
+      "the largest value is given as most=1.");
   m.def(
       "read_file", [](const Traced& path) { return Traced{data::read_file(path.value)}; },
       nb::arg("path"), "The contents of the file at a path.");

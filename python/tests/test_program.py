@@ -214,3 +214,17 @@ def test_components_mix_with_numbers_and_tensors() -> None:
         rows.map(lambda x, i: pm.where(x > 0, 1.0, 0.0))
     with pytest.raises(TypeError, match=r"\[cumsum\] it cannot be traced by map\(\).*python=True"):
         rows.map(lambda x, i: pm.cumsum(x))
+
+
+def test_pictures_are_divided_once_to_normalize_them() -> None:
+    a = np.random.default_rng(7).integers(0, 256, (4, 5, 6, 3)).astype(np.uint8)
+    pictures = pm.data.from_tensor_slices(a)
+    mean, deviation = [0.5, 0.4, 0.3], [0.25, 0.5, 0.125]
+    expected = (a / 255 - np.array(mean)) / np.array(deviation)
+    whole = pictures.map(lambda x: pm.image.normalize(x, mean, deviation))
+    unit = pictures.map(lambda x: pm.image.normalize(x / 255, mean, deviation, most=1))
+    for found in (whole, unit):
+        np.testing.assert_allclose(np.stack([x.numpy() for x in found]), expected, rtol=1e-4, atol=1e-4)
+    for divided in (lambda x: x / 255, pm.image.to_unit):
+        with pytest.raises(pm.InvalidArgument, match=r"\[normalize\].*divided already.*most=1"):
+            pictures.map(lambda x: pm.image.normalize(divided(x), mean, deviation))
