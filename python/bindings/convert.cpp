@@ -22,7 +22,7 @@ std::string shown(nb::handle value) {
   }
   const auto type = nb::cast<std::string>(value.type().attr("__name__"));
   const bool is_vowel = std::string("aeiouAEIOU").find(type[0]) != std::string::npos;
-  const std::string kind = (is_vowel ? "an " : "a ") + type;
+  std::string kind = (is_vowel ? "an " : "a ") + type;
   // Of arrays and tensors their extents say more than some of their elements.
   if (nb::hasattr(value, "shape") && nb::hasattr(value, "dtype") && nb::hasattr(value, "ndim")) {
     const nb::object shape = value.attr("shape");

@@ -43,7 +43,7 @@ nb::object formatted(const Tensor& x, const std::string& spec) {
                              .c_str());
   }
   const nb::object text = nb::cast(spec);
-  const nb::object written = nb::steal(PyObject_Format(item(x).ptr(), text.ptr()));
+  nb::object written = nb::steal(PyObject_Format(item(x).ptr(), text.ptr()));
   if (!written.is_valid()) throw nb::python_error();
   return written;
 }
