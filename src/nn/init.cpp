@@ -131,7 +131,13 @@ Init Init::fan_in_uniform(std::int64_t fan_in) {
 
 void fill(Tensor& tensor, const Init& init, std::string_view name, std::uint64_t seed) {
   const std::int64_t count = tensor.elements();
-  if (init.kind == Init::Kind::constant && tensor.dtype() != DType::f32) {
+  const bool constant = init.kind == Init::Kind::constant;
+  if (constant && init.scale == 0 && tensor.is_contiguous()) {
+    // In place: states may fill the budget, and a second one like them has no room in it.
+    if (count != 0) tensor.device().fill_zero(tensor.raw_mutable_data(), tensor.nbytes());
+    return;
+  }
+  if (constant && tensor.dtype() != DType::f32) {
     ops::assign(tensor, ops::full(tensor.shape(), init.scale, tensor.dtype(), tensor.device()));
     return;
   }

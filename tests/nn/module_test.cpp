@@ -1,6 +1,9 @@
 // What a module promises, whatever it computes.
 #include <plimsoll/nn/module.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -112,6 +115,20 @@ TEST_F(ModuleTest, DeclaringTakesNoMemoryAndOpsOnWhatHasNoDataNameIt) {
   const Tensor x = Tensor::zeros({1, 3}, DType::f32, device_);
   EXPECT_THAT(message_of([&] { ops::linear(x, small.find("first.weight")->tensor()); }),
               HasSubstr("the parameter first."));
+}
+
+TEST(Fill, ZerosOfAnyTypeTakeNoOtherMemory) {
+  const Device device = test::own_cpu({.limit = KiB(512)});
+  for (const DType dtype : {DType::f32, DType::i8, DType::u8, DType::bf16, DType::i64}) {
+    // Another like it has no room.
+    const auto count = static_cast<std::int64_t>(KiB(384) / dtype_size(dtype));
+    Tensor state = Tensor::empty({count}, dtype, device);
+    std::memset(state.raw_mutable_data(), 0x55, state.nbytes());
+    fill(state, Init::zeros(), "state", 0);
+    const auto* const bytes = static_cast<const char*>(state.raw_data());
+    EXPECT_TRUE(std::all_of(bytes, bytes + state.nbytes(), [](char byte) { return byte == 0; }))
+        << dtype_name(dtype);
+  }
 }
 
 TEST_F(ModuleTest, InitialValuesDependOnSeedAndNameAlone) {
