@@ -174,12 +174,16 @@ Bytes PlanSearch::input_for(const PlanRequest& request) const {
 Bytes PlanSearch::heap_of(const std::vector<Wanted>& all) {
   if (!target_.input_on_device) return 0;  // the host's heap is not the device's memory
   std::int64_t nodes = 0;
+  std::int64_t convolutions = 0;
   for (const Wanted& each : all) {
     for (std::size_t i = 0; i < steps_of(each); ++i) {
-      nodes += static_cast<std::int64_t>(traced(each, i).graph->nodes().size());
+      for (const graph::Node& node : traced(each, i).graph->nodes()) {
+        ++nodes;
+        convolutions += node.op->family == "convolution" ? 1 : 0;
+      }
     }
   }
-  return charged_heap(nodes);
+  return charged_heap(nodes, convolutions);
 }
 
 void PlanSearch::give_to_input(TrainingPlan& plan) const {

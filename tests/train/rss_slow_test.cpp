@@ -10,10 +10,11 @@ struct Sized {
   int size;
   int batch;
 };
-constexpr std::array kModels = {
-    Sized{"mlp", 28, 64},      Sized{"lenet", 28, 64},   Sized{"resnet18", 64, 8},
-    Sized{"resnet50", 64, 4},  Sized{"vit_tiny", 64, 4}, Sized{"vit_b16", 64, 2},
-    Sized{"gpt2_tiny", 64, 8}, Sized{"gpt2", 64, 1},     Sized{"unet", 64, 2}};
+constexpr std::array kModels = {Sized{"mlp", 28, 64},      Sized{"lenet", 28, 64},
+                                Sized{"resnet18", 64, 8},  Sized{"resnet50", 64, 4},
+                                Sized{"vit_tiny", 64, 4},  Sized{"vit_b16", 64, 2},
+                                Sized{"gpt2_tiny", 64, 8}, Sized{"gpt2", 64, 1},
+                                Sized{"unet", 64, 2},      Sized{"efficientnet_b0", 64, 4}};
 
 class EveryModelRss : public testing::TestWithParam<std::tuple<Sized, const char*>> {};
 
