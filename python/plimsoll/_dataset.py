@@ -39,11 +39,13 @@ def as_function(value: Any, who: str) -> Callable[..., Any]:
 def fits(function: Callable[..., Any], count: int) -> bool:
     """Whether a function can be called with that many arguments, as far as can be told."""
     try:
-        inspect.signature(function).bind(*[None] * count)
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True  # of ours, say, which answer for themselves
+    try:
+        signature.bind(*[None] * count)
     except TypeError:
         return False
-    except ValueError:
-        pass
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
@@ -15,6 +16,7 @@ from ._core import (
     Device, History, Module, NativeCallback, Optimizer, Run, Session, Tensor, TrainingPlan, Variable,
     load_checkpoint, reduce_on_plateau, save_checkpoint,
 )
+from ._dataset import fits
 from ._traceback import guarded
 from .data import Dataset
 
@@ -45,6 +47,12 @@ class Callback:
         """At the end; not after an exception."""
 
 
+def _require_arguments(function: Callable[..., Any], count: int, what: str) -> None:
+    if not fits(function, count):
+        name = getattr(function, "__qualname__", type(function).__name__)
+        raise TypeError(f"{what}, and {name}{inspect.signature(function)} cannot be called with {count}")
+
+
 @guarded
 class Metric:
     """A number about predictions that is streamed over batches: each batch gives some sums, and the
@@ -63,6 +71,9 @@ class Metric:
     ) -> None:
         if not callable(sums):
             raise TypeError(f"[Metric] sums is {sums!r}; it must be a function of (prediction, target)")
+        _require_arguments(sums, 2, "[Metric] sums is a function of (prediction, target)")
+        if result is not None:
+            _require_arguments(result, 1, "[Metric] result is a function of the list of totals")
         self.name = name
         self.higher_is_better = higher_is_better
         self._sums = Cell(sums)
@@ -147,6 +158,8 @@ class Trainer:
                 f"[Trainer] loss is {loss!r}; it must be a name such as \"cross_entropy\", or a "
                 "function of (prediction, target)"
             )
+        if callable(loss):
+            _require_arguments(loss, 2, "[Trainer] loss is a function of (prediction, target)")
         if isinstance(metrics, (str, Metric)):
             metrics = [metrics]
         for each in metrics or ():

@@ -210,3 +210,13 @@ def test_components_are_found_by_name() -> None:
     assert both["label"] == both["0/label"] == 0
     assert type(pickle.loads(pickle.dumps(next(iter(rows))))) is tuple
     assert type(next(iter(pm.data.from_tensor_slices((np.arange(3), np.arange(3)))))) is tuple
+
+
+def test_functions_of_the_wrong_arguments_are_refused_at_once() -> None:
+    with pytest.raises(TypeError, match=r"\[Trainer\] loss is a function of \(prediction, target\), and .*\(p\) cannot"):
+        pm.Trainer(nn.Dense(3), loss=lambda p: p.mean())
+    with pytest.raises(TypeError, match=r"\[Metric\] sums is a function of \(prediction, target\)"):
+        pm.Metric("m", lambda p: p)  # type: ignore[arg-type, misc]
+    with pytest.raises(TypeError, match=r"\[Metric\] result is a function of the list of totals"):
+        pm.Metric("m", lambda p, t: p, lambda a, b: a)  # type: ignore[arg-type, misc]
+    pm.Trainer(nn.Dense(3), loss=nn.cross_entropy)
