@@ -22,6 +22,7 @@ class Batches:
 
     steps: int | None = None
     batch_size: int | None = None
+    anew = False  # whether each epoch of some steps begins with the first batch, as validation does
 
     def epoch(self) -> Iterator[Batch]:
         raise NotImplementedError
@@ -147,6 +148,8 @@ class Stream(Batches):
             if self._unknown and count:
                 self.steps = count
             return
+        if self.anew:
+            self._running = None
         for _ in range(self._per_epoch):
             if self._running is None:
                 self._running = self._endless if self._endless is not None else iter(self._source)
@@ -154,7 +157,7 @@ class Stream(Batches):
                 element = next(self._running)
             except StopIteration:
                 self._running = None
-                if self._endless is not None:
+                if self._endless is not None or self.anew:
                     return
                 self._running = iter(self._source)
                 try:
@@ -231,6 +234,8 @@ class _Limited(Batches):
 
     def epoch(self) -> Iterator[Batch]:
         assert self.steps is not None
+        if self.anew:
+            self._running = None
         for _ in range(self.steps):
             while True:
                 if self._running is None:

@@ -397,7 +397,7 @@ class Training:
                 listed.on_test_batch_end(i, self._logs(last))
             count += 1
         if count == 0:
-            raise ValueError("evaluate() was given no data")
+            raise ValueError("evaluate() was given no data; a generator of validation_data must go on for all epochs")
         logs = self._logs(last)
         listed.on_test_end(logs)
         return logs

@@ -62,10 +62,10 @@ def numbers(logs: dict[str, Any]) -> dict[str, Any]:
 
 
 def validation_batches(data: Any, batch_size: int | None, steps: int | None) -> Batches:
-    if isinstance(data, (tuple, list)) and len(data) in (2, 3):
-        x, y, weight = (*data, None)[:3]
-        return batches_of(x, y, weight, batch_size, steps)
-    return batches_of(data, None, None, batch_size, steps)
+    x, y, weight = (*data, None)[:3] if isinstance(data, (tuple, list)) and len(data) in (2, 3) else (data, None, None)
+    made = batches_of(x, y, weight, batch_size, steps)
+    made.anew = True
+    return made
 
 
 def validates(epoch: int, frequency: Any) -> bool:
