@@ -44,6 +44,9 @@ _FILES = {
     "constant_initializer",
     "_load": "load_library load_op_library",
     "_log": "get_logger",
+    "_old_ops": "histogram_fixed_width reverse_sequence timestamp tuple unravel_index",
+    "debugging": "assert_equal assert_greater assert_less assert_rank",
+    "strings": "as_string",
 }
 _WHERE = {
     (each.split("=")[0]): (file, each.split("=")[-1])

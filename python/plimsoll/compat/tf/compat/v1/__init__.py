@@ -28,6 +28,7 @@ from ..._v1 import (
     truncated_normal, variable_scope, variables_initializer,
 )
 from ..._variable import Variable
+from . import _old_names
 
 _MODULES = ("train", "nn", "losses", "summary", "logging", "layers", "keras", "io", "gfile", "math", "random",
             "image", "data", "errors", "strings", "linalg", "initializers", "app", "flags", "saved_model",
@@ -83,6 +84,22 @@ def disable_resource_variables() -> None:
     unsupported("tf.compat.v1.disable_resource_variables")
 
 
+def tables_initializer(name: str = "init_all_tables") -> Any:
+    """Nothing to do: tables have their entries from the start."""
+    from ..._control import group
+
+    return group(name=name)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    for each in [names] if isinstance(names, str) else names:
+        add_to_collection(each, value)
+
+
+def scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None) -> Any:
+    return ref.scatter_nd_update(expand_dims(indices, -1), updates)
+
+
 def get_default_graph() -> Graph:
     return default_graph()
 
@@ -97,15 +114,18 @@ def __getattr__(name: str) -> Any:
             except ModuleNotFoundError as error:
                 if error.name != f"{package}.{name}":
                     raise
-    found = _names.find(name)
+    if name == "newaxis":
+        return None
+    found = _old_names.find(name)
+    found = found if found is not None else _names.find(name)
     if found is None:
-        _names.missing(f"tf.compat.v1.{name}", __all__ + _names.all_names())
+        _names.missing(f"tf.compat.v1.{name}", [*__all__, *_names.all_names(), *_old_names.names()])
     return found
 
 
 __all__ = [
     "AUTO_REUSE", "ConfigProto", "GPUOptions", "Graph", "GraphKeys", "GraphOptions",
-    "InteractiveSession", "OptimizerOptions", "RunOptions", "Session", "Variable", "add_to_collection",
+    "InteractiveSession", "OptimizerOptions", "RunOptions", "Session", "Variable", "add_to_collection", "add_to_collections",
     "all_variables", "arg_max", "arg_min", "assert_global_step", "assign", "assign_add", "assign_sub",
     "colocate_with", "constant_initializer", "control_dependencies", "convert_to_tensor_or_sparse_tensor",
     "count_nonzero", "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
@@ -121,7 +141,7 @@ __all__ = [
     "random_uniform", "random_uniform_initializer", "reduce_all", "reduce_any", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
     "report_uninitialized_variables", "reset_default_graph", "resource_variables_enabled",
-    "set_random_seed", "squeeze", "to_double", "to_float", "to_int32", "to_int64", "trainable_variables",
+    "scatter_update", "set_random_seed", "squeeze", "tables_initializer", "to_double", "to_float", "to_int32", "to_int64", "trainable_variables",
     "truncated_normal", "truncated_normal_initializer", "variable_scope", "variables_initializer",
     "zeros_initializer",
 ]

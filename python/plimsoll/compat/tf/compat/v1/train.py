@@ -14,6 +14,7 @@ from ..._operators import sqrt, square
 from ..._saver import Saver, checkpoint_exists, get_checkpoint_state, latest_checkpoint
 from ..._tape import GradientTape
 from ..._variable import Variable
+from ... import train as _train
 from ...train import Checkpoint, CheckpointManager, Coordinator
 
 __all__ = [
@@ -257,5 +258,37 @@ def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = 
     return rate() if graph_mode() else rate
 
 
+def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False, name: str | None = None) -> Any:
+    from ..._math import floor
+
+    def rate() -> Any:
+        share = _decayed(learning_rate, global_step, decay_steps)
+        return learning_rate / (1.0 + float(decay_rate) * (floor(share) if staircase else share))
+
+    return rate() if graph_mode() else rate
+
+
+def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: float = 0.0, name: str | None = None) -> Any:
+    import math
+
+    from ..._math import cos
+    from ..._operators import minimum
+
+    def rate() -> Any:
+        share = minimum(_decayed(learning_rate, global_step, decay_steps), 1.0)
+        return learning_rate * ((1 - alpha) * 0.5 * (1.0 + cos(share * math.pi)) + alpha)
+
+    return rate() if graph_mode() else rate
+
+
+piecewise_constant_decay = piecewise_constant
+_AS_IN_TF2 = (
+    "BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List", "SequenceExample",
+    "list_variables", "load_variable",
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _AS_IN_TF2:
+        return getattr(_train, name)
     _names.missing(f"tf.compat.v1.train.{name}", __all__)
