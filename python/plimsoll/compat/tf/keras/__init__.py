@@ -41,6 +41,14 @@ def __getattr__(name: str) -> _Any:
         return backend
     if name == "dtype_policies":
         return mixed_precision
+    if name == "InputSpec":
+        from ._utilities import InputSpec
+
+        return InputSpec
+    if name == "name_scope":
+        from .._control import name_scope
+
+        return name_scope
     if name == "Variable":
         from ._weight import KerasVariable
 

@@ -232,3 +232,9 @@ def serialize(activation: Callable[..., Any]) -> Any:
 
 def deserialize(config: Any, custom_objects: Any = None) -> Callable[..., Any]:
     return get(config)
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.activations.{name}", list(globals()))

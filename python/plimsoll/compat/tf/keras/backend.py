@@ -98,8 +98,8 @@ def learning_phase() -> bool:
 
 
 _TF = {
-    "abs": "abs", "cast": "cast", "clip": "clip_by_value", "concatenate": "concat", "constant": "constant",
-    "exp": "exp", "expand_dims": "expand_dims", "flatten": None, "gather": "gather", "log": "math.log",
+    "abs": "abs", "cast": "cast", "clip": "clip_by_value", "constant": "constant",
+    "exp": "exp", "expand_dims": "expand_dims", "gather": "gather", "log": "math.log",
     "max": "reduce_max", "maximum": "maximum", "mean": "reduce_mean", "min": "reduce_min",
     "minimum": "minimum", "ones": "ones", "ones_like": "ones_like", "pow": "pow", "prod": "reduce_prod",
     "reshape": "reshape", "round": "round", "shape": "shape", "sign": "sign", "sqrt": "sqrt",
@@ -110,12 +110,17 @@ _TF = {
     "any": "reduce_any", "all": "reduce_all", "one_hot": "one_hot", "stop_gradient": "stop_gradient",
     "random_normal": "random.normal", "random_uniform": "random.uniform", "dot": "matmul",
     "std": "math.reduce_std", "var": "math.reduce_variance", "variable": "Variable", "eye": "eye",
-    "cumsum": "cumsum", "identity": "identity", "reverse": "reverse", "update": None,
+    "cumsum": "cumsum", "identity": "identity", "reverse": "reverse", "cumprod": "math.cumprod", "foldl": "foldl",
+    "foldr": "foldr", "map_fn": "map_fn", "truncated_normal": "random.truncated_normal",
 }
 _ACTIVATIONS = ("relu", "sigmoid", "softmax", "tanh", "elu", "softplus", "softsign", "hard_sigmoid")
 
 
 def __getattr__(name: str) -> Any:
+    from . import _old_backend
+
+    if not name.startswith("_") and hasattr(_old_backend, name):
+        return getattr(_old_backend, name)
     return forward("keras.backend", name, _ACTIVATIONS, _TF)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import numpy as np
 
 from ._progress import Progbar
+from ._utilities import is_interactive_logging_enabled
 
 __all__ = [
     "BackupAndRestore", "CSVLogger", "Callback", "CallbackList", "EarlyStopping", "History",
@@ -87,6 +88,7 @@ class CallbackList(Callback):
         steps: int | None = None, testing: bool = False, begin: bool = True, **_: Any,
     ) -> None:
         super().__init__()
+        verbose = verbose if is_interactive_logging_enabled() else 0
         given = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [
             callbacks]
         for each in given:
@@ -477,3 +479,9 @@ class RemoteMonitor(_Refused):
 
 class SwapEMAWeights(_Refused):
     pass
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.callbacks.{name}", list(globals()))

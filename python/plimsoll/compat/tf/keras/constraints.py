@@ -107,3 +107,9 @@ def serialize(constraint: Constraint) -> dict[str, Any]:
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return get(config)
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.constraints.{name}", list(globals()))

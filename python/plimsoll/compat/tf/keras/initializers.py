@@ -249,3 +249,9 @@ def serialize(initializer: Initializer) -> dict[str, Any]:
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return get(config)
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.initializers.{name}", list(globals()))

@@ -34,7 +34,7 @@ mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error
 msle = MSLE = mean_squared_logarithmic_error
-kld = kl_divergence
+kld = KLD = kullback_leibler_divergence = kl_divergence
 logcosh = log_cosh
 
 _REDUCTIONS = ("sum_over_batch_size", "sum", None, "none", "mean", "mean_with_sample_weight", "auto")
@@ -234,3 +234,9 @@ def serialize(loss: Any) -> Any:
 
 def deserialize(name: Any, custom_objects: Any = None) -> Any:
     return get(name)
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.losses.{name}", list(globals()))

@@ -358,6 +358,10 @@ from ._confusion import (  # noqa: E402  (they derive from Metric)
     OneHotMeanIoU, Precision, Recall, TrueNegatives, TruePositives,
 )
 
+from ._at_thresholds import (  # noqa: E402
+    PrecisionAtRecall, RecallAtPrecision, SensitivityAtSpecificity, SpecificityAtSensitivity,
+)
+
 mse = MSE = functions.mean_squared_error
 mae = MAE = functions.mean_absolute_error
 mape = MAPE = functions.mean_absolute_percentage_error
@@ -427,3 +431,12 @@ __all__ = sorted(
        "mean_absolute_error", "binary_crossentropy", "categorical_crossentropy",
        "sparse_categorical_crossentropy"]
 )
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    found = functions.FUNCTIONS.get(functions.SHORT.get(name, {"kullback_leibler_divergence": "kl_divergence"}.get(name, name)))
+    if found is not None:
+        return found
+    missing(f"tf.keras.metrics.{name}", list(globals()))

@@ -49,4 +49,38 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None)
     return _dropped(inputs, float(rate), noise_shape)
 
 
-__all__ = ["SeedGenerator", "dropout", "normal", "truncated_normal", "uniform"]
+def randint(shape: Any, minval: int, maxval: int, dtype: Any = "int32", seed: Any = None) -> Any:
+    from .. import random
+
+    return random.uniform(shape, minval, maxval, dtype, seed=_seed(seed))
+
+
+def shuffle(x: Any, axis: int = 0, seed: Any = None) -> Any:
+    from .. import random, transpose
+
+    if axis == 0:
+        return random.shuffle(x, seed=_seed(seed))
+    order = list(range(len(x.shape)))
+    order[0], order[axis] = order[axis], order[0]
+    return transpose(random.shuffle(transpose(x, order), seed=_seed(seed)), order)
+
+
+def categorical(logits: Any, num_samples: int, dtype: Any = "int32", seed: Any = None) -> Any:
+    from .. import random
+
+    return random.categorical(logits, num_samples, dtype, seed=_seed(seed))
+
+
+def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Any = None) -> Any:
+    from .. import random
+
+    return random.gamma(shape, alpha, dtype=dtype or "float32", seed=_seed(seed))
+
+
+__all__ = ["categorical", "gamma", "randint", "shuffle", "SeedGenerator", "dropout", "normal", "truncated_normal", "uniform"]
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.random.{name}", list(globals()))

@@ -105,3 +105,9 @@ def serialize(regularizer: Regularizer) -> dict[str, Any]:
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return get(config)
+
+
+def __getattr__(name: str) -> Any:
+    from .._names import missing
+
+    missing(f"tf.keras.regularizers.{name}", list(globals()))

@@ -17,6 +17,12 @@ from ._folders import (
     image_dataset_from_directory as image_dataset_from_directory,
     text_dataset_from_directory as text_dataset_from_directory,
 )
+from ._utilities import (
+    Progbar as Progbar, disable_interactive_logging as disable_interactive_logging,
+    enable_interactive_logging as enable_interactive_logging, get_registered_name as get_registered_name,
+    get_registered_object as get_registered_object, is_interactive_logging_enabled as is_interactive_logging_enabled,
+    pack_x_y_sample_weight as pack_x_y_sample_weight, unpack_x_y_sample_weight as unpack_x_y_sample_weight,
+)
 from ._series import timeseries_dataset_from_array as timeseries_dataset_from_array
 
 __all__ = [
@@ -169,3 +175,17 @@ model_to_dot = _missing("model_to_dot", "use model.summary()")
 audio_dataset_from_directory = _missing("audio_dataset_from_directory", "read the files with tf.io")
 FeatureSpace = _missing("FeatureSpace", "use preprocessing layers")
 save_img = _missing("save_img", "use tf.io.encode_png and tf.io.write_file")
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("deserialize_keras_object", "serialize_keras_object"):
+        from . import saving
+
+        return getattr(saving, name)
+    if name in ("clear_session", "is_keras_tensor", "standardize_dtype"):
+        from . import backend
+
+        return getattr(backend, name)
+    from .._names import missing
+
+    missing(f"tf.keras.utils.{name}", list(globals()))

@@ -74,7 +74,9 @@ from ._shape_layers import (
     add as add, average as average, concatenate as concatenate, dot as dot, maximum as maximum,
     minimum as minimum, multiply as multiply, subtract as subtract,
 )
-from ._wrappers import Bidirectional as Bidirectional, TimeDistributed as TimeDistributed
+from ._wrappers import (
+    Bidirectional as Bidirectional, TimeDistributed as TimeDistributed, Wrapper as Wrapper,
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -82,6 +84,10 @@ def __getattr__(name: str) -> Any:
         import sys
 
         return sys.modules[__name__]
+    if name == "InputSpec":
+        from .._utilities import InputSpec
+
+        return InputSpec
     if name == "preprocessing":
         import sys
 

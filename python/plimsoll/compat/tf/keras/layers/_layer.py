@@ -21,6 +21,7 @@ from .. import initializers, mixed_precision, regularizers
 from .._base import (
     calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
 )
+from .._utilities import check_inputs
 from .._config import Configured, fitting, similar, snake_case, with_defaults
 from .._weight import Weight
 from ._arguments import inputs_of, mask_of, plain, revived, tensors
@@ -55,6 +56,7 @@ class Layer(Configured):
     """
 
     supports_masking = False
+    input_spec: Any
     _tracked: list[Any]
     _own_weights: list[Any]
     _modules: list[Any]
@@ -371,6 +373,8 @@ class Layer(Configured):
             raise RuntimeError(f"In layer '{type(self).__name__}', you forgot to call `super().__init__()` as the first "
                                "statement in the `__init__()` method.")
         args, kwargs = tensors(args), tensors(kwargs)
+        if "input_spec" in self.__dict__:
+            check_inputs(self.input_spec, args, self.name)
         if not self.built:
             self._build(args, kwargs)
         if is_symbolic((args, kwargs)) or recording() is not None:

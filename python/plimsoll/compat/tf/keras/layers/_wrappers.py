@@ -10,6 +10,23 @@ from .._base import raw, wrap
 from ._layer import Layer
 
 
+class Wrapper(Layer):
+    """A layer around another one: the base of wrappers of one's own."""
+
+    def __init__(self, layer: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if not isinstance(layer, Layer):
+            raise TypeError(f"Layer {layer} supplied to {type(self).__name__} isn't a supported layer type. Please ensure "
+                            "wrapped layer is a valid Keras layer.")
+        self.layer = layer
+
+    def build(self, input_shape: Any = None) -> None:
+        if not self.layer.built:
+            self.layer.build(input_shape)
+            self.layer.built = True
+        self.built = True
+
+
 class Bidirectional(Layer):
     """A recurrent layer and one that runs backwards."""
 
