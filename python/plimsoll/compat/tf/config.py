@@ -176,5 +176,9 @@ class experimental:
         return True
 
 
+experimental_run_functions_eagerly = run_functions_eagerly
+experimental_functions_run_eagerly = functions_run_eagerly
+
+
 def __getattr__(name: str) -> Any:
     _names.missing(f"tf.config.{name}", __all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable
 
 import numpy as np
@@ -150,6 +151,19 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
 
 def is_numeric_tensor(tensor: Any) -> bool:
     return hasattr(tensor, "_value") and tensor.dtype.is_numeric
+
+
+def disable_traceback_filtering() -> None:
+    """Errors show the frames of this package too."""
+    os.environ["PLIMSOLL_FULL_TRACEBACK"] = "1"
+
+
+def enable_traceback_filtering() -> None:
+    os.environ["PLIMSOLL_FULL_TRACEBACK"] = "0"
+
+
+def is_traceback_filtering_enabled() -> bool:
+    return os.environ.get("PLIMSOLL_FULL_TRACEBACK", "0") in ("", "0")
 
 
 def __getattr__(name: str) -> Any:

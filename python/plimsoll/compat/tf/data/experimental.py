@@ -149,11 +149,31 @@ __all__ = [
     "choose_from_datasets", "copy_to_device", "enumerate_dataset", "get_single_element", "get_structure",
     "group_by_window", "ignore_errors", "load", "make_csv_dataset", "map_and_batch", "parallel_interleave",
     "prefetch_to_device", "sample_from_datasets", "save", "scan", "shuffle_and_repeat", "snapshot", "take_while",
-    "unique",
+    "unbatch", "unique", "dense_to_ragged_batch", "rejection_resample", "get_next_as_optional",
 ]
+
+
+def unbatch() -> Transformation:
+    return lambda dataset: dataset.unbatch()
+
+
+def dense_to_ragged_batch(batch_size: Any, drop_remainder: bool = False, row_splits_dtype: Any = None) -> Transformation:
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder)
+
+
+def rejection_resample(class_func: Any, target_dist: Any, initial_dist: Any = None, seed: Any = None) -> Transformation:
+    return lambda dataset: dataset.rejection_resample(class_func, target_dist, initial_dist, seed)
+
+
+def get_next_as_optional(iterator: Any) -> Any:
+    return iterator.get_next_as_optional()
 
 
 def __getattr__(name: str) -> object:
     if name.startswith("_"):
         raise AttributeError(name)
+    if name == "Optional":
+        from ._running import Optional
+
+        return Optional
     unsupported(f"tf.data.experimental.{name}", way="tf.data.Dataset has what most of these became")
