@@ -76,7 +76,8 @@ void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
 std::string shown(nb::handle self) {
   const auto name = nb::cast<std::string>(self.type().attr("__name__"));
   const std::int64_t count = nb::cast<const nn::Module&>(self).parameter_count();
-  return name + "(" + counted(count, "parameter") + ")";
+  // A layer that was not told what comes in has none yet.
+  return name + (count == 0 ? "()" : "(" + counted(count, "parameter") + ")");
 }
 
 std::vector<TensorType> types_of(nb::handle shapes, nb::handle dtype) {

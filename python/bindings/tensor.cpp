@@ -33,9 +33,17 @@ std::string html(const Tensor& x) {
   return "<pre>" + escaped + "</pre>";
 }
 
+/// What fits in one line is one, as lists and dicts of numbers show it.
+std::string shown(const Tensor& x) {
+  std::string text = x.to_string();
+  const std::size_t end = text.find('\n');
+  if (end == std::string::npos || text.find('\n', end + 1) != std::string::npos) return text;
+  return text.replace(end, 1, "  ");
+}
+
 /// f"{loss:.3f}" writes the number.
 nb::object formatted(const Tensor& x, const std::string& spec) {
-  if (spec.empty()) return nb::cast(x.to_string());
+  if (spec.empty()) return nb::cast(shown(x));
   if (!x.is_symbolic() && x.elements() != 1) {
     throw nb::type_error(("[format] a tensor of shape " + x.shape().to_string() +
                           " is not one number that could be written as '" + spec +
@@ -147,7 +155,7 @@ void bind_tensor(nb::module_& m) {
           },
           "Itself if it is contiguous, else a copy.")
       .def("read_only", &Tensor::read_only, "The same memory, which refuses to be written.")
-      .def("__repr__", [](const Tensor& x) { return x.to_string(); })
+      .def("__repr__", &shown)
       .def("_repr_html_", &html)
       .def("__format__", &formatted, nb::arg("spec"),
            nb::sig("def __format__(self, spec: str, /) -> str"))

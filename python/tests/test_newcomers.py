@@ -160,3 +160,13 @@ def test_memory_of_tensors_that_are_gone_is_there_for_training(device: pm.Device
     fill()
     with device.session("part", limit="24MiB"):
         pm.Trainer(nn.Dense(64), loss="mean_squared_error").fit(data, epochs=1)
+
+
+def test_what_fits_in_one_line_is_shown_in_one() -> None:
+    assert repr([pm.tensor(1), pm.tensor(2)]) == "[1  i64 [] on cpu:0, 2  i64 [] on cpu:0]"
+    assert str(pm.arange(3)) == "[0 1 2]  i64 [3] on cpu:0"
+    assert repr(pm.ones((2, 2))).count("\n") == 2
+    net = nn.Sequential(nn.Dense(3), nn.ReLU())
+    assert repr(net) == "Sequential()" and repr(net[1]) == "ReLU()"
+    net(pm.ones((1, 4)))
+    assert repr(net) == "Sequential(15 parameters)"
