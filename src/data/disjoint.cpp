@@ -63,8 +63,11 @@ std::string warn_of_parts(const Node& node) {
   for (const Part& each : parts) {
     if (each.part->kind() == "take") continue;  // alone it only shortens an epoch
     return fmt::format(
-        "{} of a set that {} shuffles anew: the elements it leaves out are others in each epoch "
-        "and in each pipeline; use split() before the shuffle for parts that stay apart",
+        "{} of a set that {} shuffles again in each epoch: the elements it leaves out differ from "
+        "epoch "
+        "to epoch and from pipeline to pipeline; use split() before the shuffle for parts that "
+        "stay "
+        "apart",
         each.part->title(), each.shuffle->title());
   }
   return {};
@@ -80,8 +83,8 @@ void require_disjoint(const Dataset& train, const Dataset& validation) {
       if (a.shuffle != b.shuffle && text_of(*a.shuffle) != text_of(*b.shuffle)) continue;
       throw InvalidArgument(
           fmt::format("[require_disjoint] training has {} and validation {} of one set that {} "
-                      "shuffles anew in "
-                      "each epoch, so that training sees what validation tests; split it before: "
+                      "shuffles again in "
+                      "each epoch, so training sees what validation tests on; split it before: "
                       "auto [train, validation] = set.split(0.8)",
                       a.part->title(), b.part->title(), a.shuffle->title()));
     }

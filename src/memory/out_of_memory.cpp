@@ -95,7 +95,7 @@ std::string OutOfMemoryReport::to_string() const {
   const std::string asked = fmt::format("[out of memory] {} for {} '{}'", format_bytes(requested),
                                         tag_name(tag), fit(label, 40));
   if (budget.empty()) {
-    out += wrap(fmt::format("{} could not be had: {}", asked, system_error), "  ");
+    out += wrap(fmt::format("{} could not be allocated: {}", asked, system_error), "  ");
   } else {
     out += wrap(fmt::format("{} would exceed the budget '{}'", asked, budget), "  ");
     out += wrap(

@@ -118,7 +118,7 @@ Tensor Module::forward(const Tensor& x) const {
   asked = before;
   if (outputs.size() != 1) {
     throw InvalidArgument(
-        fmt::format("[Module] it has {} outputs, and one is wanted; call it with a list of "
+        fmt::format("[Module] it has {} outputs, but one is needed; call it with a list of "
                     "inputs",
                     outputs.size()));
   }

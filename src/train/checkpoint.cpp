@@ -70,7 +70,7 @@ void check_names(const SafetensorsFile& file, const std::vector<Slot>& slots,
     const TensorType here = slot.tensor.type();
     const bool converts = is_floating(there.dtype) && is_floating(here.dtype);
     if (there.shape != here.shape || (there.dtype != here.dtype && !converts)) {
-      throw DataError(fmt::format("[load_checkpoint] {}: tensor '{}' is {}, but {} is wanted",
+      throw DataError(fmt::format("[load_checkpoint] {}: tensor '{}' is {}, but {} is needed",
                                   file.path(), slot.name, there.to_string(), here.to_string()));
     }
   }

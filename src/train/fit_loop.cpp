@@ -28,7 +28,7 @@ const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
         fmt::format("[fit] measure_after {}; give 0 or more", options.measure_after));
   }
   if (options.checkpoint_steps < 0 || options.checkpoint_epochs < 0) {
-    throw InvalidArgument("[fit] checkpoints every so many steps or epochs: give 0 or more");
+    throw InvalidArgument("[fit] the number of steps or epochs between checkpoints is 0 or more");
   }
   if (plan.phases.empty()) throw InvalidArgument("[fit] the plan is empty; make one with plan()");
   return options;

@@ -150,7 +150,7 @@ RunState from_json(const fs::path& path, const std::string& text) {
     const OrderedJson json = OrderedJson::parse(text);
     if (json.at("format") != kFormat) {
       fail_at(path, fmt::format("has format {}, this version of Plimsoll reads {}; resume with the "
-                                "version that wrote it, or start anew",
+                                "version that wrote it, or start again from the beginning",
                                 json.at("format").dump(), kFormat));
     }
     RunState state;
@@ -384,7 +384,7 @@ std::optional<RunState> RunCheckpoints::load(
   for (const NamedTensor& each : places) {
     if (const TensorType& there = means->entry(each.name).type; there != each.tensor.type()) {
       fail_at(path / "average.safetensors",
-              fmt::format("tensor '{}' is {}, but {} is wanted", each.name, there.to_string(),
+              fmt::format("tensor '{}' is {}, but {} is needed", each.name, there.to_string(),
                           each.tensor.type().to_string()));
     }
   }

@@ -111,7 +111,7 @@ SafetensorsHeader::Entry parse_entry(const std::string& name, const Json& json,
   if (!offsets.is_array() || offsets.size() != 2) wrong("needs two data_offsets");
   const std::optional<std::uint64_t> begin = unsigned_of(offsets[0]);
   const std::optional<std::uint64_t> end = unsigned_of(offsets[1]);
-  if (!begin || !end || *begin > *end) wrong("has data_offsets that are none");
+  if (!begin || !end || *begin > *end) wrong("has data_offsets that are not valid");
   if (*end - *begin != bytes) {
     wrong(fmt::format("is {} and needs {} bytes, but its data_offsets span {}",
                       entry.type.to_string(), bytes, *end - *begin));

@@ -81,7 +81,8 @@ TEST(WebDataset, AlternativesDefaultsAndMistakes) {
       run(Dataset::webdataset(tar, {{"none", DType::i64}})).at(0),
       HasSubstr("webdataset.tar: record 0 at offset 0: sample \"set/0000\": feature \"none\" "
                 "is missing"));
-  EXPECT_THAT(run(Dataset::webdataset(tar, {{"json", DType::i64}})).at(0), HasSubstr("is no i64"));
+  EXPECT_THAT(run(Dataset::webdataset(tar, {{"json", DType::i64}})).at(0),
+              HasSubstr("cannot be read as i64"));
   EXPECT_THAT(message_of([&] {
                 Dataset::webdataset(tar, {{"jpg", DType::u8, {3}}});
               }),
@@ -195,8 +196,9 @@ TEST(Csv, BadRowsAreNamedWithFileAndOffset) {
   ASSERT_EQ(out.size(), 5U);
   EXPECT_EQ(out[0], "(1) '2'");
   EXPECT_THAT(out[1],
-              HasSubstr("a.csv: record 1 at offset 8: it has 1 fields, and the columns are 2"));
-  EXPECT_THAT(out[2], HasSubstr("record 2 at offset 10: \"n\" is \"x\", which is no i64"));
+              HasSubstr("a.csv: record 1 at offset 8: it has 1 field, but there are 2 columns"));
+  EXPECT_THAT(out[2],
+              HasSubstr("record 2 at offset 10: \"n\" is \"x\", which cannot be read as i64"));
   EXPECT_THAT(out[3], HasSubstr("something follows the quote"));
   EXPECT_THAT(out[4], HasSubstr("a quote is not closed before the end of the file"));
 }

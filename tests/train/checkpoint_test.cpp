@@ -99,7 +99,7 @@ TEST_F(Checkpoint, MissingWrongAndUnexpectedTensorsAreNamed) {
   save({{"fc1.weight", weight}});
   EXPECT_THAT(load(), HasSubstr("there is no tensor 'fc1.bias'"));
   save({{"fc1.weight", bias}, {"fc1.bias", bias}});
-  EXPECT_THAT(load(), HasSubstr("tensor 'fc1.weight' is f32 [3], but f32 [3,2] is wanted"));
+  EXPECT_THAT(load(), HasSubstr("tensor 'fc1.weight' is f32 [3], but f32 [3,2] is needed"));
   save({{"fc1.weight", weight}, {"fc1.bias", bias}, {"fc2.bias", bias}});
   EXPECT_THAT(load(), HasSubstr("nothing is called 'fc2.bias' here"));
   for (const nn::Parameter& p : model.parameters()) EXPECT_FALSE(p.has_data());

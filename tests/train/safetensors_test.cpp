@@ -156,10 +156,10 @@ TEST_F(Safetensors, BrokenFilesAreRefusedByName) {
   EXPECT_THAT(message_of(file_of("{}", "").substr(0, 9)), HasSubstr("the file ends before"));
   EXPECT_THAT(one(quoted, "[3]", "[0,8]"), HasSubstr("'w' is f32 [3] and needs 12 bytes"));
   EXPECT_THAT(one(quoted, "[1]", "[4,8]"), HasSubstr("'w' begins at byte 4 of the data, not at 0"));
-  EXPECT_THAT(one(quoted, "[2]", "[8,0]"), HasSubstr("data_offsets that are none"));
+  EXPECT_THAT(one(quoted, "[2]", "[8,0]"), HasSubstr("data_offsets that are not valid"));
   EXPECT_THAT(one(quoted, "[2]", "[0]"), HasSubstr("two data_offsets"));
-  EXPECT_THAT(one(quoted, "[2]", "[-8,0]"), HasSubstr("data_offsets that are none"));
-  EXPECT_THAT(one(quoted, "[2]", "[0.0,8.0]"), HasSubstr("data_offsets that are none"));
+  EXPECT_THAT(one(quoted, "[2]", "[-8,0]"), HasSubstr("data_offsets that are not valid"));
+  EXPECT_THAT(one(quoted, "[2]", "[0.0,8.0]"), HasSubstr("data_offsets that are not valid"));
   EXPECT_THAT(one(quoted, "[-2]", "[0,8]"), HasSubstr("not a size"));
   EXPECT_THAT(one(quoted, "[4611686018427387904,4]", "[0,8]"), HasSubstr("not a size"));
   EXPECT_THAT(one(quoted, "[1000000000000,1000000000000]", "[0,8]"), HasSubstr("more elements"));

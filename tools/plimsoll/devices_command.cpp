@@ -166,7 +166,7 @@ void add_devices(Command& app) {
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
   const auto open = std::make_shared<bool>(false);
-  command->add_flag("--open", *open, "Open GPUs, too, which takes memory on them");
+  command->add_flag("--open", *open, "Also open GPUs, which takes memory on them");
   command->callback([json, open] { run_devices(*json, *open); });
 }
 

@@ -131,7 +131,7 @@ class WordReader {
   }
   throw InvalidArgument(fmt::format(
       "[Pipeline::restore] the data has {} files, and {} when the position was saved{}{}; restore "
-      "what was there, or start anew",
+      "what was there, or start again from the beginning",
       source.file_count(), before, names.empty() ? "" : "; new or changed since: ", names.text()));
 }
 
@@ -183,7 +183,7 @@ std::string compare_identity(const Node& node, const std::vector<std::uint64_t>&
   if (!changed.empty()) {
     throw InvalidArgument(
         fmt::format("[Pipeline::restore] the data has changed since the position was saved: {}; "
-                    "restore what was there, or start anew",
+                    "restore what was there, or start again from the beginning",
                     changed.text()));
   }
   if (touched.empty()) return {};

@@ -89,7 +89,7 @@ void require_same(std::string_view now, std::string_view saved) {
     if (here == there) continue;
     throw InvalidArgument(fmt::format(
         "[Pipeline::restore] the position was saved by another pipeline: it has {} where this has "
-        "{}; restore it with the pipeline that saved it, or start anew",
+        "{}; restore it with the pipeline that saved it, or start again from the beginning",
         trimmed(there), trimmed(here)));
   }
 }

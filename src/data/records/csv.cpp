@@ -5,6 +5,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/dataset.h>
 
 #include "data/records/csv_row.h"
@@ -104,8 +105,9 @@ class CsvFormat final : public RecordFormat {
     split_row(text_of(bytes), options_.delimiter, fields);
     const Columns& columns = columns_[file];
     if (fields.size() != columns.back()) {
-      throw DataError(
-          fmt::format("it has {} fields, and the columns are {}", fields.size(), columns.back()));
+      throw DataError(fmt::format("it has {}, but there are {} columns",
+                                  counted(static_cast<std::int64_t>(fields.size()), "field"),
+                                  columns.back()));
     }
     Element element;
     for (std::size_t i = 0; i < features_.size(); ++i) {

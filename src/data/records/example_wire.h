@@ -84,7 +84,7 @@ inline StoredFeature stored(std::string_view message) {
   Field field;
   while (next_field(message, field)) {
     if (field.number > 3) continue;
-    if (field.wire != Wire::bytes) malformed("a list is no message");
+    if (field.wire != Wire::bytes) malformed("a list is not a message");
     result.kind = static_cast<StoredFeature::Kind>(field.number);
     result.list = field.bytes;
   }
@@ -97,19 +97,19 @@ void for_each_entry(std::string_view example, Each each) {
   Field features;
   while (next_field(example, features)) {
     if (features.number != 1) continue;
-    if (features.wire != Wire::bytes) malformed("its features are no message");
+    if (features.wire != Wire::bytes) malformed("its features are not a message");
     std::string_view map = features.bytes;
     Field entry;
     while (next_field(map, entry)) {
       if (entry.number != 1) continue;
-      if (entry.wire != Wire::bytes) malformed("a feature is no message");
+      if (entry.wire != Wire::bytes) malformed("a feature is not a message");
       std::string_view rest = entry.bytes;
       std::string_view name;
       std::string_view value;
       Field part;
       while (next_field(rest, part)) {
         if (part.number > 2) continue;
-        if (part.wire != Wire::bytes) malformed("a feature's name or value is no message");
+        if (part.wire != Wire::bytes) malformed("a feature's name or value is not a message");
         (part.number == 1 ? name : value) = part.bytes;
       }
       each(name, value);

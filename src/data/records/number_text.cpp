@@ -46,8 +46,9 @@ Value number_from_text(const Feature& feature, std::string_view text) {
     default:
       break;
   }
-  throw DataError(fmt::format("\"{}\" is \"{}\", which is no {}", printable(feature.name),
-                              printable(text.substr(0, 80)), dtype_name(feature.spec.dtype)));
+  throw DataError(fmt::format("\"{}\" is \"{}\", which cannot be read as {}",
+                              printable(feature.name), printable(text.substr(0, 80)),
+                              dtype_name(feature.spec.dtype)));
 }
 
 }  // namespace plimsoll::data

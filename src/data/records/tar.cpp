@@ -93,7 +93,7 @@ void read_pax(std::string_view records, std::optional<std::string>& path,
     std::uint64_t bytes = 0;
     const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (wrong != std::errc() || end != value.data() + value.size()) {
-      throw DataError("the size in its pax header is no number");
+      throw DataError("the size in its pax header is not a number");
     }
     size = bytes;
   }
@@ -158,7 +158,7 @@ std::optional<TarMember> TarReader::next() {
     }
     const char type = block[kType];
     auto size = number(part(block, kSize));
-    if (!size) throw DataError("its size is no number");
+    if (!size) throw DataError("its size is not a number");
     const bool last = std::string_view("LKxg").find(type) == std::string_view::npos;
     if (last && pax_size) size = pax_size;
     if (*size > std::uint64_t{1} << 62) throw DataError("its size exceeds what a file can have");

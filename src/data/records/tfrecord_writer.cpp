@@ -173,7 +173,7 @@ std::int64_t as_integer(const Value& scalar) {
       return scalar.as<bool>() ? 1 : 0;
     default:
       throw InvalidArgument(
-          fmt::format("[write_records] {} is no integer", dtype_name(scalar.dtype())));
+          fmt::format("[write_records] {} is not an integer type", dtype_name(scalar.dtype())));
   }
 }
 

@@ -176,9 +176,10 @@ Dataset Dataset::image_paths(const std::string& folder) {
     ++label;
   }
   if (list.ends.empty()) {
-    throw DataError(fmt::format(
-        "[image_folder] no JPEG or PNG files in folders of {}; it wants a folder per class",
-        printable(folder)));
+    throw DataError(
+        fmt::format("[image_folder] no JPEG or PNG files in the folders of {}; give a folder that "
+                    "has one folder per class",
+                    printable(folder)));
   }
   const std::size_t prefix = folder.size() + (folder.ends_with('/') ? 0 : 1);
   return Dataset(std::make_shared<FilesNode>("image_folder", folder, prefix, std::move(list)));

@@ -148,8 +148,8 @@ class PrefetchStage final : public Stage, private Section {
         grown_ = std::clamp<std::size_t>(queue_.size(), 1, grown_);
         return false;
       } catch (...) {  // a pool's thread has nobody to catch what a user's function threw
-        error = std::make_exception_ptr(
-            DataError("[prefetch] a function of the pipeline threw what is no std::exception"));
+        error = std::make_exception_ptr(DataError(
+            "[prefetch] a function of the pipeline threw something that is not a std::exception"));
       }
       section_.set_demand(false);
       if (filled == Pull::pending && !error) return false;

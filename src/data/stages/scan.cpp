@@ -41,7 +41,8 @@ class ScanStage final : public OneInputStage {
     for (std::size_t i = 0; i + 1 < state.words.size(); i += 2) {
       const std::uint64_t dtype = state.words[i];
       if (dtype >= static_cast<std::uint64_t>(DType::bytes)) {
-        throw DataError("[Pipeline::restore] not a saved position: the state of scan is no number");
+        throw DataError(
+            "[Pipeline::restore] not a saved position: the state of scan is not a number");
       }
       state_.push_back(Value::from_bits(static_cast<DType>(dtype), &state.words[i + 1]));
     }

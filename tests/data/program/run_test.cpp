@@ -136,7 +136,7 @@ TEST(ProgramRun, BytesBecomeNumbers) {
       program.run({text_value(std::string_view("\1\0\2\0\3\0\4\1", 8), device)}, device);
   EXPECT_THAT(result[0].tensor().to_vector<std::uint16_t>(), ElementsAre(1, 2, 3, 260));
   EXPECT_THAT(message_of<DataError>([&] { program.run({text_value("abc", device)}, device); }),
-              HasSubstr("3 bytes are no whole number of u16"));
+              HasSubstr("3 bytes are not a whole number of u16"));
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ void run_decode_raw(ProgramCall& call) {
   const DType dtype = call.attributes().dtype("dtype");
   const std::size_t size = dtype_size(dtype);
   if (bytes.size() % size != 0) {
-    throw DataError(fmt::format("[decode_raw] {} bytes are no whole number of {}, of {} bytes each",
-                                bytes.size(), dtype_name(dtype), size));
+    throw DataError(
+        fmt::format("[decode_raw] {} bytes are not a whole number of {}, of {} bytes each",
+                    bytes.size(), dtype_name(dtype), size));
   }
   Tensor to = call.output({static_cast<std::int64_t>(bytes.size() / size)}, dtype);
   if (bytes.empty()) return;
