@@ -41,11 +41,19 @@ std::string number_text(const Value& value) {
   return "?";
 }
 
+/// Of a longer string the beginning and the length are told: it may be a whole file.
+constexpr std::size_t kShownBytes = 80;
+/// Of more values the first are told: rows of a table may have thousands.
+constexpr std::size_t kShownValues = 32;
+
 std::string value_text(const Value& value) {
   if (value.is_scalar()) return number_text(value);
   const Tensor& tensor = value.tensor();
   if (tensor.dtype() == DType::bytes && tensor.elements() == 1) {
-    return fmt::format("\"{}\"", printable(tensor.string_at(0)));
+    const std::string_view text = tensor.string_at(0);
+    const bool whole = text.size() <= kShownBytes;
+    return fmt::format("\"{}{}", printable(text.substr(0, whole ? kShownBytes : kShownBytes / 4)),
+                       whole ? "\"" : fmt::format("...\" of {} bytes", text.size()));
   }
   return fmt::format("{} {}", dtype_name(tensor.dtype()), tensor.shape().to_string());
 }
@@ -126,10 +134,11 @@ Bytes Element::nbytes() const {
 
 std::string Element::to_string() const {
   std::string text = "(";
-  for (const Value& value : *this) {
-    if (text.size() > 1) text += ", ";
-    text += value_text(value);
+  for (std::size_t i = 0; i < std::min(size(), kShownValues); ++i) {
+    if (i > 0) text += ", ";
+    text += value_text((*this)[i]);
   }
+  if (size() > kShownValues) text += fmt::format(", and {} more", size() - kShownValues);
   return text + ")";
 }
 

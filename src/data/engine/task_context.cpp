@@ -41,11 +41,19 @@ Element MapSetting::call(const Element& element, MapContext& context) const {
 
 std::string MapSetting::failure(const Element& element, std::string_view what) const {
   const std::string file = file_of(element);
-  if (file.empty()) return fmt::format("[{}] element {}: {}", title, element.to_string(), what);
+  // Of names with options ("decode_images 1: 28x28x3 ...") the first word.
+  const std::string_view name = function.name;
+  const std::string_view word = name.substr(0, name.find_first_of(" :("));
+  if (file.empty()) {
+    const std::string_view rest = name.substr(word.size());
+    const bool options =
+        rest.find_first_not_of(" 0123456789") == rest.find(": ") && rest.starts_with(' ');
+    return fmt::format("[map({})] element {}: {}", options ? word : name, element.to_string(),
+                       what);
+  }
   // What reads the file names it itself.
   if (what.starts_with(file + ": ")) what.remove_prefix(file.size() + 2);
-  return fmt::format("{}: {} ({})", file, what,
-                     std::string_view(function.name).substr(0, function.name.find_first_of(" :(")));
+  return fmt::format("{}: {} ({})", file, what, word);
 }
 
 bool MapSetting::is_final(const OutOfMemoryReport& report) const {
