@@ -141,8 +141,19 @@ void require_log(const std::string& path) {
   const ssize_t read = ::read(file, &first, 1);
   ::close(file);
   if (read != 1 || first == '{') return;
-  throw DataError(
-      fmt::format("[RunLog] {} is there already and is not a run log; name another file", path));
+  throw DataError(fmt::format("[RunLog] {} exists and is not a run log; name another file", path));
+}
+
+/// Lines of two runs at a time stay whole, but their report mixes them.
+void warn_of_others(int file, const std::string& path) {
+  struct stat there = {};
+  if (::fstat(file, &there) != 0 || !S_ISREG(there.st_mode)) return;
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(file, F_SETLK, &lock) == 0 || (errno != EACCES && errno != EAGAIN)) return;
+  log_warning(fmt::format(
+      "[RunLog] another run is writing to {} as well; its report will mix them up", path));
 }
 
 }  // namespace
@@ -154,6 +165,7 @@ RunLog::RunLog(const std::string& path) : RunLog() {
   if (state_->file < 0) {
     throw DataError(fmt::format("[RunLog] {} cannot be written: {}", path, std::strerror(errno)));
   }
+  warn_of_others(state_->file, path);
 }
 
 RunLog::RunLog(RunLog&&) noexcept = default;

@@ -19,9 +19,13 @@ void cmyk_to_rgb(std::uint8_t* out, const std::uint8_t* in, int n, int channels,
   }
 }
 
+bool is_cmyk(const jpeg_decompress_struct& cinfo) {
+  return cinfo.jpeg_color_space == JCS_CMYK || cinfo.jpeg_color_space == JCS_YCCK;
+}
+
 J_COLOR_SPACE output_space(const jpeg_decompress_struct& cinfo, int channels) {
   if (channels == 1) return JCS_GRAYSCALE;
-  if (cinfo.jpeg_color_space == JCS_CMYK || cinfo.jpeg_color_space == JCS_YCCK) return JCS_CMYK;
+  if (is_cmyk(cinfo)) return JCS_CMYK;
   return channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
 }
 
@@ -40,6 +44,9 @@ JpegRows::JpegRows(JpegSession& session, int channels, Dct dct, int eighths, Wor
                     " channels");
   }
   jpeg_decompress_struct& cinfo = session.info();
+  if (channels == 1 && is_cmyk(cinfo)) {
+    throw DataError("[jpeg] a CMYK file cannot be decoded to gray; decode or save it as RGB");
+  }
   cinfo.out_color_space = output_space(cinfo, channels);
   cinfo.do_fancy_upsampling = TRUE;
   cinfo.dct_method = dct_method(dct);
