@@ -45,8 +45,12 @@ struct FoundPictures {
 };
 
 std::string picture_kind(const image::ImageInfo& info) {
-  return fmt::format("{}{} {}", info.progressive ? "progressive " : "",
-                     info.format == image::Format::jpeg ? "JPEG" : "PNG",
+  const bool jpeg = info.format == image::Format::jpeg;
+  return fmt::format("{}{} {}",
+                     !info.progressive ? ""
+                     : jpeg            ? "progressive "
+                                       : "interlaced ",
+                     jpeg ? "JPEG" : "PNG",
                      info.channels == 1   ? "gray"
                      : info.channels == 2 ? "gray and alpha"
                      : info.channels == 3 ? "RGB"
@@ -116,8 +120,18 @@ bool is_picture(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 
-/// Pictures by name in a folder and those in it, sorted. What cannot be looked into is bad; links
-/// to folders are not followed, so that none leads round in a circle.
+/// Whether links to folders in this one are followed, as training follows them: they may be
+/// classes.
+bool has_classes(const fs::path& folder, const fs::path& top) {
+  if (folder == top) return true;
+  const std::string name = folder.filename().string();
+  return folder.parent_path() == top &&
+         (name == "train" || name == "val" || name == "validation" || name == "test");
+}
+
+/// Pictures by name in a folder and those in it, sorted. What cannot be looked into is bad. Hidden
+/// folders are left out. Of a link to a folder only the files are looked at, so that none leads
+/// round in a circle.
 std::vector<fs::path> pictures_in(const fs::path& folder, FoundPictures& found) {
   std::vector<fs::path> paths;
   std::vector<fs::path> folders{folder};
@@ -125,11 +139,13 @@ std::vector<fs::path> pictures_in(const fs::path& folder, FoundPictures& found) 
     const fs::path here = folders.back();
     folders.pop_back();
     std::error_code error;
+    const bool linked = here != folder && fs::is_symlink(here, error);
     for (fs::directory_iterator at(here, error), end; !error && at != end; at.increment(error)) {
       std::error_code unknown;
-      const fs::file_status status = at->symlink_status(unknown);
-      if (!unknown && fs::is_directory(status)) {
-        folders.push_back(at->path());
+      if (at->is_directory(unknown) && !unknown) {
+        const bool hidden = at->path().filename().string().starts_with('.');
+        const bool followed = !at->is_symlink(unknown) || has_classes(here, folder);
+        if (!hidden && !linked && followed) folders.push_back(at->path());
       } else if (is_picture(at->path())) {
         paths.push_back(at->path());
       } else {

@@ -10,6 +10,7 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/data/record_writer.h>
 
@@ -74,7 +75,22 @@ Dataset contents_of(const Dataset& files, const std::string& format) {
   return files.map(read, {.parallel = data::kAutotune}).prefetch();
 }
 
+void write_file(const fs::path& path, std::string_view bytes) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (!file) throw DataError(fmt::format("{}: cannot be written", printable(path.string())));
+}
+
 void pack(const PackOptions& options) {
+  // Files of before that are not written over would be read with those of now.
+  if (has_records(options.out)) {
+    throw InvalidArgument(
+        fmt::format("{}: this folder already has records; remove them, or give a new folder",
+                    printable(options.out)));
+  }
   std::vector<std::string> classes;
   const Dataset dataset = [&] {
     if (auto records = find_records(options.source)) {
@@ -100,11 +116,12 @@ void pack(const PackOptions& options) {
       Device::open("cpu:0", {.limit = Limit(parse_bytes(options.budget, "--budget"))});
   const data::WrittenRecords written = write_records(dataset, options.out, device, write);
   if (!classes.empty()) {
-    std::ofstream(fs::path(options.out) / kClassesFile)
-        << nlohmann::json{{"classes", classes}}.dump(1) << "\n";
+    write_file(fs::path(options.out) / kClassesFile,
+               nlohmann::json{{"classes", classes}}.dump(1) + "\n");
   }
-  fmt::print("{} records in {} {}, {}\n", written.records, written.files.size(),
-             written.files.size() == 1 ? "file" : "files", format_bytes(written.bytes));
+  fmt::print("{} in {}, {}\n", counted(written.records, "record"),
+             counted(static_cast<std::int64_t>(written.files.size()), "file"),
+             format_bytes(written.bytes));
 }
 
 /// What the first bytes of a file say it is.
@@ -112,15 +129,6 @@ std::string extension_of(std::string_view bytes) {
   if (bytes.starts_with("\xFF\xD8\xFF")) return "jpg";
   if (bytes.starts_with("\x89PNG")) return "png";
   return "bin";
-}
-
-void write_file(const fs::path& path, std::string_view bytes) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw DataError(fmt::format("{}: cannot be written", printable(path.string())));
 }
 
 /// A name that stays in its folder.

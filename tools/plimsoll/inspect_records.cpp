@@ -10,6 +10,7 @@
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 
 #include "command_line.h"
@@ -90,8 +91,9 @@ void inspect_records(const RecordSource& source, bool quick, bool json) {
                       {"bad", found.bad}};
     fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{} records in {} {} files, {}\n", dataset.cardinality(), source.files.size(),
-               source.kind, format_bytes(bytes_of(source.files)));
+    fmt::print("{} in {}, {}\n", counted(dataset.cardinality(), "record"),
+               counted(static_cast<std::int64_t>(source.files.size()), source.kind + " file"),
+               format_bytes(bytes_of(source.files)));
     for (std::size_t i = 0; i < spec.components.size(); ++i) {
       fmt::print("  {:<20} {:<16}", printable(spec.names[i]), spec.components[i].to_string());
       if (!quick && found.good > 0) {

@@ -1,8 +1,10 @@
 #include "record_source.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,13 +25,22 @@ bool ends_like(const std::string& name, std::initializer_list<const char*> ends)
                      [&](const char* end) { return name.ends_with(end); });
 }
 
+/// Whether it ends like "train-00000-of-01024", as TensorFlow's own scripts name their files.
+bool is_shard_name(std::string name) {
+  constexpr std::string_view kEnd = "-00000-of-00000";
+  if (name.size() < kEnd.size() || name.find('.') != std::string::npos) return false;
+  for (char& c : name) c = std::isdigit(static_cast<unsigned char>(c)) != 0 ? '0' : c;
+  return name.ends_with(kEnd);
+}
+
 /// The kind of records that a file of this name has; empty if none.
 std::string kind_of(const std::string& name) {
   if (ends_like(name, {".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrec"})) return "tfrecord";
   if (name.find(".tfrecord-") != std::string::npos)
     return "tfrecord";  // "x.tfrecord-00000-of-00064"
+  if (is_shard_name(name)) return "tfrecord";
   if (ends_like(name, {".tar", ".tar.gz", ".tgz"})) return "webdataset";
-  if (ends_like(name, {".csv"})) return "csv";
+  if (lower_extension(name) == ".csv") return "csv";
   return {};
 }
 
@@ -67,7 +78,8 @@ bool has_mds_index(const std::string& folder) {
 std::vector<std::string> mds_files(const std::string& folder) {
   std::ifstream in(fs::path(folder) / "index.json");
   std::vector<std::string> files;
-  for (const auto& shard : nlohmann::json::parse(in).at("shards")) {
+  const auto index = nlohmann::json::parse(in);
+  for (const auto& shard : index.at("shards")) {
     const auto name = shard.at("raw_data").at("basename").get<std::string>();
     files.push_back((fs::path(folder) / name).string());
   }
@@ -112,6 +124,13 @@ Dataset with_features(const RecordSource& source, const Features& features) {
 
 }  // namespace
 
+std::string lower_extension(const std::string& name) {
+  std::string end = fs::path(name).extension().string();
+  std::transform(end.begin(), end.end(), end.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return end;
+}
+
 std::optional<RecordSource> find_records(const std::string& path) {
   RecordSource source;
   source.path = path;
@@ -140,6 +159,10 @@ std::optional<RecordSource> find_records(const std::string& path) {
   return source;
 }
 
+bool has_records(const std::string& folder) {
+  return has_mds_index(folder) || !files_in(folder).empty();
+}
+
 Dataset shuffled(const Dataset& records) {
   constexpr std::int64_t kWindow = 4096;
   try {
@@ -163,7 +186,7 @@ Dataset picture_records(const RecordSource& source) {
                            each.spec.to_string());
     }
     throw InvalidArgument(
-        fmt::format("{}: its records have {}; a picture (bytes) and a label (i64) are wanted",
+        fmt::format("{}: its records have {}; they need an image (bytes) and a label (i64)",
                     printable(source.path), names.empty() ? "no features" : names));
   }
   return with_features(source, {*picture, *label});

@@ -21,6 +21,12 @@ struct RecordSource {
 /// *.csv, an index.json. nullopt where there are none. Throws DataError where they cannot be read.
 std::optional<RecordSource> find_records(const std::string& path);
 
+/// Whether a folder has files of records, by their names.
+bool has_records(const std::string& folder);
+
+/// How a file's name ends, in small letters: ".csv" of "TABLE.CSV".
+std::string lower_extension(const std::string& name);
+
 /// All features of the records.
 data::Dataset all_records(const RecordSource& source);
 
