@@ -111,7 +111,7 @@ for folder in empty hollow one more; do
 done
 
 # Models that do not take pictures, and more classes than the model has.
-refuses_command train 2 "no picture" --model gpt2_tiny --data flat --steps 1 --quiet
+refuses_command train 2 "not images" --model gpt2_tiny --data flat --steps 1 --quiet
 refuses 2 "2 classes, the model 1" --data flat --classes 1
 refuses 3 "smallest budget for this batch: " --data flat --budget 1MiB
 

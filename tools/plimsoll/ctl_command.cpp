@@ -68,6 +68,10 @@ Bytes limit_for(const CtlArguments& o, std::chrono::milliseconds timeout) {
 
 void control(const CtlArguments& o, bool moves) {
   const std::chrono::milliseconds timeout = read_time(o.timeout, "--timeout");
+  if (timeout.count() == 0) {
+    throw InvalidArgument(
+        fmt::format("--timeout {}: nothing answers at once; give a longer time", o.timeout));
+  }
   if (o.pid == 0) {
     if (moves)
       throw InvalidArgument("--budget: name the run by its process id; `plimsoll ctl` lists them");

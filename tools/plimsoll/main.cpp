@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include <plimsoll/base/error.h>
 #include "command_line.h"
@@ -55,6 +56,11 @@ void occupy_standard_files() {
   }
 }
 
+int not_written(int error) {
+  std::fprintf(stderr, "plimsoll: the output could not be written: %s\n", std::strerror(error));
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -64,14 +70,16 @@ int main(int argc, char** argv) {
   try {
     const int status = run_command(argc, argv);
     // What did not reach its place (a full disk) was not done.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      std::fprintf(stderr, "plimsoll: the output could not be written: %s\n", std::strerror(errno));
-      return 1;
-    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return not_written(errno);
     return status;
   } catch (const plimsoll::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.exit_code();
+  } catch (const std::system_error& error) {
+    // fmt::print throws it; others' messages have more to say.
+    if (std::ferror(stdout) != 0) return not_written(error.code().value());
+    std::fprintf(stderr, "plimsoll: internal error: %s\n", error.what());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "plimsoll: internal error: %s\n", error.what());
     return 1;

@@ -36,6 +36,8 @@ using data::Symbolic;
 constexpr double kTrainingShare = 0.9;
 /// Fewer rows are all for training.
 constexpr std::int64_t kLeastRows = 20;
+/// Bytes at the beginning of a table that say how it is written.
+constexpr std::size_t kHead = 65536;
 /// Rows that are looked at in one go.
 constexpr std::int64_t kLookedAt = 1024;
 
@@ -58,6 +60,30 @@ std::vector<bool> numbers_in(const std::string& row) {
   std::istringstream fields(row);
   for (std::string field; std::getline(fields, field, ',');) result.push_back(is_number(field));
   return result;
+}
+
+/// Throws for what looks like a table to its user and is none that can be read: a pipe, which
+/// gives its rows only once, UTF-16, and rows that end as those of old Macs do.
+void check_text(const std::string& path) {
+  const std::string first = data::Shards(path).files().front();
+  std::error_code error;
+  if (fs::exists(first, error) && !fs::is_regular_file(first, error)) {
+    throw InvalidArgument(
+        fmt::format("--data {}: not a regular file; write the table to one", printable(first)));
+  }
+  std::ifstream file(first, std::ios::binary);
+  std::string head(kHead, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) {
+    throw DataError(
+        fmt::format("--data {}: it is encoded as UTF-16; save it as UTF-8", printable(first)));
+  }
+  if (head.find('\r') != std::string::npos && head.find('\n') == std::string::npos) {
+    throw DataError(fmt::format(
+        "--data {}: its lines end with a carriage return alone; save it with line feeds (\\n)",
+        printable(first)));
+  }
 }
 
 /// Whether the first row has names. One of numbers alone is taken for data, and so is one that has
@@ -215,8 +241,20 @@ Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
   if (!dims || dims->empty() || !spec.components.at(1).dims ||
       !spec.components.at(1).dims->empty()) {
     throw InvalidArgument(fmt::format(
-        "--data {}: x.npy has {} and y.npy {} for each element; wanted are numbers and one label",
+        "--data {}: each element is {} in x.npy and {} in y.npy; it must be a row of numbers and "
+        "one label",
         printable(path), spec.components.at(0).to_string(), spec.components.at(1).to_string()));
+  }
+  for (const std::size_t i : {0, 1}) {
+    if (spec.components.at(i).dtype == DType::bytes) {
+      throw InvalidArgument(fmt::format("--data {}: {} has byte strings; save numbers{}",
+                                        printable(path), i == 0 ? "x.npy" : "y.npy",
+                                        i == 0 ? "" : ", the classes numbered from 0 on"));
+    }
+  }
+  if (std::find(dims->begin(), dims->end(), 0) != dims->end()) {
+    throw InvalidArgument(fmt::format("--data {}: the rows of x.npy have no features ({})",
+                                      printable(path), spec.components.at(0).to_string()));
   }
   const bool values =
       is_floating(spec.components.at(1).dtype) && has_fractions(Dataset::from_npy(y.string()));
@@ -329,13 +367,14 @@ std::optional<Table> find_table(const std::string& path, std::int64_t unlabelled
     if (fs::exists(x, error) && fs::exists(y, error)) return npy_table(path, x, y);
     return record_table(path, unlabelled);
   }
-  if (fs::path(path).extension() != ".csv") return record_table(path, unlabelled);
+  if (lower_extension(path) != ".csv") return record_table(path, unlabelled);
   if (path.find_first_of("*?[{") == std::string::npos && !fs::exists(path, error)) {
     throw InvalidArgument(
         fmt::format("--data {}: there is no such file; give the path of a .csv "
                     "file",
                     printable(path)));
   }
+  check_text(path);
   const data::CsvOptions csv{.header = has_header(path)};
   const Features columns = data::csv_columns(path, csv);
   const bool pictures = std::any_of(columns.begin(), columns.end(), [](const Feature& each) {
@@ -379,7 +418,7 @@ std::int64_t count_classes(const Table& table) {
   if (least < 0 || most >= std::max<std::int64_t>(rows, 2)) {
     throw DataError(fmt::format(
         "--data {}: one of its {} labels is {}; number the classes from 0 on, or use --classes; "
-        "numbers that are no classes are written with a decimal point",
+        "write numbers that are not classes with a decimal point",
         printable(table.path), rows, least < 0 ? least : most));
   }
   return std::max<std::int64_t>(most + 1, 2);

@@ -13,7 +13,10 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/map_function.h>
+
+#include "record_source.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -96,7 +99,7 @@ data::MapFunction piece(const std::shared_ptr<const TextFile>& file, std::int64_
 }  // namespace
 
 bool is_text_file(const std::string& path) {
-  const std::string end = fs::path(path).extension().string();
+  const std::string end = lower_extension(path);
   std::error_code error;
   return (end == ".txt" || end == ".text") && fs::is_regular_file(path, error);
 }
@@ -121,9 +124,9 @@ TrainingData text_data(const std::string& path, const nn::Model& model, std::int
   const std::int64_t pieces = (file->size() - 1) / length;
   if (pieces < 1) {
     throw InvalidArgument(
-        fmt::format("--data {}: it has {} bytes, and the model learns from {} at a time; use a "
+        fmt::format("--data {}: it has {}, and the model learns from {} at a time; use a "
                     "longer text, or a smaller --size",
-                    printable(path), file->size(), length + 1));
+                    printable(path), counted(file->size(), "byte"), length + 1));
   }
   TrainingData all;
   const bool holds_out = options.validates && pieces >= kLeastPieces;

@@ -57,7 +57,8 @@ optim::Optimizer optimizer_of(const TrainOptions& o, std::int64_t steps) {
   if (o.optimizer == "lazy_adam") {
     if (o.weight_decay > 0) {
       throw InvalidArgument(
-          "--weight-decay: lazy_adam has none, as it leaves most rows alone; use adamw");
+          "--weight-decay: lazy_adam has no weight decay, because it does not touch most rows; use "
+          "adamw");
     }
     return optim::lazy_adam({.lr = rate_of(o, 0.001, steps)});
   }
@@ -95,9 +96,13 @@ void check_readable(const TrainingData& data, std::int64_t allowed) {
     if (!set) continue;
     const std::int64_t bad = data::decode_needs(*set, std::chrono::milliseconds(0)).unreadable;
     if (bad <= allowed || allowed < 0) continue;
-    throw DataError(fmt::format(
-        "--data: {}{}; remove it, or train with --skip-errors {}", data::first_unreadable(*set),
-        bad == 1 ? "" : fmt::format(" (and {} more like it)", bad - 1), bad));
+    throw DataError(
+        fmt::format("--data: {}{}; remove {}, or train with --skip-errors -1, which skips any "
+                    "number; `plimsoll "
+                    "data inspect` names every bad file",
+                    data::first_unreadable(*set),
+                    bad == 1 ? "" : fmt::format(" (and {} more whose headers are bad)", bad - 1),
+                    bad == 1 ? "it" : "them"));
   }
 }
 
@@ -232,7 +237,7 @@ void complete(TrainOptions& o) {
         std::pair{"--epochs", o.epochs}, std::pair{"--steps", o.steps},
         std::pair{"--elements", o.elements}, std::pair{"--warm-up", o.warm_up}}) {
     if (count > kMost) {
-      throw InvalidArgument(fmt::format("{} {} is too large a number", option, count));
+      throw InvalidArgument(fmt::format("{} {} is too large", option, count));
     }
   }
   if (o.validation_batch == 0) o.validation_batch = o.batch;
@@ -307,11 +312,24 @@ Opened open_device(const TrainOptions& o, Prepared& prepared) {
                       : Charge();
     return Opened{std::move(device), std::move(held)};
   };
-  // Too little even to begin: the plan for all of the device says what would do.
+  // On the CPU the least that can be opened: its pages are those of a small limit. A GPU is all of
+  // it.
+  const auto open_more = [&] {
+    const Bytes most = o.device.starts_with("cpu") ? GiB(1) : 0;
+    for (Bytes limit = std::max(budget, KiB(64)); limit <= most; limit *= 2) {
+      try {
+        return open(Limit(limit));
+      } catch (const OutOfMemory&) {
+        continue;
+      }
+    }
+    return open(Limit());
+  };
+  // Too little even to begin: the plan for more says what would do.
   const auto name_what_fits = [&] {
-    const Opened all = open(Limit());
+    const Opened more = open_more();
     prepared.request.budget = budget;
-    (void)prepared.trainer->plan(prepared.request, all.device);
+    (void)prepared.trainer->plan(prepared.request, more.device);
   };
   if (budget == 0) return open(Limit());
   try {

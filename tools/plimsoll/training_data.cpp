@@ -10,11 +10,11 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/map_function.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/program_ops.h>
-#include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/models.h>
 
 #include "recommender_data.h"
@@ -48,22 +48,6 @@ data::ElementSpec spec_of(const nn::Model& model) {
   return {true,
           {data::TensorSpec::of(x.dtype, row(x)), data::TensorSpec::of(y.dtype, row(y))},
           {"input", "target"}};
-}
-
-/// Classes that the model tells apart: the extent that its output has and its target has not.
-std::int64_t classes_of(const nn::Model& model) {
-  graph::Tracer tracer;
-  const TensorType target = model.target_type(1);
-  const Tensor input = tracer.input("input", model.input_type(1));
-  bind(tracer, model);
-  const ops::DispatchScope dispatch(tracer);
-  const ops::RandomScope random({});
-  const Shape out = model(input).shape();
-  bool last = true;
-  for (int d = 0; d < target.shape.rank() && d < out.rank(); ++d) {
-    last = last && out.dim(d) == target.shape.dim(d);
-  }
-  return out.rank() == 0 ? 1 : out.dim(last ? out.rank() - 1 : 1);
 }
 
 float noise(std::uint64_t bits) {
@@ -240,7 +224,8 @@ void check_classes(const fs::path& path, const std::vector<std::string>& names,
                    std::int64_t classes) {
   if (names.size() < 2) {
     throw InvalidArgument(fmt::format(
-        "--data {}: {}; it wants a folder with the pictures of each class, and two or more of them",
+        "--data {}: {}; give a folder that has one folder of images per class, for two or more "
+        "classes",
         printable(path.string()),
         names.empty() ? "no folders in it" : "there is one class, " + printable(names[0])));
   }
@@ -260,17 +245,37 @@ void check_same(const fs::path& path, const std::vector<std::string>& names,
   if (here == names.end() && there == trained.end()) return;
   const bool extra = here != names.end() && (there == trained.end() || *here < *there);
   throw InvalidArgument(fmt::format(
-      "--data {}: {} is a class {} training; both want the same folders, or use --no-validation",
+      "--data {}: the class {} is {}; use the same folders for both, or --no-validation",
       printable(path.string()), printable(extra ? *here : *there),
-      extra ? "that is not in" : "missing that is in"));
+      extra ? "not among those of training" : "missing, which training has"));
+}
+
+/// A folder where a table was meant: one of its two arrays is missing.
+void check_arrays(const std::string& path) {
+  std::error_code error;
+  const bool x = fs::exists(fs::path(path) / "x.npy", error);
+  const bool y = fs::exists(fs::path(path) / "y.npy", error);
+  if (x == y) return;
+  throw InvalidArgument(fmt::format("--data {}: it has {} but not {}; a table needs both",
+                                    printable(path), x ? "x.npy" : "y.npy",
+                                    x ? "y.npy, the labels" : "x.npy, the features"));
 }
 
 /// How pictures become what the model reads.
 image::LoadOptions load_for(const std::string& path, const nn::Model& model) {
+  check_arrays(path);
   const Shape shape = row(model.input_type(1));
   if (shape.rank() != 3) {
-    throw InvalidArgument(fmt::format("--data {}: the model wants {}, which is no picture",
-                                      printable(path), model.input_type(1).to_string()));
+    throw InvalidArgument(
+        fmt::format("--data {}: the model reads {}, not images; use a model for images, such as "
+                    "resnet18, or a .txt file or a table with this one",
+                    printable(path), model.input_type(1).to_string()));
+  }
+  if (model.target_type(1).shape.rank() != 1) {
+    throw InvalidArgument(
+        fmt::format("--data {}: the model learns {} for each image, and the data has one label; "
+                    "use a model that classifies, such as resnet18",
+                    printable(path), model.target_type(1).to_string()));
   }
   image::LoadOptions load;
   load.channels = static_cast<int>(shape.dim(0));
@@ -287,8 +292,8 @@ data::MapFunction checked(data::MapFunction decode, std::int64_t classes) {
                                                       data::MapContext& context) {
     const auto label = element.at(1).as<std::int64_t>();
     if (label < 0 || label >= classes) {
-      throw DataError(fmt::format("its label is {}, and the model has {} classes; use --classes",
-                                  label, classes));
+      throw DataError(fmt::format("its label is {}, and the model has {}; use --classes", label,
+                                  counted(classes, "class", "classes")));
     }
     return run(element, context);
   };
@@ -391,7 +396,7 @@ TrainingData folder(const std::string& path, const nn::Model& model,
 void refuse_masked(const std::string& data, const std::string& model) {
   if (!model.starts_with("bert")) return;
   throw InvalidArgument(
-      fmt::format("--data {}: {} sees the whole text, the byte it is to tell included, and would "
+      fmt::format("--data {}: {} sees the whole text, the byte to predict included, and would "
                   "learn to copy it; use a language model that reads from left to right: gpt2_tiny",
                   printable(data), model));
 }
@@ -437,8 +442,8 @@ nn::Model training_model(const std::string& data, const std::string& model,
   if (table && table->labels == Table::Labels::values) {
     if (model != "mlp" || given.classes != 0) {
       throw InvalidArgument(
-          fmt::format("--data {}: its targets have fractions, and are no classes; use --model mlp "
-                      "without --classes, which tells numbers, or number the classes from 0 on",
+          fmt::format("--data {}: its targets have fractions and are not classes; use --model mlp "
+                      "without --classes, which predicts numbers, or number the classes from 0 on",
                       printable(data)));
     }
     return value_model(table->row.elements());
@@ -447,28 +452,6 @@ nn::Model training_model(const std::string& data, const std::string& model,
     return nn::mlp({.in = table->row.elements(), .classes = options.classes});
   }
   return nn::make_model(model, options);
-}
-
-ModelShape shape_of(const nn::Model& model) {
-  const TensorType input = model.input_type(1);
-  if (is_recommender(model)) {
-    const RecommenderTables tables = tables_of(model);
-    return {tables.rows, {tables.bag}, false, {}};
-  }
-  const bool values = model.target_type(1).dtype == DType::f32;
-  return {values ? 0 : classes_of(model), {input.shape.begin() + 1, input.shape.end()}, values, {}};
-}
-
-nn::Model shaped_model(const std::string& name, const ModelShape& shape, bool channels_last) {
-  const auto& input = shape.input;
-  if (shape.values && input.size() == 1) return value_model(input[0]);
-  if (name == "mlp" && input.size() == 1) {
-    return nn::mlp({.in = input[0], .classes = shape.classes});
-  }
-  return nn::make_model(name, {.classes = shape.classes,
-                               .channels = input.size() == 3 ? input[0] : 0,
-                               .size = input.empty() ? 0 : input.back(),
-                               .channels_last = channels_last});
 }
 
 TrainingData training_data(const std::string& name, const nn::Model& model,
@@ -483,7 +466,7 @@ TrainingData training_data(const std::string& name, const nn::Model& model,
   if (is_recommender(model)) {
     throw InvalidArgument(
         fmt::format("--data {}: it has no ids for the tables of a recommender; use --data "
-                    "synthetic, or the library with a dataset of one's own",
+                    "synthetic, or the library with your own dataset",
                     printable(name)));
   }
   const bool text = is_text_file(name);

@@ -38,6 +38,9 @@ nn::ModelOptions model_options_for(const std::string& data, const std::string& m
 nn::Model training_model(const std::string& data, const std::string& model,
                          const nn::ModelOptions& given);
 
+/// Classes that the model tells apart: the extent that its output has and its target has not.
+std::int64_t classes_of(const nn::Model& model);
+
 /// What a model was made with, kept beside its checkpoints.
 struct ModelShape {
   std::int64_t classes = 0;         ///< or tokens
