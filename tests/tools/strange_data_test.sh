@@ -26,6 +26,19 @@ for i in $(seq 400); do echo "All work and no play. $i"; done >BOOK.TXT
 "$PLIMSOLL" train --model gpt2_tiny --data BOOK.TXT --size 16 --batch 4 --steps 1 --quiet >out 2>err ||
   fail "BOOK.TXT exits $?: $(cat err)"
 
+# Thousands of columns stay within the budget that is named, give or take the process itself.
+python3 - <<'PYTHON'
+columns = 5000
+with open("genes.csv", "w") as out:
+    out.write(",".join(f"c{i}" for i in range(columns)) + ",label\n")
+    for i in range(60):
+        out.write(",".join(["1.5"] * columns) + f",{i % 2}\n")
+PYTHON
+genes=(--model mlp --data genes.csv --batch 8 --steps 3 --quiet)
+"$PLIMSOLL" train "${genes[@]}" --budget 1MiB >out 2>err && fail "5,000 columns fit 1 MiB"
+enough=$(sed -n 's/^smallest budget for this batch: //p' err)
+"$PLIMSOLL" train "${genes[@]}" --budget "$enough" >out 2>err || fail "5,000 columns in $enough: exit $?: $(cat err)"
+
 # Arrays that make no table are named.
 python3 - <<'PYTHON'
 import os, struct

@@ -23,6 +23,7 @@
 #include <plimsoll/ops/shape_ops.h>
 
 #include "record_source.h"
+#include "wide_rows.h"
 
 namespace plimsoll::tools {
 namespace {
@@ -157,26 +158,31 @@ Table table_of(const std::string& path, Features columns, std::int64_t unlabelle
   }
   const auto place = static_cast<std::size_t>(label - columns.begin());
   const Dataset records = open(columns, place);
-  const auto program = data::trace_program(records.element_spec(), [&](const data::Symbolics& in) {
+  auto gather = gather_row(records.element_spec(), labelled ? std::optional(place) : std::nullopt);
+  const data::ElementSpec& spec = gather ? *gather->output : records.element_spec();
+  const auto program = data::trace_program(spec, [&](const data::Symbolics& in) {
+    const Symbolic row = gather ? in[0] : row_of(columns, in, place);
     if (!labelled)
-      return data::Symbolics{row_of(columns, in, place), data::cast(in[0] * 0.0, DType::i64)};
-    const Symbolic class_of =
-        labels == Table::Labels::values ? data::cast(in[place], DType::f32) : in[place];
-    return data::Symbolics{row_of(columns, in, place), class_of};
+      return data::Symbolics{row, gather ? in[1] : data::cast(in[0] * 0.0, DType::i64)};
+    const Symbolic& class_of = in[gather ? 1 : place];
+    return data::Symbolics{
+        row, labels == Table::Labels::values ? data::cast(class_of, DType::f32) : class_of};
   });
+  Table table{path,
+              records,
+              program,
+              Shape{features},
+              fmt::format("{} rows of {} features{}\n", records.cardinality(), features,
+                          labelled ? fmt::format(", {} by column {}",
+                                                 labels == Table::Labels::values ? "with values"
+                                                                                 : "labelled",
+                                                 printable(columns[place].name))
+                                   : ", without labels"),
+              labels,
+              std::move(gather)};
   // The first rows say that a cell does not fit; reading says which.
-  if (!fits) look_at_labels(records.map(program), [](const Tensor&) {});
-  return {path,
-          records,
-          program,
-          Shape{features},
-          fmt::format(
-              "{} rows of {} features{}\n", records.cardinality(), features,
-              labelled ? fmt::format(", {} by column {}",
-                                     labels == Table::Labels::values ? "with values" : "labelled",
-                                     printable(columns[place].name))
-                       : ", without labels"),
-          labels};
+  if (!fits) look_at_labels(table.rows_of(records), [](const Tensor&) {});
+  return table;
 }
 
 Table csv_table(const std::string& path, const Features& columns, const data::CsvOptions& csv,
@@ -274,7 +280,7 @@ Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
 /// The names that labels have, each once, in order.
 std::vector<std::string> label_names(const Table& table) {
   std::set<std::string> names;
-  look_at_labels(table.records.map(table.to_row), [&](const Tensor& labels) {
+  look_at_labels(table.rows_of(table.records), [&](const Tensor& labels) {
     for (std::int64_t i = 0; i < labels.elements(); ++i) names.emplace(labels.string_at(i));
   });
   return {names.begin(), names.end()};
@@ -408,7 +414,7 @@ std::int64_t count_classes(const Table& table) {
   }
   std::int64_t most = 0;
   std::int64_t least = 0;
-  look_at_labels(table.records.map(table.to_row), [&](const Tensor& labels) {
+  look_at_labels(table.rows_of(table.records), [&](const Tensor& labels) {
     for (const std::int64_t label : labels.to_vector<std::int64_t>()) {
       most = std::max(most, label);
       least = std::min(least, label);
@@ -443,7 +449,7 @@ TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t
     all.names = options.names.empty() ? label_names(table) : options.names;
   }
   const auto shaped = [&](const Dataset& records) {
-    Dataset rows = records.map(table.to_row);
+    Dataset rows = table.rows_of(records);
     if (!all.names.empty()) {
       rows = rows.map(number_names(table.path, rows.element_spec(), all.names));
     }

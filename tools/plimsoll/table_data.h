@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <plimsoll/data/map_function.h>
+
 #include "training_data.h"
 
 namespace plimsoll::tools {
@@ -22,6 +24,11 @@ struct Table {
   Shape row;
   std::string summary;
   Labels labels = Labels::numbers;
+  std::optional<data::MapFunction> gather;  ///< what comes before to_row, if anything
+
+  data::Dataset rows_of(const data::Dataset& some) const {
+    return (gather ? some.map(*gather) : some).map(to_row);
+  }
 };
 
 /// What `--data` names, if that is a table: a CSV file of numbers, where the column called label,
