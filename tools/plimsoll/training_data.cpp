@@ -100,7 +100,7 @@ struct DigitBytes {
 };
 
 /// Digits for validation, or the others, as floats of the size the model wants.
-data::MapFunction digit(const nn::Model& model, std::shared_ptr<const DigitBytes> digits,
+data::MapFunction digit(const nn::Model& model, const std::shared_ptr<const DigitBytes>& digits,
                         bool validation) {
   data::MapFunction make;
   make.name = validation ? "digit(validation)" : "digit(train)";
