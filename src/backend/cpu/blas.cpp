@@ -85,6 +85,10 @@ void settle_blas() {
   (void)settled;
 }
 
+/// Rows of one call. OpenBLAS copies all of them, some 400 columns at a time, into a buffer of the
+/// thread's that no budget knows.
+constexpr std::int64_t kMostRows = 512;
+
 template <typename T>
 void divided(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
              Matrix<const T> b, T beta, Matrix<T> c) {
@@ -97,11 +101,14 @@ void divided(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<con
     const Part rows = Part::of(m, task / grid.columns, grid.rows, kDivisionBlock);
     const Part columns = Part::of(n, task % grid.columns, grid.columns, kDivisionBlock);
     const LibraryScope library;
-    blas(blas_order(a.transposed), blas_order(b.transposed), blas_int(rows.size),
-         blas_int(columns.size), blas_int(k), alpha,
-         a.data + rows.begin * (a.transposed ? 1 : a.stride), a_stride,
-         b.data + columns.begin * (b.transposed ? b.stride : 1), b_stride, beta,
-         c.data + rows.begin * c.stride + columns.begin, c_stride);
+    for (std::int64_t done = 0; done < rows.size; done += kMostRows) {
+      const std::int64_t first = rows.begin + done;
+      blas(blas_order(a.transposed), blas_order(b.transposed),
+           blas_int(std::min(kMostRows, rows.size - done)), blas_int(columns.size), blas_int(k),
+           alpha, a.data + first * (a.transposed ? 1 : a.stride), a_stride,
+           b.data + columns.begin * (b.transposed ? b.stride : 1), b_stride, beta,
+           c.data + first * c.stride + columns.begin, c_stride);
+    }
   };
   if (grid.parts() == 1) return part(0, 0);
   parallel_tasks(grid.parts(), division_threads(), part);
