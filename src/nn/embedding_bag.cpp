@@ -64,7 +64,7 @@ Tensor EmbeddingBag::bags(const Tensor& ids, const Tensor& weights) const {
     rows = ops::mul(rows, ops::cast(ops::reshape(weights, each), rows.dtype()));
   }
   if (options_.mode == Mode::max) {
-    const Tensor largest = ops::max(rows, {.axes = {1}});
+    Tensor largest = ops::max(rows, {.axes = {1}});
     if (!counts.defined()) return largest;
     return ops::where(ops::any(counts, {.axes = {1}}), largest, number(largest, 0));
   }

@@ -52,7 +52,8 @@ Cost row_cost(const OpInputs& inputs, std::span<const TensorType>) {
   constexpr double kSortBytes = 64;  // for each id
   const std::int64_t count = std::max<std::int64_t>(inputs.shape(0)[0], 1);
   const auto ids = static_cast<double>(inputs[States + 1].elements());
-  const double elements = ids * static_cast<double>(inputs[0].elements() / count);
+  const std::int64_t row = inputs[0].elements() / count;
+  const double elements = ids * static_cast<double>(row);
   const auto master = static_cast<double>(dtype_size(inputs.dtype(0)));
   const auto narrow = static_cast<double>(dtype_size(inputs.dtype(States + 2)));
   return {.flops = (FlopsEach + 1) * elements,

@@ -62,8 +62,9 @@ double copies_seconds(const ops::ConvWork& work, const DeviceDescription& device
   const auto add = [&](const Shape& shape, std::int64_t channels) {
     if (ops::takes_picture(s.nhwc, channels / s.groups, work.dtype, work.tf32)) return;
     const std::int64_t each = channels / s.groups;
-    const double padded = bytes_of(shape, work.dtype) * static_cast<double>((each + 7) / 8 * 8) /
-                          static_cast<double>(each);
+    const std::int64_t whole = (each + 7) / 8 * 8;
+    const double padded =
+        bytes_of(shape, work.dtype) * static_cast<double>(whole) / static_cast<double>(each);
     seconds += kCopy + (bytes_of(shape, work.dtype) + padded) / (kCopies * device.bytes_per_second);
   };
   add(s.in_shape(), s.in_channels);

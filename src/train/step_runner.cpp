@@ -240,7 +240,8 @@ StepRunner::LateStep StepRunner::train(const data::Element& element, std::uint64
 StepRunner::Numbers StepRunner::LateStep::wait() {
   if (!known_) {
     const std::span<const float> numbers = late_.wait();
-    const auto parts = static_cast<double>(numbers.size() / count_);
+    const std::size_t micro_batches = numbers.size() / count_;
+    const auto parts = static_cast<double>(micro_batches);
     const auto mean = [&](std::size_t output) {
       double sum = 0;
       for (std::size_t i = output; i < numbers.size(); i += count_) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <plimsoll/nn/model.h>
 
 #include "support/random_training.h"

@@ -39,7 +39,7 @@ void require_room(int /*argc*/, char** /*argv*/, char** /*env*/) {
 }
 
 /// The loader calls these before the libraries' own beginnings.
-[[gnu::section(".preinit_array"), gnu::used]] void (*const first)(int, char**,
-                                                                  char**) = require_room;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const kFirst)(int, char**,
+                                                                   char**) = require_room;
 
 }  // namespace

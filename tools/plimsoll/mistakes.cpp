@@ -140,7 +140,7 @@ void require_other_file(const char* option, const std::string& output, const std
 std::string is_port(const std::string& text) {
   constexpr double kLast = 65535;
   double value = 0;
-  const std::string wrong = is_count_or_zero(text);
+  std::string wrong = is_count_or_zero(text);
   if (!wrong.empty() || !read_number(text, value).empty()) return wrong;
   return value <= kLast ? "" : fmt::format("{} is not a port: they end at 65535", text);
 }

@@ -23,6 +23,7 @@
 
 #include "command_line.h"
 #include "commands.h"
+#include "mistakes.h"
 
 namespace plimsoll::tools {
 namespace {

@@ -158,7 +158,7 @@ Dataset Dataset::list_files(const std::string& pattern, const ListFilesOptions& 
 
 Dataset Dataset::image_folder(const std::string& folder, const image::DecodeOptions& options) {
   const Dataset files = image_paths(folder);
-  return map_lazily(files, trace_program(files.element_spec(), [&](Symbolics file) {
+  return map_lazily(files, trace_program(files.element_spec(), [&](const Symbolics& file) {
                       return Symbolics{{"image", image::decode(read_file(file["path"]), options)},
                                        {"label", file["label"]}};
                     }));

@@ -277,7 +277,7 @@ class BatchStage final : public Stage, private Placement, private RowSink {
 
 class BatchNode final : public Node, public BatchRows {
  public:
-  BatchNode(NodePtr input, std::int64_t size, bool drop)
+  BatchNode(const NodePtr& input, std::int64_t size, bool drop)
       : Node("batch", fmt::format("{}{}", size, drop ? ", drop_remainder" : ""), {input},
              batched(input->spec(), full_batches_only(*input, size, drop) ? size : kAnyExtent),
              input->cardinality() < 0 ? input->cardinality()

@@ -250,8 +250,8 @@ class GroupStage final : public Stage {
 
 class GroupNode final : public Node {
  public:
-  GroupNode(std::string kind, std::string parameters, NodePtr input, ElementSpec spec, Key key,
-            Reduce reduce, WindowSize size)
+  GroupNode(std::string kind, std::string parameters, const NodePtr& input, ElementSpec spec,
+            Key key, Reduce reduce, WindowSize size)
       : Node(std::move(kind), std::move(parameters), {input}, std::move(spec),
              input->cardinality() == 0 ? 0 : kUnknown),
         key_(std::move(key)),

@@ -68,7 +68,7 @@ class IgnoreErrorsStage final : public CountingStage, public RowSource {
 
 class IgnoreErrorsNode final : public Node {
  public:
-  IgnoreErrorsNode(NodePtr input, std::int64_t most, double rate)
+  IgnoreErrorsNode(const NodePtr& input, std::int64_t most, double rate)
       : Node("ignore_errors",
              rate > 0 ? fmt::format("{}, rate={}", most, rate) : fmt::format("{}", most), {input},
              input->spec(), input->cardinality() == kInfinite ? kInfinite : kUnknown),

@@ -255,7 +255,7 @@ class InterleaveStage final : public Stage {
 
 class InterleaveNode final : public Node {
  public:
-  InterleaveNode(std::string kind, NodePtr input, Function function, std::string parameters,
+  InterleaveNode(std::string kind, const NodePtr& input, Function function, std::string parameters,
                  std::size_t cycle, std::uint64_t block, std::size_t ahead)
       : Node(std::move(kind), std::move(parameters), {input}, ElementSpec::unknown(),
              input->cardinality() == 0 ? 0 : kUnknown),

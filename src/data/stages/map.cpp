@@ -83,7 +83,7 @@ class MapStage final : public OneInputStage {
 
 class MapNode final : public Node {
  public:
-  MapNode(NodePtr input, MapFunction function, const MapOptions& options,
+  MapNode(const NodePtr& input, MapFunction function, const MapOptions& options,
           std::optional<Program> program = std::nullopt, bool lazy = false,
           CallsWithin within = nullptr)
       : Node("map", fmt::format("{}{}", function.name, options.ordered ? "" : ", unordered"),

@@ -82,7 +82,7 @@ class TransferStage final : public OneInputStage {
 
 class PrefetchToNode final : public Node {
  public:
-  PrefetchToNode(NodePtr input, Device device, int count)
+  PrefetchToNode(const NodePtr& input, Device device, int count)
       : Node("prefetch_to", "", {input}, input->spec(), input->cardinality()),
         device_(std::move(device)),
         count_(count) {}

@@ -61,7 +61,7 @@ std::string window_text(const ShuffleOptions& options) {
 
 class ShuffleNode final : public Node {
  public:
-  ShuffleNode(NodePtr input, const ShuffleOptions& options)
+  ShuffleNode(const NodePtr& input, const ShuffleOptions& options)
       : Node("shuffle",
              fmt::format("{}, seed={}, reshuffle={}", window_text(options),
                          options.seed ? std::to_string(*options.seed) : "pipeline",
