@@ -188,4 +188,40 @@ Element decode_element(std::span<const std::byte> bytes, const Device& device,
   return element;
 }
 
+Bytes outline_bytes(std::span<const std::byte, kElementHead> head) {
+  return kElementHead + head_of(head.data()).words * kWord;
+}
+
+std::optional<ElementOutline> outline_of(std::span<const std::byte> bytes, Bytes total) {
+  const Head head = head_of(bytes.data());
+  ElementOutline outline;
+  outline.contents = kElementHead + head.words * kWord;
+  outline.checksum = head.crc;
+  if (bytes.size() < outline.contents || total < outline.contents) broken("an element is cut off");
+  outline.crc = crc32c(bytes.data() + kElementHead, head.words * kWord,
+                       crc32c(&head.words, sizeof(head.words)));
+  Words words(bytes.data() + kElementHead, head.words);
+  Bytes left = total - outline.contents;
+  outline.id = words.next();
+  for (std::uint64_t values = words.next(); values > 0; --values) {
+    ElementOutline::Part part;
+    const std::uint64_t type = words.next();
+    if (type >= kDTypeCount) broken("an element has an unknown dtype");
+    part.dtype = static_cast<DType>(type);
+    if (part.dtype == DType::bytes) return std::nullopt;
+    const std::uint64_t kind = words.next();
+    part.scalar = kind == 0;
+    if (part.scalar) {
+      part.bits = words.next();
+    } else {
+      part.shape = shape_of(words, kind - 1, left / dtype_size(part.dtype));
+      part.bytes = static_cast<Bytes>(part.shape.elements()) * dtype_size(part.dtype);
+      left -= part.bytes;
+    }
+    outline.parts.push_back(part);
+  }
+  if (left != 0 || words.left() != 0) broken("an element has bytes left over");
+  return outline;
+}
+
 }  // namespace plimsoll::data

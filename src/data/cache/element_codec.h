@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include <plimsoll/data/element.h>
 #include <plimsoll/device/device.h>
@@ -30,5 +32,28 @@ Bytes element_bytes(std::span<const std::byte, kElementHead> head, Bytes most);
 /// without a check: what is allocated is bounded by them. Throws DataError, and OutOfMemory.
 Element decode_element(std::span<const std::byte> bytes, const Device& device,
                        const TensorOptions& options);
+
+/// What the description of an element of numbers says, so that its contents can be read to where
+/// they are wanted. Its shapes and sizes agree with one another and with the head; that they are
+/// right only the checksum tells, at the end.
+struct ElementOutline {
+  struct Part {
+    DType dtype = DType::f32;
+    bool scalar = false;
+    std::uint64_t bits = 0;  ///< of a scalar
+    Shape shape;             ///< of a tensor
+    Bytes bytes = 0;         ///< of a tensor
+  };
+  std::uint64_t id = 0;
+  std::vector<Part> parts;
+  Bytes contents = 0;          ///< where they begin, from the beginning of the head
+  std::uint32_t crc = 0;       ///< of what comes before the contents
+  std::uint32_t checksum = 0;  ///< of all
+};
+/// Bytes of the head and the description.
+Bytes outline_bytes(std::span<const std::byte, kElementHead> head);
+/// Of an element of `total` bytes whose head and description are `bytes`; nullopt where it has byte
+/// strings. Throws DataError.
+std::optional<ElementOutline> outline_of(std::span<const std::byte> bytes, Bytes total);
 
 }  // namespace plimsoll::data

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,10 @@ constexpr std::string_view kMagic = "PLMSEG01";
 constexpr Bytes kTail = 8 + kMagic.size();
 constexpr Bytes kLongestFooter = MiB(256);
 constexpr int kDeepest = 256;
+/// What is read at a time, so that its checksum finds it in the processor's cache.
+constexpr Bytes kReadAtOnce = KiB(128);
+/// What is read for the head and the description of an element after a large one.
+constexpr Bytes kGlance = KiB(1);
 
 void put(std::string& out, const State& state) {
   put_varint(out, state.words.size());
@@ -132,7 +137,9 @@ std::span<const std::byte> SegmentReader::buffered(Bytes bytes) {
   if (at_ < base_ || at_ + bytes > base_ + have_) {
     have_ = 0;
     base_ = at_;
-    const Bytes wanted = std::min<Bytes>(buffer_.size(), segment_.info.contents - at_);
+    // What follows a large element is probably one, too, and is not to be read twice.
+    const Bytes much = last_ > buffer_.size() ? std::max(bytes, kGlance) : buffer_.size();
+    const Bytes wanted = std::min<Bytes>({much, buffer_.size(), segment_.info.contents - at_});
     have_ = segment_.file->read(buffer_.data(), wanted, at_);
     if (have_ < bytes) broken_segment("cut off");
   }
@@ -145,10 +152,72 @@ Bytes SegmentReader::size_at() {
   return element_bytes(buffered(kElementHead).first<kElementHead>(), left);
 }
 
-Element SegmentReader::next(const Device& device, const TensorOptions& options) {
-  const Bytes bytes = size_at();
+std::uint32_t SegmentReader::read_to(void* to, Bytes bytes, Bytes from, std::uint32_t crc) {
+  auto* target = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    Bytes some = std::min(bytes, kReadAtOnce);
+    if (from >= base_ && from < base_ + have_) {
+      some = std::min(some, base_ + have_ - from);
+      std::memcpy(target, static_cast<const std::byte*>(buffer_.data()) + (from - base_), some);
+    } else if (segment_.file->read(target, some, from) < some) {
+      broken_segment("cut off");
+    }
+    crc = crc32c(target, some, crc);
+    target += some;
+    from += some;
+    bytes -= some;
+  }
+  return crc;
+}
+
+Element SegmentReader::read_parts(const ElementOutline& outline, const Device& device,
+                                  const TensorOptions& options, const RowPlace* row) {
+  bool in_row = row != nullptr && outline.parts.size() == row->spec.components.size();
+  for (std::size_t c = 0; in_row && c < outline.parts.size(); ++c) {
+    const ElementOutline::Part& part = outline.parts[c];
+    in_row =
+        row->spec.components[c] == TensorSpec::of(part.dtype, part.scalar ? Shape{} : part.shape);
+  }
+  in_row = in_row && row->sink.begin_row(row->position);
   Element element;
-  if (bytes <= buffer_.size()) {
+  element.id = outline.id;
+  Bytes from = at_ + outline.contents;
+  std::uint32_t crc = outline.crc;
+  for (std::size_t c = 0; c < outline.parts.size(); ++c) {
+    const ElementOutline::Part& part = outline.parts[c];
+    if (part.scalar) {
+      if (in_row) {
+        std::memcpy(row->sink.fixed(c), &part.bits, dtype_size(part.dtype));
+      } else {
+        element.push_back(Value::from_bits(part.dtype, &part.bits));
+      }
+      continue;
+    }
+    if (in_row) {
+      crc = read_to(row->sink.fixed(c), part.bytes, from, crc);
+    } else {
+      Tensor tensor = Tensor::empty(part.shape, part.dtype, device, options);
+      if (part.bytes > 0) crc = read_to(tensor.raw_mutable_data(), part.bytes, from, crc);
+      element.push_back(std::move(tensor));
+    }
+    from += part.bytes;
+  }
+  if (crc != outline.checksum) broken_segment("an element does not match its checksum");
+  return element;
+}
+
+Element SegmentReader::next(const Device& device, const TensorOptions& options,
+                            const RowPlace* row) {
+  const Bytes bytes = size_at();
+  const Bytes description = outline_bytes(buffered(kElementHead).first<kElementHead>());
+  std::optional<ElementOutline> outline;
+  if (description <= buffer_.size() && (row != nullptr || bytes > buffer_.size())) {
+    outline = outline_of(buffered(description), bytes);
+  }
+  Element element;
+  if (outline) {
+    element = read_parts(*outline, device, options, row);
+  } else if (bytes <= buffer_.size()) {
     element = decode_element(buffered(bytes), device, options);
   } else {
     const Block large = device.arena().allocate(bytes, options.account);
@@ -156,6 +225,7 @@ Element SegmentReader::next(const Device& device, const TensorOptions& options) 
     element = decode_element({static_cast<const std::byte*>(large.data()), bytes}, device, options);
   }
   at_ += bytes;
+  last_ = bytes;
   return element;
 }
 

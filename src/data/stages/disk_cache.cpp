@@ -16,6 +16,7 @@
 #include "data/engine/engine.h"
 #include "data/engine/inbox.h"
 #include "data/engine/node.h"
+#include "data/engine/row_sink.h"
 
 namespace plimsoll::data {
 namespace {
@@ -26,7 +27,7 @@ constexpr Bytes kBuffer = KiB(128);
 /// Elements are numbered as the input gives them. Those of whole segments come from files, and from
 /// memory as long as there is some to spare; the others are made by the input, and written. The
 /// input stands after `made_` elements.
-class DiskCacheStage final : public Stage {
+class DiskCacheStage final : public Stage, public RowSource {
  public:
   DiskCacheStage(StagePtr input, Engine& engine, NodePtr upstream, std::string folder,
                  const CacheOptions& options, std::uint64_t seed)
@@ -52,6 +53,9 @@ class DiskCacheStage final : public Stage {
     seen_ = state.words.at(2);
     reader_.reset();
     abandon();  // what was made ahead goes
+  }
+  void write_rows_to(RowSink& sink) override {
+    if (upstream_->spec().nbytes() && !upstream_->spec().components.empty()) sink_ = &sink;
   }
   bool can_relieve() const override { return true; }
   Bytes relieve() override {
@@ -162,8 +166,14 @@ class DiskCacheStage final : public Stage {
         reader_at_ = found == segments_.begin() ? 0 : std::prev(found)->end;
       }
       for (; reader_at_ < at_; ++reader_at_) reader_->skip();
-      Element element = reader_->next(engine_.device(), results_);
-      remember(element);
+      Element element;
+      if (sink_ != nullptr && !remembers_) {
+        const RowPlace row{*sink_, upstream_->spec(), out.size()};
+        element = reader_->next(engine_.device(), results_, &row);
+      } else {
+        element = reader_->next(engine_.device(), results_);
+        remember(element);
+      }
       out.push_back(std::move(element));
       ++reader_at_;
       ++at_;
@@ -317,7 +327,8 @@ class DiskCacheStage final : public Stage {
   std::uint64_t seen_ = 0;  ///< units of the input whose errors have been thrown before
   std::string place_;
   std::vector<Segment> segments_;
-  ElementBlock memory_;  ///< the first elements, read-only
+  RowSink* sink_ = nullptr;  ///< for elements that are not kept in memory
+  ElementBlock memory_;      ///< the first elements, read-only
   std::uint64_t at_ = 0;
   std::uint64_t made_ = 0;
   std::optional<SegmentReader> reader_;
