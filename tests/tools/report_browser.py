@@ -147,6 +147,56 @@ def check_reader(browser, page):
     check(browser.evaluate("[...document.querySelectorAll('section')].every((e) => e.querySelector('h1, h2'))"), f"{page}: a section without a heading")
 
 
+def stretched(value, key=None):
+    """All texts of a page's data much longer, without a place to break; states and kinds of events stay."""
+    if isinstance(value, dict):
+        return {name + ("_" + "n" * 200 if key in ("options", "at_peak") else ""): stretched(each, name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [stretched(each, key) for each in value]
+    if isinstance(value, str) and key not in ("state", "event"):
+        return value + "W" * 300
+    return value
+
+
+def write_stretched(path, to):
+    """The page with all of its names stretched."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    begin = text.index('id="data">') + len('id="data">')
+    end = text.index("</script>", begin)
+    data = json.dumps(stretched(json.loads(text[begin:end]))).replace("<", "\\u003c")
+    with open(to, "w", encoding="utf-8") as file:
+        file.write(text[:begin] + data + text[end:])
+
+
+def check_phone(browser, page):
+    """Nothing is wider than a phone, whatever is open or pointed at."""
+    width = 390
+    browser.size(width, 800)
+    wide = lambda: browser.evaluate("document.documentElement.scrollWidth")
+    check(wide() <= width, f"{page} is {wide()} pixels wide on a phone")
+    browser.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    browser.wait("[...document.querySelectorAll('details')].every((each) => each.childElementCount > 1)")
+    browser.wait("document.documentElement.dataset.complete === 'true'")
+    check(wide() <= width, f"{page} is {wide()} pixels wide on a phone when its tables are open")
+    # What cannot be reached is cut off too: texts of a chart, and what sticks out on the left.
+    browser.wait("[...document.querySelectorAll('.chart')].every((each) => !each.clientWidth || each.querySelector('svg'))")
+    outside = browser.evaluate(
+        "[...document.querySelectorAll('main *')].filter((e) => { if (e.closest('.scroll, .stages, .hidden, clipPath, pattern, defs')) return false;"
+        f" if (e.closest('svg') && e.tagName !== 'text') return false; const b = e.getBoundingClientRect(); return b.width > 0 && (b.left < -0.5 || b.right > {width} + 0.5); }})"
+        ".map((e) => (e.closest('section')?.id || '') + ': ' + e.tagName + ' ' + e.textContent.slice(0, 40))")
+    check(not outside, f"{page}: cut off on a phone: {outside[:5]}")
+    for share in (0.02, 0.5, 0.98):
+        tips = browser.evaluate(
+            "[...document.querySelectorAll('.chart')].filter((e) => e.clientWidth && !e.querySelector('.tip:not([hidden])')).map((e) => { const b = e.getBoundingClientRect();"
+            f" const at = {{ clientX: b.left + b.width * {share}, clientY: b.top + b.height / 2, bubbles: true }};"
+            " e.dispatchEvent(new PointerEvent('pointermove', at)); const t = e.querySelector('.tip'); const s = t.getBoundingClientRect(); const wide = document.documentElement.scrollWidth;"
+            " e.dispatchEvent(new PointerEvent('pointerleave', at)); return [wide, s.left, s.right, t.textContent.length, s.width]; })")
+        for tip_wide, left, right, length, tip_width in tips:
+            check(tip_wide <= width and left >= 0 and right <= width, f"{page}: what is shown beside the cursor goes from {left} to {right}, the page is {tip_wide} wide")
+            check(length < 30 or tip_width > 120, f"{page}: {length} letters beside the cursor are squeezed into {tip_width} pixels")
+
+
 def main():
     folder = sys.argv[1]
     pictures = sys.argv[2] if len(sys.argv) > 2 else None
@@ -173,12 +223,14 @@ def main():
                 check_leak(browser, os.path.join(folder, "leak.jsonl"))
             if page in ("finished", "moved"):
                 check_hands(browser)
-            browser.size(390, 800)
-            wide = browser.evaluate("document.documentElement.scrollWidth")
-            check(wide <= 390, f"{page} is {wide} pixels wide on a phone")
+            check_phone(browser, page)
             browser.pdf(os.path.join(folder, page + ".pdf"))
             check(os.path.getsize(os.path.join(folder, page + ".pdf")) > 3000, f"{page} does not print")
             check(not browser.problems, f"{page}: {browser.problems}")
+            write_stretched(os.path.join(folder, page + ".html"), os.path.join(folder, page + "-stretched.html"))
+            browser.open(f"file://{folder}/{page}-stretched.html")
+            check(not browser.problems, f"{page} with long names: {browser.problems}")
+            check_phone(browser, page + " with long names")
         browser.size(1200, 900)
         # The first page of a browser is slow, and another program may come between: the best of three.
         first, whole = min((browser.open(f"file://{folder}/long.html") for _ in range(3)), key=lambda each: each[1])

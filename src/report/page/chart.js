@@ -29,6 +29,16 @@ function logTicks(min, max) {
   return ticks.length > 7 ? ticks.filter((value) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9) : ticks;
 }
 
+// Texts of a chart are not in the page while it is drawn, so their widths are estimated, at most too wide.
+const textWidth = (text) => 7.4 * String(text).length;
+
+// Text beside a point, on the side that has room for it.
+function textBeside(frame, text, x, y, kind) {
+  const wide = textWidth(text) + 10;
+  const end = x + wide > frame.width;
+  return svg("text", { class: kind, x: !end ? x + 10 : Math.max(x - 10, Math.min(frame.width, wide)), y, "text-anchor": end ? "end" : "start" }, text);
+}
+
 class Chart {
   // label: for those who do not see it. height: pixels. x, y: () => [from, to]. draw(frame): adds to
   // frame.plot. xText, yText: of a value. xName(): of the x axis. tip(x, frame): text beside the cursor, or null. moved(x):
@@ -159,7 +169,9 @@ class Chart {
         svg("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, this.o.yText(tick)));
     }
     for (const tick of ticksOf(frame.x0, frame.x1, Math.max(2, Math.round(inner / 110)), this.o.xBinary)) {
-      picture.append(svg("text", { x: frame.x(tick), y: top + tall + 18, "text-anchor": "middle" }, this.o.xText(tick)));
+      const text = this.o.xText(tick);
+      const outside = frame.x(tick) + textWidth(text) / 2 > frame.width;
+      picture.append(svg("text", { x: outside ? frame.width : frame.x(tick), y: top + tall + 18, "text-anchor": outside ? "end" : "middle" }, text));
     }
     if (this.o.xName) picture.append(svg("text", { x: left - 8, y: top + tall + 18, "text-anchor": "end" }, this.o.xName()));
     picture.append(svg("line", { class: "axis", x1: left, x2: left + inner, y1: top + tall, y2: top + tall }));
@@ -189,7 +201,8 @@ class Chart {
       this.tipBox.textContent = this.tipText;
       const wide = this.tipBox.offsetWidth;
       const place = pixel + 14 + wide > frame.width ? pixel - wide - 14 : pixel + 14;
-      this.tipBox.style.left = Math.max(0, place) + "px";
+      // Within the chart even before it is drawn again for a narrower screen.
+      this.tipBox.style.left = `max(0px, min(${place}px, 100% - ${wide}px))`;
       this.tipBox.style.top = (this.o.tipTop === undefined ? frame.top + 4 : this.o.tipTop) + "px";
     }
     if (this.o.moved) this.o.moved(x);

@@ -136,8 +136,7 @@ function curveChart(curve, points) {
         const x = Math.min(frame.x(point.budget), frame.left + frame.inner);
         const beyond = point.budget > frame.x1;
         frame.over.append(svg("circle", { cx: x, cy: frame.y(point.seconds), r: 6, fill: "none", "stroke-width": 2.5, style: { stroke: "var(--accent)" } }));
-        const left = x > frame.left + frame.inner * 0.75;
-        frame.over.append(svg("text", { class: "limit-text", x: x + (left ? -10 : 10), y: frame.y(point.seconds) - 8 - (i % 2) * 14, "text-anchor": left ? "end" : "start" }, point.name + (beyond ? ` (${bytesText(point.budget)})` : "")));
+        frame.over.append(textBeside(frame, point.name + (beyond ? ` (${bytesText(point.budget)})` : ""), x, frame.y(point.seconds) - 8 - (i % 2) * 14, "limit-text"));
       });
     },
   });

@@ -25,7 +25,7 @@ function refusalSection(report) {
     el("p", { class: "lead" }, el("b", {}, report.label || "somebody"), " asked for ", bytes(report.requested), ` as ${report.tag}. `,
       report.budget ? ["The budget ", el("b", {}, report.budget), " refused: ", bytes(report.used), " of ", bytes(limited ? report.limit : null), " was in use."] : ["The system refused: ", report.system_error || "it does not say why", "."]),
     shareBar([...parts, { text: "requested", bytes: report.requested || 0, kind: "asked" }], whole, `${bytesText(taken)} was held and ${bytesText(report.requested)} asked for, of ${bytesText(limited ? report.limit : null)}`),
-    limited && el("div", { class: "share-limit" }, el("u", { style: { left: (100 * report.limit) / whole + "%" } }), el("span", { style: { right: 100 - (100 * report.limit) / whole + "%" } }, "limit ", bytes(report.limit))),
+    limited && el("div", { class: "share-limit" }, el("u", { style: { left: (100 * report.limit) / whole + "%" } }), el("span", { style: 2 * report.limit > whole ? { right: 100 - (100 * report.limit) / whole + "%" } : { left: (100 * report.limit) / whole + "%" } }, "limit ", bytes(report.limit))),
     el("ul", { class: "legend" }, parts.filter((part) => part.bytes > 0).map((part) => el("li", {}, swatch(part.colour), part.text, " ", bytes(part.bytes))),
       el("li", {}, el("span", { class: "swatch asked", "aria-hidden": "true" }), "requested ", bytes(report.requested)), free > 0 && el("li", {}, "free ", bytes(free))),
     (report.remedies || []).length > 0 && [el("h3", {}, "What helps"), table(null, ["", "#frees"], report.remedies.map((remedy) => [remedy.text, remedy.bytes > 0 ? bytes(remedy.bytes) : ""]))],
@@ -40,7 +40,7 @@ function leakSection(leak) {
   const xs = sizes.map((_, i) => first + i);
   const chart = sizes.length > 1 && new Chart({
     label: `What ${leak.label} held at the end of each ${leak.what}; the table below has the figures`, height: 200, binary: true,
-    x: () => [xs[0], xs[xs.length - 1]], y: () => [0, 1.06 * largest(sizes)], xText: (x) => `${leak.what} ${countText(x)}`, yText: bytesText, stops: () => xs,
+    x: () => [xs[0], xs[xs.length - 1]], y: () => [0, 1.06 * largest(sizes)], xText: (x) => `${shortName(leak.what, 12)} ${countText(x)}`, yText: bytesText, stops: () => xs,
     tip: (x) => { const i = indexAt(xs, x); return `${leak.what} ${countText(xs[i])}: ${bytesText(sizes[i])}`; },
     draw: (frame) => {
       frame.plot.append(svg("path", { d: pathOf(frame, xs, sizes), fill: "none", "stroke-width": 2, style: { stroke: tagColour(leak.tag) } }));
