@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ._op_error import OpError
 
 __all__ = [
     "Error",
@@ -50,10 +52,12 @@ class Remedy(NamedTuple):
     bytes: int
 
 
-class OutOfMemory(Error, MemoryError):
+class OutOfMemory(OpError, Error, MemoryError):
     """Memory was asked for that a budget or the system does not have. Nothing was taken or lost:
-    after memory is freed the same call succeeds."""
+    after memory is freed the same call succeeds. tf.errors.ResourceExhaustedError is this class, so it is
+    also made of (node_def, op, message)."""
 
+    error_code = 8  # RESOURCE_EXHAUSTED
     holders: list[Holder]
     """Who holds memory in the budget that refused, largest first."""
     remedies: list[Remedy]
@@ -67,8 +71,8 @@ class OutOfMemory(Error, MemoryError):
     limit: int
     used: int
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.holders = []
         self.remedies = []
         self.requested = 0

@@ -5,25 +5,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import plimsoll as pm
+from plimsoll._op_error import OpError as OpError
 
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND = range(6)
 ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED = range(6, 11)
 OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(11, 17)
-
-
-class OpError(Exception):
-    """Base of what ops raise: (node, op, message), or the message alone."""
-
-    error_code = UNKNOWN
-
-    def __init__(self, node_def: Any = None, op: Any = None, message: str | None = None, *_: Any) -> None:
-        if message is None:
-            node_def, message = None, str(node_def)
-        super().__init__(message)
-        self.node_def, self.op, self.message = node_def, op, message
-
-    def __str__(self) -> str:
-        return self.message
 
 
 class InvalidArgumentError(OpError, pm.InvalidArgument):

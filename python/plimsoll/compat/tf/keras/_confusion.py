@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, Sequence
 
 import numpy as np
@@ -133,6 +134,7 @@ class AUC(_Counting):
             raise NotImplementedError(f"AUC(curve={curve!r}, summation_method={summation_method!r}): "
                                       "there are ROC and PR by interpolation")
         self.num_thresholds, self.curve, self.from_logits = num_thresholds, curve, from_logits
+        self._inner = None if thresholds is None else [float(x) for x in thresholds]
         if thresholds is not None:
             inner = sorted(float(x) for x in thresholds)
         else:
@@ -154,7 +156,7 @@ class AUC(_Counting):
 
     def get_config(self) -> dict[str, Any]:
         return {"name": self.name, "dtype": self.dtype, "num_thresholds": self.num_thresholds,
-                "curve": self.curve, "from_logits": self.from_logits}
+                "curve": self.curve, "from_logits": self.from_logits, "thresholds": self._inner}
 
 
 def _pr_area(tp: pm.Tensor, fp: pm.Tensor, fn: pm.Tensor) -> pm.Tensor:
@@ -262,14 +264,17 @@ class _Overlap(Metric):
         union = pm.sum(matrix, axis=0) + pm.sum(matrix, axis=1) - right
         return _ratio(right, union), pm.cast(union > 0.0, pm.f32)
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the class's own __init__."""
+        taken = inspect.signature(type(self).__init__).parameters
+        own = ("num_classes", "target_class_ids", "threshold", "sparse_y_true", "sparse_y_pred", "axis")
+        return {**super().get_config(), **{name: getattr(self, name) for name in own if name in taken}}
+
 
 class MeanIoU(_Overlap):
     def result(self) -> Any:
         scores, seen = self._scores()
         return wrap(_ratio(pm.sum(scores), pm.sum(seen)))
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "num_classes": self.num_classes}
 
 
 class IoU(_Overlap):

@@ -109,7 +109,7 @@ class Loss(Configured):
         return reduce_weighted(self.call(y_true, y_pred), sample_weight, mask, self.reduction)
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, "reduction": self.reduction}
+        return {"name": self.name, "reduction": self.reduction, "dtype": self.dtype}
 
 
 class LossFunctionWrapper(Loss):
@@ -128,6 +128,10 @@ class LossFunctionWrapper(Loss):
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "fn": registered_name(self.fn), **self._fn_kwargs}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        return cls(**({**config, "fn": get(config["fn"])} if "fn" in config else config))
 
 
 def _made(
@@ -154,7 +158,7 @@ def _made(
             setattr(self, key, value)
 
     def get_config(self: Any) -> dict[str, Any]:
-        return {"name": self.name, "reduction": self.reduction, **self._fn_kwargs}
+        return {**Loss.get_config(self), **self._fn_kwargs}
 
     return type(class_name, (LossFunctionWrapper,), {
         "__init__": __init__, "get_config": get_config, "__doc__": f"{fn.__name__} as a loss.",
@@ -201,7 +205,7 @@ _CLASSES: dict[str, Any] = {
         MeanSquaredError, MeanAbsoluteError, MeanAbsolutePercentageError, MeanSquaredLogarithmicError,
         Huber, LogCosh, Hinge, SquaredHinge, CategoricalHinge, KLDivergence, Poisson, CosineSimilarity,
         BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy,
-        BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Dice, Tversky,
+        BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Dice, Tversky, CTC, LossFunctionWrapper,
     )
 }
 

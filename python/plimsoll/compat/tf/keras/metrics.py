@@ -10,7 +10,7 @@ import numpy as np
 import plimsoll as pm
 
 from . import _loss_functions as functions
-from . import initializers
+from . import _metric_functions, initializers, losses
 from ._base import name_of_dtype, raw, read, unique_name, variable, wrap, write
 from ._config import Configured, get_custom_objects, registered_name, similar, snake_case
 from ._loss_functions import same_rank
@@ -189,6 +189,15 @@ class MeanMetricWrapper(Mean):
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "fn": registered_name(self._fn), **self._fn_kwargs}
 
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        return cls(**({**config, "fn": _function(config["fn"])} if "fn" in config else config))
+
+
+def _function(name: Any) -> Any:
+    """A function of (y_true, y_pred) by the name that get_config gave it."""
+    return getattr(_metric_functions, name, None) or losses.get(name) if isinstance(name, str) else name
+
 
 def _made(class_name: str, fn: Callable[..., Any], name: str, **defaults: Any) -> type[Mean]:
     """A class of metrics for a function: name, dtype and the function's own arguments."""
@@ -321,6 +330,9 @@ class R2Score(Metric):
         if self._built:
             super().reset_state()
 
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "class_aggregation": self.class_aggregation, "num_regressors": 0}
+
 
 class MeanTensor(Metric):
     """The mean of tensors of one shape, element by element."""
@@ -328,6 +340,7 @@ class MeanTensor(Metric):
     def __init__(self, name: str | None = "mean_tensor", dtype: Any = None, shape: Any = None) -> None:
         super().__init__(dtype=dtype, name=name)
         self._built = False
+        self._shape = shape
         if shape is not None:
             self._build(tuple(shape))
 
@@ -351,6 +364,9 @@ class MeanTensor(Metric):
     def reset_state(self) -> None:
         if self._built:
             super().reset_state()
+
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "shape": None if self._shape is None else list(self._shape)}
 
 
 from ._confusion import (  # noqa: E402  (they derive from Metric)
@@ -393,6 +409,8 @@ def get(identifier: Any) -> Any:
     if isinstance(identifier, dict):
         found = get_custom_objects().get(identifier["class_name"]) or _CLASSES.get(
             identifier["class_name"])
+        if found is None and identifier["class_name"] in losses._CLASSES:
+            return losses.get(identifier)
         if found is None:
             raise ValueError(f"Unknown metric: '{identifier['class_name']}'")
         return found.from_config(identifier.get("config", {}))

@@ -344,6 +344,7 @@ class Optimizer(Configured):
             "clipvalue": self.clipvalue, "use_ema": self.use_ema, "ema_momentum": self.ema_momentum,
             "ema_overwrite_frequency": self.ema_overwrite_frequency,
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
+            "loss_scale_factor": self.loss_scale_factor,
         }
 
 

@@ -23,7 +23,7 @@ class LossScaleOptimizer(Optimizer):
         from . import get
 
         self.inner_optimizer = get(inner_optimizer)
-        self.dynamic_growth_steps = dynamic_growth_steps
+        self.initial_scale, self.dynamic_growth_steps = initial_scale, dynamic_growth_steps
         self._scale = variable(np.float32(initial_scale), name="scale", trainable=False)
         self._since = variable(np.float32(0), name="steps_since", trainable=False)
 
@@ -85,5 +85,6 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer.finalize_variable_values(var_list)
 
     def get_config(self) -> dict[str, Any]:
-        return {"inner_optimizer": self.inner_optimizer.serialized(),
+        return {"name": self.name, "inner_optimizer": self.inner_optimizer.serialized(),
+                "initial_scale": self.initial_scale,
                 "dynamic_growth_steps": self.dynamic_growth_steps}
