@@ -14,6 +14,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/optim/optimizer.h>
+#include <plimsoll/plan/timeline.h>
 #include <plimsoll/train/trainer.h>
 
 #include "support/driver_peak.h"
@@ -59,9 +60,11 @@ void print_profile(const train::TrainingPlan& plan, const std::vector<double>& s
   struct Sum {
     int count = 0;
     double seconds = 0;
+    double predicted = 0;
   };
   std::map<std::string, Sum> by_op;
   const plan::Plan& step = *plan.phases.front().steps.front();
+  const plan::Timeline timeline = plan::timeline_of(step);
   double total = 0;
   for (std::size_t t = 0; t < seconds.size(); ++t) {
     const graph::Node& node = step.graph->node(step.tasks[t].node);
@@ -73,6 +76,7 @@ void print_profile(const train::TrainingPlan& plan, const std::vector<double>& s
          {std::string(node.op->name), fmt::format("  {}{}", node.op->name, types)}) {
       ++by_op[key].count;
       by_op[key].seconds += seconds[t];
+      by_op[key].predicted += timeline.tasks[t].seconds;
     }
     total += seconds[t];
   }
@@ -80,10 +84,10 @@ void print_profile(const train::TrainingPlan& plan, const std::vector<double>& s
   std::sort(sorted.begin(), sorted.end(),
             [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   fmt::print("{} tasks, {:.2f} ms with a wait after each\n", seconds.size(), total * 1e3);
-  for (std::size_t i = 0; i < std::min<std::size_t>(sorted.size(), 60); ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(sorted.size(), 120); ++i) {
     const auto& [name, sum] = sorted[i];
-    fmt::print("{:8.3f} ms {:5} x {:8.1f} us  {}\n", sum.seconds * 1e3, sum.count,
-               sum.seconds / sum.count * 1e6, name);
+    fmt::print("{:8.3f} ms (predicted {:8.3f}) {:5} x {:8.1f} us  {}\n", sum.seconds * 1e3,
+               sum.predicted * 1e3, sum.count, sum.seconds / sum.count * 1e6, name);
   }
 }
 

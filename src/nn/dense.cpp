@@ -5,6 +5,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/join_rows.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/shape_ops.h>
 
@@ -52,11 +53,14 @@ Tensor joined(const Tensor& x, std::initializer_list<const Dense*> layers) {
   std::vector<Tensor> weights;
   std::vector<Tensor> biases;
   for (const Dense* layer : layers) {
-    weights.push_back(in_compute_dtype(layer->weight()));
-    if (layer->bias() != nullptr) biases.push_back(in_compute_dtype(*layer->bias()));
+    weights.push_back(layer->weight());
+    if (layer->bias() != nullptr) biases.push_back(*layer->bias());
   }
-  return ops::linear(x, ops::concat(weights, 0),
-                     biases.empty() ? Tensor() : ops::concat(biases, 0));
+  const DType stored = weights.front().dtype();
+  const DType dtype =
+      stored == DType::f64 ? stored : ops::PrecisionScope::current().value_or(stored);
+  return ops::linear(x, ops::join_rows(weights, dtype),
+                     biases.empty() ? Tensor() : ops::join_rows(biases, dtype));
 }
 
 }  // namespace plimsoll::nn

@@ -1,5 +1,7 @@
 // Ops that move elements and compute nothing: each says where they go, copy_strided moves them.
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
@@ -26,26 +28,36 @@ void run_transpose(const KernelContext& k) {
       k.out(0), k.in(0), queue_of(k));
 }
 
-void run_concat(const KernelContext& k) {
-  const backend::Around whole = backend::around(k.out(0).shape(), k.attributes.integer("axis"));
+/// The parts of `whole` along `axis`, one after another, into it or out of it. Where they are dense
+/// in it, they are copied together.
+void move_parts(const TensorView& whole, std::int64_t axis, std::span<const TensorView> parts,
+                bool into, cudaStream_t queue) {
+  const backend::Around around = backend::around(whole.shape(), axis);
+  std::vector<CopyPart> dense;
   std::int64_t offset = 0;
-  for (const TensorView& input : k.inputs) {
-    if (input.elements() == 0) continue;
-    const std::int64_t part = input.elements() / whole.outer;
-    run(backend::part_move(whole, part, offset, true), k.out(0), input, queue_of(k));
-    offset += part;
+  for (const TensorView& part : parts) {
+    if (part.elements() == 0) continue;
+    const std::int64_t extent = part.elements() / around.outer;
+    if (around.outer == 1) {
+      auto* place =
+          whole.as<std::byte>() + offset * static_cast<std::int64_t>(dtype_size(whole.dtype()));
+      const auto bytes = static_cast<std::int64_t>(part.type.bytes());
+      dense.push_back(into ? CopyPart{place, part.data, bytes} : CopyPart{part.data, place, bytes});
+    } else {
+      const StridedMove move = backend::part_move(around, extent, offset, into);
+      into ? run(move, whole, part, queue) : run(move, part, whole, queue);
+    }
+    offset += extent;
   }
+  copy_parts(dense, queue);
+}
+
+void run_concat(const KernelContext& k) {
+  move_parts(k.out(0), k.attributes.integer("axis"), k.inputs, true, queue_of(k));
 }
 
 void run_split(const KernelContext& k) {
-  const backend::Around whole = backend::around(k.in(0).shape(), k.attributes.integer("axis"));
-  std::int64_t offset = 0;
-  for (const TensorView& output : k.outputs) {
-    if (output.elements() == 0) continue;
-    const std::int64_t part = output.elements() / whole.outer;
-    run(backend::part_move(whole, part, offset, false), output, k.in(0), queue_of(k));
-    offset += part;
-  }
+  move_parts(k.in(0), k.attributes.integer("axis"), k.outputs, false, queue_of(k));
 }
 
 /// The value everywhere, then x over it: what is padded is seldom much more than x.

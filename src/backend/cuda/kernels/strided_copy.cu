@@ -8,6 +8,7 @@
 #include "backend/cuda/kernels/dtype.cuh"
 #include "backend/cuda/kernels/index.cuh"
 #include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/many.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -134,6 +135,32 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int i = 0; i < 16; ++i) mine = first == i ? each[i] : mine;
     to[words * 16 + first] = mine;
+  }
+}
+
+struct WordPart {
+  uint4* to;
+  const uint4* from;
+  std::int64_t words;
+};
+using WordParts = Many<WordPart, 64>;
+
+constexpr int kWordsEach = 4;  ///< that a thread has in flight
+constexpr std::int64_t kWordsOfBlock = kThreads * kWordsEach;
+
+__global__ void __launch_bounds__(kThreads) parts_kernel(const __grid_constant__ WordParts parts) {
+  const int which = parts.find(blockIdx.x);
+  const WordPart part = parts.entries[which];
+  const std::int64_t begin =
+      static_cast<std::int64_t>(blockIdx.x - parts.first[which]) * kWordsOfBlock + threadIdx.x;
+  uint4 word[kWordsEach];
+#pragma unroll
+  for (int i = 0; i < kWordsEach; ++i) {
+    if (begin + i * kThreads < part.words) word[i] = part.from[begin + i * kThreads];
+  }
+#pragma unroll
+  for (int i = 0; i < kWordsEach; ++i) {
+    if (begin + i * kThreads < part.words) part.to[begin + i * kThreads] = word[i];
   }
 }
 
@@ -279,6 +306,30 @@ void copy_strided(void* to, const void* from, std::size_t size, std::span<const 
     copy_piece(static_cast<std::byte*>(to) + offsets[0] * bytes,
                static_cast<const std::byte*>(from) + offsets[1] * bytes, bytes, walk, queue);
   });
+}
+
+void copy_parts(std::span<const CopyPart> parts, cudaStream_t queue) {
+  WordParts together;
+  const auto flush = [&] {
+    if (together.count == 0) return;
+    parts_kernel<<<together.blocks(), kThreads, 0, queue>>>(together);
+    check_launch("copy");
+    together.count = 0;
+  };
+  for (const CopyPart& part : parts) {
+    if (part.bytes == 0) continue;
+    if (part.bytes % 16 != 0 || !aligned(part.to, 16) || !aligned(part.from, 16)) {
+      check(cudaMemcpyAsync(part.to, part.from, static_cast<std::size_t>(part.bytes),
+                            cudaMemcpyDeviceToDevice, queue),
+            "copy");
+      continue;
+    }
+    const std::int64_t words = part.bytes / 16;
+    together.add({static_cast<uint4*>(part.to), static_cast<const uint4*>(part.from), words},
+                 static_cast<unsigned>((words + kWordsOfBlock - 1) / kWordsOfBlock));
+    if (together.full()) flush();
+  }
+  flush();
 }
 
 std::uint64_t element_bits(DType dtype, double value) {

@@ -20,6 +20,17 @@ using backend::CopyDim;
 void copy_strided(void* to, const void* from, std::size_t size, std::span<const CopyDim> dims,
                   cudaStream_t queue);
 
+/// Dense bytes that are copied from one place to another.
+struct CopyPart {
+  void* to;
+  const void* from;
+  std::int64_t bytes;
+};
+
+/// Copies all parts, which do not overlap, within the device, on `queue`: in one launch for every
+/// 64 of them whose places and sizes are multiples of 16 bytes. Asynchronous. Throws DeviceError.
+void copy_parts(std::span<const CopyPart> parts, cudaStream_t queue);
+
 /// A number as an element of a dtype, in the low bits; integers take the nearest they have.
 std::uint64_t element_bits(DType dtype, double value);
 
