@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,6 +34,15 @@ const train::SafetensorsFile& open(const std::string& name) {
   }
   return *file;
 }
+
+const Device*& chosen() {
+  static const Device* device = nullptr;
+  return device;
+}
+
+const Device& device() { return chosen() != nullptr ? *chosen() : op_cases_device(); }
+
+bool on_host() { return device().capabilities().host_memory; }
 
 bool has(const std::string& file, const std::string& name) {
   return open(file).header().find(name) != nullptr;
@@ -65,10 +75,18 @@ struct Tolerance {
   std::string what;
 };
 
+Tolerance wide_tolerance(const RecordedOptions& options) {
+  return {options.share * (on_host() ? 1 : 4), options.least, "f32"};
+}
+
+Tolerance narrow_tolerance(const RecordedOptions& options, DType dtype) {
+  return {options.narrow_share, options.least, std::string(dtype_name(dtype))};
+}
+
 void expect_near_recorded(const std::string& file, const std::string& name, const Tensor& actual,
                           const Tolerance& tolerance) {
   const std::string& what = tolerance.what;
-  const Tensor expected = recorded_tensor(file, name);
+  const Tensor expected = open(file).read(name, op_cases_device());
   if (!actual.defined()) {
     // Nothing depends on it.
     for (const double value : as_doubles(expected)) ASSERT_EQ(value, 0) << what << ": " << name;
@@ -80,7 +98,8 @@ void expect_near_recorded(const std::string& file, const std::string& name, cons
   double largest = 1e-3;
   for (const double value : values) largest = std::max(largest, std::abs(value));
   const double share = tolerance.share * std::max(1.0, tolerance.least / largest);
-  expect_near(as_doubles(actual), values, share, what + ": " + name);
+  const Tensor here = on_host() ? actual : actual.clone(op_cases_device(), {});
+  expect_near(as_doubles(here), values, share, what + ": " + name);
 }
 
 void compare(const std::string& file, const std::string& name, const TensorsFunction& function,
@@ -115,9 +134,10 @@ void compare(const std::string& file, const std::string& name, const TensorsFunc
   }
 }
 
-const Device& device() { return op_cases_device(); }
-
 }  // namespace
+
+RecordedOn::RecordedOn(const Device& device) : before_(std::exchange(chosen(), &device)) {}
+RecordedOn::~RecordedOn() { chosen() = before_; }
 
 Tensor recorded_tensor(const std::string& file, const std::string& name) {
   return open(file).read(name, device());
@@ -130,7 +150,7 @@ nn::Tensors recorded_inputs(const std::string& file, const std::string& name) {
 void expect_recorded(const std::string& file, const std::string& name,
                      const TensorsFunction& function, const RecordedOptions& options) {
   SCOPED_TRACE(file + " " + name);
-  compare(file, name, function, {}, {options.share, options.least, "f32"});
+  compare(file, name, function, {}, wide_tolerance(options));
   if (options.narrow_share == 0) return;
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const auto narrow = [&](const nn::Tensors& inputs) {
@@ -140,8 +160,7 @@ void expect_recorded(const std::string& file, const std::string& name,
       }
       return function(cast);
     };
-    compare(file, name, narrow, {},
-            {options.narrow_share, options.least, std::string(dtype_name(dtype))});
+    compare(file, name, narrow, {}, narrow_tolerance(options, dtype));
   }
 }
 
@@ -165,19 +184,18 @@ void expect_recorded(const std::string& file, const std::string& name, const nn:
   };
   module.train(training);
   load();
-  compare(file, name, run, module.trainable_variables(), {options.share, options.least, "f32"});
+  compare(file, name, run, module.trainable_variables(), wide_tolerance(options));
   for (const nn::Parameter& buffer : module.buffers()) {
     const std::string after = fmt::format("{}.after.{}", name, buffer.name());
     if (has(file, after)) {
-      expect_near_recorded(file, after, buffer.tensor(), {options.share, options.least, "f32"});
+      expect_near_recorded(file, after, buffer.tensor(), wide_tolerance(options));
     }
   }
   if (options.narrow_share == 0) return;
   for (const DType dtype : {DType::bf16, DType::f16}) {
     load();
     const ops::PrecisionScope precision(dtype);
-    compare(file, name, run, module.trainable_variables(),
-            {options.narrow_share, options.least, std::string(dtype_name(dtype))});
+    compare(file, name, run, module.trainable_variables(), narrow_tolerance(options, dtype));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include <plimsoll/device/device.h>
 #include <plimsoll/nn/model.h>
 
 // Layers and functions beside what PyTorch computes: tests/nn/record writes
@@ -13,11 +14,25 @@
 
 namespace plimsoll::test {
 
+/// While it lives, recorded inputs and parameters are read to `device`, which then computes; else
+/// op_cases_device() does. `device` must outlive it. For one thread at a time.
+class RecordedOn {
+ public:
+  explicit RecordedOn(const Device& device);
+  RecordedOn(const RecordedOn&) = delete;
+  RecordedOn& operator=(const RecordedOn&) = delete;
+  ~RecordedOn();
+
+ private:
+  const Device* before_;
+};
+
 /// Any function of tensors.
 using TensorsFunction = std::function<nn::Tensors(const nn::Tensors& inputs)>;
 
 struct RecordedOptions {
-  /// What f32 results may differ by, as a share of the largest value around.
+  /// What f32 results may differ by, as a share of the largest value around; four times that on a
+  /// GPU, which sums in another order.
   double share = 1e-5;
   /// Also run it in bf16 and f16 (layers: as a mixed-precision policy does), where this share may
   /// differ; 0: no.
@@ -34,7 +49,7 @@ void expect_recorded(const std::string& file, const std::string& name,
 /// there. Gradients by parameters are compared, too. `training`: the mode in which it is called.
 void expect_recorded(const std::string& file, const std::string& name, const nn::Module& module,
                      const RecordedOptions& options = {}, bool training = true);
-/// A tensor of the file, on a device that lives as long as the program.
+/// A tensor of the file, on the device that computes.
 Tensor recorded_tensor(const std::string& file, const std::string& name);
 /// CASE.x.0, CASE.x.1, ...
 nn::Tensors recorded_inputs(const std::string& file, const std::string& name);
