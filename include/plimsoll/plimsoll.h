@@ -35,6 +35,7 @@
 #include <plimsoll/ops/clip.h>
 #include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/create.h>
+#include <plimsoll/ops/ctc.h>
 #include <plimsoll/ops/cumulative.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/elementwise.h>

@@ -92,6 +92,33 @@ void bind_classes(nb::module_& nn) {
          });
 }
 
+void bind_sequences(nb::module_& nn) {
+  define(nn, "ctc_loss",
+         "logits: Tensor | Variable, labels: Tensor | Variable, logit_lengths: Tensor | Variable | "
+         "None = None, label_lengths: Tensor | Variable | None = None, *, blank: int = 0, "
+         "reduction: str = 'mean', zero_infinity: bool = False",
+         "Tensor",
+         "Connectionist temporal classification: how improbable labels [n, most] are, over all "
+         "ways to align them with the steps of logits [n, steps, classes]. Without logit_lengths "
+         "[n] all steps count, and without label_lengths [n] the labels up to the first negative "
+         "one. The mean is of each sequence's loss divided by the number of its labels; 'none' "
+         "gives the losses [n]. A sequence that is too short for its labels has an infinite loss, "
+         "or 0 with zero_infinity. On the CPU only.\n\n"
+         ">>> pm.nn.ctc_loss(net(x), labels, steps, label_lengths)",
+         [](const Given& given) {
+           const Tensor logits = given.tensor("logits");
+           const Tensor labels = given.tensor("labels");
+           const Tensor steps = given.optional_tensor("logit_lengths");
+           const Tensor count = given.optional_tensor("label_lengths");
+           const nn::CtcLossOptions options = {
+               .blank = given.integer("blank"),
+               .reduction = static_cast<nn::CtcReduction>(
+                   given.choice("reduction", {"mean", "sum", "none"})),
+               .zero_infinity = given.flag("zero_infinity")};
+           return computed([&] { return nn::ctc_loss(logits, labels, steps, count, options); });
+         });
+}
+
 void bind_vectors(nb::module_& nn) {
   define(nn, "cosine_similarity", PLIMSOLL_SIDES ", *, epsilon: float = 1e-08", "Tensor",
          "a b / (|a| |b|) over the last dimension.", [](const Given& given) {
@@ -174,6 +201,7 @@ void bind_losses(nb::module_& nn) {
            return computed([&] { return nn::poisson(rate, target, weights); });
          });
   bind_classes(nn);
+  bind_sequences(nn);
   bind_vectors(nn);
 }
 

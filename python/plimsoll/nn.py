@@ -20,7 +20,7 @@ from ._core import (
 from ._core._nn import (
     accuracy, attention, auc, binary_counts, binary_cross_entropy, binary_focal, celu,
     confusion_counts, contrastive, cosine_distance, cosine_embedding, cosine_similarity,
-    cross_entropy, cross_entropy_dense, drop_path, focal, gated, glu, group_norm, hard_sigmoid,
+    cross_entropy, cross_entropy_dense, ctc_loss, drop_path, focal, gated, glu, group_norm, hard_sigmoid,
     hard_swish, hard_tanh, hinge, huber, kl_divergence, log_cosh, log_sigmoid, mean_absolute_error,
     mean_squared_error, merge_heads, mish, pad, poisson, prelu, relu6, resize_bilinear2d,
     resize_linear1d, roc_counts, rope, rope_tables, selu, smooth_l1, softsign, spectral_norm,
@@ -38,7 +38,7 @@ __all__ = [
     "binary_focal", "BinaryCounts", "celu", "CELU", "confusion_counts", "ConfusionMatrix",
     "contrastive", "Conv1D", "Conv2D", "Conv3D", "convnext", "ConvTranspose1D", "ConvTranspose2D",
     "ConvTranspose3D", "cosine_distance", "cosine_embedding", "cosine_similarity", "cross_entropy",
-    "cross_entropy_dense", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "dlrm", "drop_path",
+    "cross_entropy_dense", "ctc_loss", "Dense", "DepthwiseConv1D", "DepthwiseConv2D", "dlrm", "drop_path",
     "Dropout", "DropPath", "efficientnet_b0", "ELU", "Embedding", "EmbeddingBag", "FeedForward", "Flatten",
     "focal", "gated", "GatedFeedForward", "geglu", "GELU", "GlobalAvgPool1D", "GlobalAvgPool2D",
     "GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxPool3D", "GLU", "glu",

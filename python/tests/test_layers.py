@@ -3,6 +3,7 @@ Values are compared with PyTorch's by the C++ tests."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Callable
 
@@ -131,6 +132,30 @@ def test_bags_are_weighed() -> None:
     ids = pm.tensor([[1, 2]])
     once, twice = bag(ids, pm.ones((1, 2))), bag(ids, pm.full((1, 2), 2.0))
     np.testing.assert_allclose(once.numpy() * 2, twice.numpy(), rtol=1e-6)
+
+
+def test_ctc_sums_over_all_alignments() -> None:
+    logits = np.random.default_rng(3).normal(size=(2, 4, 3)).astype(np.float32)
+    labels = np.array([[1, 2], [2, -1]])
+    chances = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    steps = [4, 3]
+
+    def chance(row: int, wanted: list[int]) -> float:
+        total = 0.0
+        for path in itertools.product(range(3), repeat=steps[row]):
+            if [k for k, _ in itertools.groupby(path) if k != 0] == wanted:
+                total += float(np.prod([chances[row, t, k] for t, k in enumerate(path)]))
+        return total
+
+    expected = [-math.log(chance(0, [1, 2])), -math.log(chance(1, [2]))]
+    x, y, lengths = pm.tensor(logits), pm.tensor(labels), pm.tensor(np.array(steps))
+    assert np.allclose(pm.nn.ctc_loss(x, y, lengths, reduction="none").numpy(), expected, atol=1e-5)
+    assert pm.nn.ctc_loss(x, y, lengths).item() == pytest.approx((expected[0] / 2 + expected[1]) / 2, abs=1e-5)
+    short = pm.tensor(np.array([1, 3]))
+    assert pm.nn.ctc_loss(x, y, short, reduction="sum").item() == math.inf
+    assert pm.nn.ctc_loss(x, y, short, reduction="sum", zero_infinity=True).item() == pytest.approx(expected[1], abs=1e-5)
+    with pytest.raises(pm.InvalidArgument, match="is 0, the blank"):
+        pm.nn.ctc_loss(x, pm.tensor(np.array([[1, 0], [2, 1]])))
 
 
 def test_losses_are_means_with_weights() -> None:

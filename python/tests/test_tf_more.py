@@ -126,3 +126,35 @@ def test_tokens_are_numbered_by_how_often_they_come() -> None:
     words.fit_on_texts(["a b b, c", "b a"])
     assert words.word_index == {"?": 1, "b": 2, "a": 3, "c": 4}
     assert words.texts_to_sequences(["b a!"]) == [[2, 1]]
+
+
+def test_ctc_is_the_same_by_all_its_names() -> None:
+    x = np.random.default_rng(5).normal(size=(2, 6, 4)).astype("f")
+    labels, count, steps = np.array([[1, 1, 3], [2, 0, 0]]), np.array([3, 1]), np.array([6, 5])
+    expected = [5.0431258, 4.6003838]  # torch.nn.functional.ctc_loss(..., reduction="none")
+    major = tf.nn.ctc_loss(labels, np.swapaxes(x, 0, 1), count, steps)
+    assert np.allclose(major, expected, atol=1e-5)
+    assert np.allclose(tf.nn.ctc_loss(labels, x, count, steps, logits_time_major=False, blank_index=-4), expected, atol=1e-5)
+    assert np.allclose(ops.ctc_loss(labels, x, count, steps), expected, atol=1e-5)
+    # The blank of the old name is the last class, and it takes probabilities.
+    moved = np.concatenate([x[..., 1:], x[..., :1]], -1)
+    chances = tf.nn.softmax(moved)
+    old = tf.keras.backend.ctc_batch_cost(labels - 1, chances, steps[:, None], count[:, None])
+    assert old.shape == (2, 1) and np.allclose(old[:, 0], expected, atol=1e-4)
+    # Keras's counts all steps, and labels up to the padding.
+    whole = tf.nn.ctc_loss(labels, x, count, np.array([6, 6]), logits_time_major=False)
+    assert np.allclose(tf.keras.losses.CTC()(labels.astype("f"), x), np.mean(whole), atol=1e-5)
+    assert np.allclose(tf.keras.losses.get("ctc")(labels, x), whole, atol=1e-5)
+    with pytest.raises(NotImplementedError, match="SparseTensor.*to_dense"):
+        tf.nn.ctc_loss(tf.sparse.from_dense(labels), x, count, steps)
+
+
+def test_a_model_learns_sequences_with_ctc() -> None:
+    tf.keras.utils.set_random_seed(1)
+    x = np.random.default_rng(6).normal(size=(8, 10, 3)).astype("f")
+    labels = np.array([[1, 2, 0], [3, 3, 1], [2, 0, 0], [1, 3, 2]] * 2)
+    model = tf.keras.Sequential([tf.keras.layers.Input((10, 3)), tf.keras.layers.Dense(32, activation="relu"),
+                                 tf.keras.layers.Dense(4)])
+    model.compile(tf.keras.optimizers.Adam(0.02), tf.keras.losses.CTC())
+    losses = model.fit(x, labels, batch_size=8, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < 0.6 * losses[0]

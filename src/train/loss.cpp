@@ -35,6 +35,7 @@ constexpr std::array kLosses = {
     Entry{"binary_focal", [](const Tensor& x, const Tensor& y) { return nn::binary_focal(x, y); }},
     Entry{"kl_divergence",
           [](const Tensor& x, const Tensor& y) { return nn::kl_divergence(x, y); }},
+    Entry{"ctc", [](const Tensor& x, const Tensor& y) { return nn::ctc_loss(x, y); }},
     Entry{"cosine_distance",
           [](const Tensor& x, const Tensor& y) { return nn::cosine_distance(x, y); }},
 };

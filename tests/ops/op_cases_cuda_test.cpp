@@ -168,16 +168,18 @@ std::vector<std::string> op_names() {
   return names;
 }
 
-const std::set<std::string_view> kOfLapack = {"cholesky", "solve", "svd", "triangular_solve"};
+/// Those without kernels of their own for GPUs: LAPACK's, and CTC.
+const std::set<std::string_view> kOnTheHostAlone = {"cholesky", "ctc_loss", "ctc_loss_grad",
+                                                    "solve",    "svd",      "triangular_solve"};
 
 class OpOnGpu : public testing::TestWithParam<std::string> {};
 
 TEST_P(OpOnGpu, IsAsOnTheCpu) {
   if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
   const OpDef& def = *ops::find_op(GetParam());
-  if (kOfLapack.count(def.name) != 0) {
+  if (kOnTheHostAlone.count(def.name) != 0) {
     EXPECT_EQ(ops::kernels_of("cuda").find(def), nullptr) << "it has a kernel now: compare it";
-    GTEST_SKIP() << "computed by LAPACK, on the host alone";
+    GTEST_SKIP() << "computed on the host alone";
   }
   ASSERT_TRUE(def.view || ops::kernels_of("cuda").find(def) != nullptr) << "no kernel";
   if (def.random) GTEST_SKIP() << "its draws are compared by RandomDraws, in random_cuda_test.cpp";

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
+
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::nn {
 
-// Each is a scalar: the mean over all elements or rows, in f32 (f64 for f64) whatever the dtype of
-// the predictions.
+// Each is a scalar unless it says otherwise: the mean over all elements or rows, in f32 (f64 for
+// f64) whatever the dtype of the predictions.
 //
 // `weights`, where it is defined, says how much each counts: the sum of weight times loss, divided
 // by the sum of the weights. It has one for each element (or row), or one for each element of the
@@ -61,6 +63,27 @@ Tensor binary_focal(const Tensor& logits, const Tensor& targets, double gamma = 
 /// `target` are from those with these logarithms. The mean is over rows (PyTorch's "batchmean").
 Tensor kl_divergence(const Tensor& log_prediction, const Tensor& target,
                      const Tensor& weights = {});
+
+enum class CtcReduction : std::uint8_t {
+  mean,  ///< each loss divided by the number of its labels (at least 1), then the mean
+  sum,
+  none,  ///< the losses themselves, [n]
+};
+struct CtcLossOptions {
+  /// The class that stands for no label.
+  std::int64_t blank = 0;
+  CtcReduction reduction = CtcReduction::mean;
+  /// A sequence that is too short for its labels counts as 0; otherwise its loss is infinite.
+  bool zero_infinity = false;
+};
+/// Connectionist temporal classification: how improbable the labels of a sequence are, over all
+/// ways to align them with its steps. `logits` are [n, steps, classes] (PyTorch's ctc_loss has the
+/// steps in front, and takes what log_softmax gives, which may be given here, too), `labels` [n,
+/// most]. Lengths [n] say how many steps and labels of each sequence count; without
+/// `logit_lengths` all steps do, and without `label_lengths` the labels up to the first negative
+/// one. On the CPU only: see ops::ctc_loss.
+Tensor ctc_loss(const Tensor& logits, const Tensor& labels, const Tensor& logit_lengths = {},
+                const Tensor& label_lengths = {}, const CtcLossOptions& options = {});
 
 // Of vectors: rows of a and b [..., features].
 

@@ -22,7 +22,7 @@ class Loss {
   Loss() = default;
   /// "cross_entropy", "mean_squared_error", "mean_absolute_error", "binary_cross_entropy", "huber",
   /// "log_cosh", "poisson", "hinge", "squared_hinge", "focal", "binary_focal", "kl_divergence",
-  /// "cosine_distance", each with its defaults; InvalidArgument for another, naming those.
+  /// "ctc", "cosine_distance", each with its defaults; InvalidArgument for another, naming those.
   Loss(const std::string& name);                       // NOLINT: {.loss = "cross_entropy"}
   Loss(const char* name) : Loss(std::string(name)) {}  // NOLINT: as above
   template <typename F>

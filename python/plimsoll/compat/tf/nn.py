@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _names
+from ._ctc import ctc_loss
 from ._math import in_top_k, l2_normalize, sigmoid, softplus, softsign, tanh, top_k, zero_fraction
 from ._nn import (
     avg_pool, avg_pool1d, compute_average_loss, scale_regularization_loss, avg_pool2d, batch_normalization, bias_add, conv1d, conv2d, conv2d_transpose,
@@ -17,7 +18,7 @@ from ._nn import (
 
 __all__ = [
     "avg_pool", "avg_pool1d", "avg_pool2d", "batch_normalization", "bias_add", "compute_average_loss", "conv1d", "conv2d",
-    "conv2d_transpose", "convolution", "crelu", "depth_to_space", "depthwise_conv2d", "dropout", "elu",
+    "conv2d_transpose", "convolution", "crelu", "ctc_loss", "depth_to_space", "depthwise_conv2d", "dropout", "elu",
     "embedding_lookup", "gelu", "in_top_k", "l2_loss", "l2_normalize", "leaky_relu",
     "local_response_normalization", "log_poisson_loss", "log_softmax", "lrn", "max_pool", "max_pool1d",
     "max_pool2d", "moments", "relu", "relu6", "scale_regularization_loss", "selu", "separable_conv2d", "sigmoid",

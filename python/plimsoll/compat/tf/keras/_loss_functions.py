@@ -263,9 +263,16 @@ def tversky(
     return 1.0 - both / (both + missed * alpha + wrong * beta + epsilon())
 
 
-def ctc(y_true: Any, y_pred: Any) -> Any:
-    raise NotImplementedError("keras.losses.ctc is not supported; use a loss per step, such as "
-                              "sparse_categorical_crossentropy")
+@op
+def ctc(y_true: pm.Tensor, y_pred: pm.Tensor) -> pm.Tensor:
+    """Of labels [n, most] that are padded with 0, which is the blank, and logits [n, steps, classes]."""
+    if y_true.ndim != 2 or y_pred.ndim != 3:
+        raise ValueError(f"Targets `y_true` must be a tensor of shape `(batch_size, max_length)` and outputs `y_pred` "
+                         f"one of shape `(batch_size, max_length, num_classes)`. Received: {list(y_true.shape)} and "
+                         f"{list(y_pred.shape)}")
+    labels = pm.cast(y_true, pm.i64)
+    count = pm.sum(pm.cast(labels != 0, pm.i64), axis=1)
+    return pm.nn.ctc_loss(y_pred, labels, None, count, reduction="none")
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -41,6 +41,17 @@ def concatenate(tensors: Any, axis: int = -1) -> Any:
     return _tf().concat(tensors, axis)
 
 
+def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> Any:
+    """Of probabilities, with the last class as the blank and lengths [n, 1]: [n, 1]."""
+    from ._base import epsilon
+
+    tf = _tf()
+    logits = tf.math.log(y_pred + epsilon())
+    losses = tf.nn.ctc_loss(y_true, logits, tf.reshape(label_length, [-1]), tf.reshape(input_length, [-1]),
+                            logits_time_major=False, blank_index=-1)
+    return tf.expand_dims(losses, 1)
+
+
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: Any = None) -> Any:
     return _tf().nn.dropout(x, level, noise_shape)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Callable
 
-from ... import _arrays, _create, _math, _nn, _operators, _reduce, _select
+from ... import _arrays, _create, _ctc, _math, _nn, _operators, _reduce, _select
 from .. import activations, losses
 from ._types import cast, floating, pair, tensor
 
@@ -53,6 +53,11 @@ def categorical_crossentropy(target: Any, output: Any, from_logits: bool = False
 
 def sparse_categorical_crossentropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
     return losses.sparse_categorical_crossentropy(target, output, from_logits=from_logits, axis=axis)
+
+
+def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
+    return _ctc.ctc_loss(cast(target, "int32"), floating(output), target_length, output_length,
+                         logits_time_major=False, blank_index=mask_index)
 
 
 def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> Any:
