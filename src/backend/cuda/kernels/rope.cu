@@ -11,7 +11,7 @@
 namespace plimsoll::cuda {
 namespace {
 
-constexpr int kHeads = 4;
+constexpr int kHeads = 2;
 
 template <typename T>
 struct Arguments {
