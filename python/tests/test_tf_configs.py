@@ -13,7 +13,7 @@ import plimsoll.compat.tf as tf
 
 K: Any = tf.keras
 
-LOSSES = {
+LOSSES: dict[str, dict[str, Any]] = {
     "Huber": dict(delta=0.5, reduction="sum"), "CosineSimilarity": dict(axis=0),
     "BinaryCrossentropy": dict(from_logits=True, label_smoothing=0.2),
     "CategoricalCrossentropy": dict(from_logits=True, label_smoothing=0.2),
@@ -22,7 +22,7 @@ LOSSES = {
     "CategoricalFocalCrossentropy": dict(alpha=0.4, gamma=3.0, label_smoothing=0.1),
     "Dice": dict(axis=[1]), "Tversky": dict(alpha=0.3, beta=0.7), "MeanSquaredError": dict(reduction=None, name="mine"),
 }
-METRICS = {
+METRICS: dict[str, dict[str, Any]] = {
     "BinaryAccuracy": dict(threshold=0.7), "TopKCategoricalAccuracy": dict(k=2),
     "SparseTopKCategoricalAccuracy": dict(k=3), "BinaryCrossentropy": dict(from_logits=True, label_smoothing=0.1),
     "CategoricalCrossentropy": dict(from_logits=True), "SparseCategoricalCrossentropy": dict(from_logits=True),
@@ -36,7 +36,7 @@ METRICS = {
     "OneHotMeanIoU": dict(num_classes=3, sparse_y_pred=True),
     "PrecisionAtRecall": dict(recall=0.6, num_thresholds=20), "SensitivityAtSpecificity": dict(specificity=0.4),
 }
-OPTIMIZERS = {
+OPTIMIZERS: dict[str, dict[str, Any]] = {
     "SGD": dict(momentum=0.8, nesterov=True, clipnorm=1.0), "RMSprop": dict(rho=0.8, momentum=0.1, epsilon=1e-5, centered=True),
     "Adam": dict(beta_1=0.8, beta_2=0.98, epsilon=1e-5, amsgrad=True, global_clipnorm=2.0),
     "AdamW": dict(weight_decay=0.01, clipvalue=0.5), "Adadelta": dict(rho=0.9, epsilon=1e-6),

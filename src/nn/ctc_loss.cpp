@@ -9,7 +9,7 @@ namespace plimsoll::nn {
 namespace {
 
 /// Of each row of labels, those before the first negative one.
-Tensor counted(const Tensor& labels) {
+Tensor labels_given(const Tensor& labels) {
   const Tensor zero = ops::full_like_type(labels, {labels.dtype(), {}}, 0);
   const Tensor given = ops::cast(ops::greater_equal(labels, zero), DType::i64);
   return ops::sum(ops::cumprod(given, 1), {.axes = {1}});
@@ -30,7 +30,7 @@ Tensor ctc_loss(const Tensor& logits, const Tensor& labels, const Tensor& logit_
                            : ops::full_like_type(labels, {DType::i64, {logits.dim(0)}},
                                                  static_cast<double>(logits.dim(1)));
   const Tensor count =
-      label_lengths.defined() ? ops::cast(label_lengths, DType::i64) : counted(labels);
+      label_lengths.defined() ? ops::cast(label_lengths, DType::i64) : labels_given(labels);
   const Tensor losses =
       ops::ctc_loss(log_probs, ops::cast(labels, DType::i64), steps, count,
                     {.blank = options.blank, .zero_infinity = options.zero_infinity});

@@ -12,7 +12,7 @@ from ._errors import InvalidArgumentError, unsupported
 from ._ragged import SparseTensor
 
 
-def _lengths(value: Any, name: str) -> pm.Tensor:
+def _lengths(value: Any, name: str) -> Any:
     if value is None:
         raise ValueError(f"{name} is required when labels are a dense tensor")
     return pm.cast(tensor(value), pm.i64)
