@@ -38,12 +38,12 @@ void transformer_layer(nb::module_& m, const char* name, const char* doc) {
 
 nn::AttentionOptions attention(const Given& given) {
   return {given.flag("causal"), given.number("scale"), given.optional_tensor("key_mask"),
-          given.optional_tensor("bias")};
+          given.optional_tensor("bias"), given.integer("window")};
 }
 
 #define PLIMSOLL_ATTENTION                                                           \
   "*, causal: bool = False, scale: float = 0.0, key_mask: Tensor | Variable | None " \
-  "= None, bias: Tensor | Variable | None = None"
+  "= None, bias: Tensor | Variable | None = None, window: int = 0"
 
 void bind_functions(nb::module_& nn) {
   define(nn, "attention",
@@ -51,7 +51,8 @@ void bind_functions(nb::module_& nn) {
          "Tensor",
          "softmax(q k^T scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, "
          "keys, size]. `key_mask` (bool [n, keys]) says which keys count; `bias` is added to the "
-         "scores, which are all there then.",
+         "scores, which are all there then, as they are with a `window`: a query sees only keys "
+         "that are fewer than `window` places away (0: all).",
          [](const Given& given) {
            const Tensor q = given.tensor("q");
            const Tensor k = given.tensor("k");
@@ -129,23 +130,24 @@ void bind_attention(nb::module_& m, nb::module_& nn) {
       .def(
           "attend",
           [](const nn::MultiHeadAttention& self, nb::handle query, nb::handle key, nb::handle value,
-             bool causal, nb::handle key_mask, nb::handle bias) {
+             bool causal, nb::handle key_mask, nb::handle bias, std::int64_t window) {
             const Tensor q = as_tensor(query, {"attend", "query"});
             const Tensor k = as_tensor(key, {"attend", "key"});
             const Tensor v = as_tensor(value, {"attend", "value"});
-            const nn::AttentionOptions options{causal, 0,
-                                               as_optional_tensor(key_mask, {"attend", "key_mask"}),
-                                               as_optional_tensor(bias, {"attend", "bias"})};
+            const nn::AttentionOptions options{
+                causal, 0, as_optional_tensor(key_mask, {"attend", "key_mask"}),
+                as_optional_tensor(bias, {"attend", "bias"}), window};
             const Unlocked unlocked;
             return self.attend(q, k, v, options);
           },
           nb::arg("query"), nb::arg("key"), nb::arg("value"), nb::kw_only(),
           nb::arg("causal") = false, nb::arg("key_mask").none() = nb::none(),
-          nb::arg("bias").none() = nb::none(),
+          nb::arg("bias").none() = nb::none(), nb::arg("window") = 0,
           nb::sig("def attend(self, query: Tensor | Variable, key: Tensor | Variable, value: "
                   "Tensor | Variable, *, causal: bool = False, key_mask: Tensor | Variable | None "
-                  "= None, bias: Tensor | Variable | None = None) -> Tensor"),
-          "With a mask of the keys that count (bool [n, keys]), or a bias of the scores.");
+                  "= None, bias: Tensor | Variable | None = None, window: int = 0) -> Tensor"),
+          "With a mask of the keys that count (bool [n, keys]), a bias of the scores, or a window "
+          "of keys that each query sees: those fewer than `window` places away.");
   transformer_layer<nn::TransformerEncoderLayer>(
       m, "TransformerEncoderLayer",
       "Attention among tokens, then two dense layers; layer(x, mask) leaves out tokens for which "

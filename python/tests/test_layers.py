@@ -134,6 +134,19 @@ def test_bags_are_weighed() -> None:
     np.testing.assert_allclose(once.numpy() * 2, twice.numpy(), rtol=1e-6)
 
 
+def test_a_window_hides_keys_that_are_far_away() -> None:
+    q, k, v = (pm.random_normal((1, 2, 6, 4)) for _ in range(3))
+    places = np.arange(6)[:, None] - np.arange(6)[None, :]
+    for causal in (False, True):
+        seen = (np.abs(places) < 3) & ((places >= 0) | (not causal))
+        bias = pm.tensor(np.where(seen, 0, -1e9).astype(np.float32))
+        expected = nn.attention(q, k, v, bias=bias).numpy()
+        np.testing.assert_allclose(nn.attention(q, k, v, causal=causal, window=3).numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(nn.attention(q, k, v, window=6).numpy(), nn.attention(q, k, v).numpy(), atol=1e-6)
+    with pytest.raises(pm.InvalidArgument, match="the window is -1"):
+        nn.attention(q, k, v, window=-1)
+
+
 def test_ctc_sums_over_all_alignments() -> None:
     logits = np.random.default_rng(3).normal(size=(2, 4, 3)).astype(np.float32)
     labels = np.array([[1, 2], [2, -1]])

@@ -1,5 +1,6 @@
 #include <plimsoll/nn/multi_head_attention.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -45,6 +46,10 @@ void check_parts(const Tensor& q, const Tensor& k, const Tensor& v,
                     "and v must be as many, and divide those of q",
                     q.dim(1), k.dim(1), v.dim(1)));
   }
+  if (options.window < 0) {
+    throw InvalidArgument(
+        fmt::format("[attention] the window is {}; it must be 0 or more", options.window));
+  }
   if (options.key_mask.defined() &&
       options.key_mask.type() != TensorType{DType::boolean, {q.dim(0), k.dim(2)}}) {
     throw InvalidArgument(
@@ -54,11 +59,27 @@ void check_parts(const Tensor& q, const Tensor& k, const Tensor& v,
   }
 }
 
-/// bool [queries, keys]: which keys come no later than their query.
-Tensor causal_mask(const Tensor& like, std::int64_t queries, std::int64_t keys) {
+/// i64 [queries, keys]: how many places each key comes before its query.
+Tensor places_before(const Tensor& like, std::int64_t queries, std::int64_t keys) {
   const Tensor rows = ops::reshape(ops::arange(queries, DType::i64, like), Shape{queries, 1});
   const Tensor columns = ops::reshape(ops::arange(keys, DType::i64, like), Shape{1, keys});
-  return ops::greater_equal(ops::shift(rows, static_cast<double>(keys - queries)), columns);
+  return ops::sub(ops::shift(rows, static_cast<double>(keys - queries)), columns);
+}
+
+/// bool [queries, keys]: which keys a query may see by their places.
+std::vector<Tensor> place_masks(const Tensor& like, std::int64_t queries, std::int64_t keys,
+                                const AttentionOptions& options) {
+  std::vector<Tensor> masks;
+  if (!options.causal && options.window == 0) return masks;
+  const Tensor before = places_before(like, queries, keys);
+  const auto number = [&](std::int64_t value) {
+    return ops::full_like_type(before, {DType::i64, {}}, static_cast<double>(value));
+  };
+  if (options.causal) masks.push_back(ops::greater_equal(before, number(0)));
+  if (options.window == 0) return masks;
+  masks.push_back(ops::less(before, number(options.window)));
+  if (!options.causal) masks.push_back(ops::greater(before, number(-options.window)));
+  return masks;
 }
 
 /// The same with all scores there.
@@ -72,7 +93,7 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
   if (options.key_mask.defined()) {
     masks.push_back(ops::reshape(options.key_mask, Shape{q.dim(0), 1, 1, k.dim(2)}));
   }
-  if (options.causal) masks.push_back(causal_mask(q, q.dim(2), k.dim(2)));
+  for (const Tensor& mask : place_masks(q, q.dim(2), k.dim(2), options)) masks.push_back(mask);
   const Tensor hidden = ops::full_like_type(scores, {wide, {}}, kHidden);
   for (const Tensor& mask : masks) scores = ops::where(mask, scores, hidden);
   Tensor probabilities = ops::softmax(scores);
@@ -85,7 +106,9 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
 /// Whether attention with these options is ops::attention: a mask is one where a GPU has fast
 /// kernels for it, forward and backward. Else scores are written out.
 bool is_one_op(const Tensor& q, const ops::AttentionShape& shape, const AttentionOptions& options) {
-  if (options.bias.defined()) return false;
+  // The first query and the last key are the furthest apart.
+  const bool hides = options.window != 0 && options.window < std::max(shape.queries, shape.keys);
+  if (options.bias.defined() || hides) return false;
   if (!options.key_mask.defined()) return true;
   ops::AttentionShape masked = shape;
   masked.causal = options.causal;

@@ -13,13 +13,17 @@ struct AttentionOptions {
   Tensor key_mask = {};
   /// Added to the scores, which are [n, heads, queries, keys]; broadcast to that. Gradients flow.
   Tensor bias = {};
+  /// A query sees only keys that are fewer than this many places away, the last of both aligned:
+  /// with `causal` itself and the window - 1 before it. 0: all.
+  std::int64_t window = 0;
 };
 
 /// softmax(q kᵀ scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, keys,
 /// size]. Fewer key heads than heads, which they must divide, serve as many heads each. Without a
 /// bias it is ops::attention and never has the matrix of scores. With one it does, in f32, which
-/// takes 4 * n * heads * queries * keys bytes and more for gradients; so does a mask in 16 bits
-/// for more than 384 tokens, for heads of other sizes than 32 and 64, and for fewer key heads.
+/// takes 4 * n * heads * queries * keys bytes and more for gradients; so does a window that hides
+/// keys, and a mask in 16 bits for more than 384 tokens, for heads of other sizes than 32 and 64,
+/// and for fewer key heads. InvalidArgument for shapes that do not fit and a window below 0.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 
