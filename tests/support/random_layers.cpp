@@ -1,8 +1,5 @@
 #include "support/random_layers.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <plimsoll/math/arrange.h>
 #include <plimsoll/nn/convolution.h>
 #include <plimsoll/nn/convolution1d.h>
@@ -17,61 +14,27 @@
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/softmax.h>
 
-#include "support/recorded.h"
+#include "support/random_cases.h"
+#include "support/random_functions.h"
 
 namespace plimsoll::nn {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
+using Settings = test::RandomSettings;
 
-const std::string kFile = "random";
-constexpr int kCount = 20;
-/// Where a gradient is 0 but for rounding: of a bias before a norm, of a softmax of one.
-const test::RecordedOptions kOptions = {.share = 2e-5, .narrow_share = 0.06, .least = 0.05};
-
-/// Numbers of a case's settings, one after another.
-class Settings {
- public:
-  explicit Settings(const std::string& name)
-      : numbers_(test::recorded_tensor(kFile, name + ".o").to_vector<std::int64_t>()) {}
-  std::int64_t next() { return numbers_.at(at_++); }
-  bool flag() { return next() != 0; }
-  Pair pair() {
-    const std::int64_t down = next();
-    return {down, next()};
-  }
-  Triple triple() {
-    const std::int64_t depth = next();
-    const std::int64_t down = next();
-    return {depth, down, next()};
-  }
-
- private:
-  Numbers numbers_;
-  std::size_t at_ = 0;
-};
-
-/// `make` gives the layer, or calls the function, of the settings of each case.
 template <typename Make>
 void expect_all(const std::string& name, const Make& make) {
-  for (int i = 0; i < kCount; ++i) {
-    const std::string each = fmt::format("{}.{}", name, i);
-    SCOPED_TRACE(each);
-    Settings settings(each);
-    test::expect_recorded(kFile, each, make(settings), kOptions);
-  }
+  test::expect_random("random", name, make);
 }
 
 /// The same for functions of one tensor and an axis.
 void expect_along(const std::string& name, Tensor (*function)(const Tensor& x, int axis),
                   int first = 0) {
-  for (int i = first; i < kCount; ++i) {
-    const std::string each = fmt::format("{}.{}", name, i);
-    SCOPED_TRACE(each);
-    const auto axis = static_cast<int>(Settings(each).next());
-    test::expect_recorded(
-        kFile, each, [&](const Tensors& in) { return Tensors{function(in[0], axis)}; }, kOptions);
-  }
+  const auto make = [&](Settings& s) {
+    const int axis = s.axis();
+    return [=](const Tensors& in) { return Tensors{function(in[0], axis)}; };
+  };
+  test::expect_random("random", name, make, first);
 }
 
 VolumePadding padding_of(const Triple& t) { return {t.depth, t.down, t.across}; }
@@ -216,18 +179,13 @@ void check_functions() {
 }
 
 void check_attention() {
-  for (int i = 0; i < kCount; ++i) {
-    const std::string each = fmt::format("attention.{}", i);
-    SCOPED_TRACE(each);
-    const bool causal = Settings(each).flag();
-    test::expect_recorded(
-        kFile, each,
-        [&](const Tensors& in) {
-          const Tensor mask = in.size() > 3 ? in[3] : Tensor();
-          return Tensors{attention(in[0], in[1], in[2], {.causal = causal, .key_mask = mask})};
-        },
-        kOptions);
-  }
+  expect_all("attention", [](Settings& s) {
+    const bool causal = s.flag();
+    return [causal](const Tensors& in) {
+      const Tensor mask = in.size() > 3 ? in[3] : Tensor();
+      return Tensors{attention(in[0], in[1], in[2], {.causal = causal, .key_mask = mask})};
+    };
+  });
 }
 
 }  // namespace
@@ -236,12 +194,18 @@ void check_attention() {
 namespace plimsoll::test {
 
 const std::vector<RandomFamily>& random_families() {
-  static const std::vector<RandomFamily> all = {
-      {"Convolutions", nn::check_convolutions}, {"TransposedConvolutions", nn::check_transposed},
-      {"Pooling", nn::check_pooling},           {"Norms", nn::check_norms},
-      {"Recurrent", nn::check_recurrent},       {"Functions", nn::check_functions},
-      {"Attention", nn::check_attention},
-  };
+  static const std::vector<RandomFamily> all = [] {
+    std::vector<RandomFamily> found = {
+        {"Convolutions", nn::check_convolutions}, {"TransposedConvolutions", nn::check_transposed},
+        {"Pooling", nn::check_pooling},           {"Norms", nn::check_norms},
+        {"Recurrent", nn::check_recurrent},       {"Functions", nn::check_functions},
+        {"Attention", nn::check_attention},
+    };
+    for (const auto& more : {random_functions(), random_tensors(), random_losses()}) {
+      found.insert(found.end(), more.begin(), more.end());
+    }
+    return found;
+  }();
   return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,10 @@ struct RandomFamily {
   void (*check)();
 };
 
-/// All that tests/nn/record/record_random.py records.
+/// For gtest, which would print its bytes.
+inline void PrintTo(const RandomFamily& family, std::ostream* out) { *out << family.name; }
+
+/// All that record_random.py and record_random_functions.py in tests/nn/record record.
 const std::vector<RandomFamily>& random_families();
 
 }  // namespace plimsoll::test

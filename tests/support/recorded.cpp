@@ -14,22 +14,22 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
-#include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/trainer.h>
 
 #include "support/op_cases.h"
 #include "support/op_checks.h"
 #include "support/own_device.h"
+#include "support/recorded_file.h"
 #include "support/source_dir.h"
 
 namespace plimsoll::test {
 namespace {
 
-const train::SafetensorsFile& open(const std::string& name) {
-  static std::map<std::string, std::unique_ptr<train::SafetensorsFile>> files;
-  std::unique_ptr<train::SafetensorsFile>& file = files[name];
+const RecordedFile& open(const std::string& name) {
+  static std::map<std::string, std::unique_ptr<RecordedFile>> files;
+  std::unique_ptr<RecordedFile>& file = files[name];
   if (file == nullptr) {
-    file = std::make_unique<train::SafetensorsFile>(
+    file = std::make_unique<RecordedFile>(
         fmt::format("{}/nn/recorded/{}.safetensors", test_source_dir().string(), name));
   }
   return *file;
@@ -44,9 +44,7 @@ const Device& device() { return chosen() != nullptr ? *chosen() : op_cases_devic
 
 bool on_host() { return device().capabilities().host_memory; }
 
-bool has(const std::string& file, const std::string& name) {
-  return open(file).header().find(name) != nullptr;
-}
+bool has(const std::string& file, const std::string& name) { return open(file).has(name); }
 
 /// Those that are there of NAME.0, NAME.1, ...; undefined ones between them are not.
 nn::Tensors numbered(const std::string& file, const std::string& name) {

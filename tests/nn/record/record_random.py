@@ -1,6 +1,6 @@
 """Twenty random configurations of each layer, the odd ones among them, as PyTorch computes them.
 
-A case NAME.I has its settings as NAME.I.o, integers that tests/nn/random_layers_test.cpp reads.
+A case NAME.I has its settings as NAME.I.o, integers that tests/support/random_layers.cpp reads.
 """
 
 import warnings
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_cases import Cases
+from torch_cases import PackedCases
 
 COUNT = 20
 warnings.filterwarnings("ignore")
@@ -17,7 +17,7 @@ warnings.filterwarnings("ignore")
 
 class Random:
     def __init__(self, file, seed):
-        self.c, self.r = Cases(file, seed), np.random.default_rng(seed)
+        self.c, self.r = PackedCases(file, seed), np.random.default_rng(seed)
 
     def below(self, low, high):
         return int(self.r.integers(low, high + 1))

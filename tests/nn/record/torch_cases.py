@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "recorded"
-DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64", "bool": "BOOL"}
+DTYPES = {"float32": "F32", "float64": "F64", "int64": "I64", "int16": "I16", "bool": "BOOL", "uint16": "BF16"}
 
 
 def save(name, tensors):
@@ -50,6 +50,10 @@ class Cases:
             value = value.float()
         self.tensors[key] = value.numpy()
 
+    def weights(self, y, number):
+        """Those of output `number` in the sum that is differentiated."""
+        return self.normal(*y.shape)
+
     def soften(self, module, scale=0.3):
         """Parameters of a module: random, and exact in bf16."""
         with torch.no_grad():
@@ -75,7 +79,7 @@ class Cases:
         total = 0
         for i, y in enumerate(outputs):
             self.put(f"{case}.y.{i}", y)
-            dy = self.normal(*y.shape)
+            dy = self.weights(y, i)
             self.put(f"{case}.dy.{i}", dy)
             total = total + (y * dy).sum()
         parameters = dict(module.named_parameters()) if module is not None else {}
@@ -102,3 +106,53 @@ class Cases:
 
     def save(self):
         save(self.name, self.tensors)
+
+
+class PackedCases(Cases):
+    """The same in a tenth of the bytes, for thousands of small cases NAME.I; tests/support/
+    recorded_file.h unpacks them. For each NAME there are three tensors: NAME.parts (what follows,
+    for each tensor of its cases), NAME.narrow (numbers that bf16 has exactly) and NAME.wide (all
+    others). Weights of outputs are a function of their place, and not there.
+
+    A part is the number of the case, the kind (of KINDS), a number for x, y and dx or a name (its
+    length and its characters) for p, dp and after, the dtype (narrow, wide, i64, bool), the rank,
+    the extents, and for whole numbers and bools the elements.
+    """
+
+    KINDS = ["x", "y", "dx", "o", "p", "dp", "after"]
+
+    def weights(self, y, number):
+        places = torch.arange(y.numel()).reshape(y.shape)
+        return ((37 * places + 11 * number + 5) % 17 - 8).double() / 8
+
+    def save(self):
+        packed = {}
+        for key, value in self.tensors.items():
+            name, case, kind, *rest = key.split(".", 3)
+            if kind == "dy":
+                continue
+            parts, narrow, wide = packed.setdefault(name, ([], [], []))
+            parts += [int(case), self.KINDS.index(kind)]
+            if kind in ("x", "y", "dx"):
+                parts.append(int(rest[0]))
+            elif kind != "o":
+                parts += [len(rest[0]), *rest[0].encode()]
+            whole = value.dtype != np.float32
+            flat = value.reshape(-1)
+            bits = flat.view(np.uint32) if not whole else None
+            exact = not whole and not (bits & 0xFFFF).any()
+            dtype = 3 if value.dtype == bool else 2 if whole else 0 if exact else 1
+            parts += [dtype, value.ndim, *value.shape]
+            if whole:
+                parts += [int(v) for v in flat]
+            elif exact:
+                narrow.append((bits >> 16).astype(np.uint16))
+            else:
+                wide.append(flat)
+        tensors = {}
+        for name, (parts, narrow, wide) in packed.items():
+            assert all(-32768 <= v < 32768 for v in parts), name
+            tensors[f"{name}.parts"] = np.array(parts, np.int16)
+            tensors[f"{name}.narrow"] = np.concatenate(narrow or [np.zeros(0, np.uint16)])
+            tensors[f"{name}.wide"] = np.concatenate(wide or [np.zeros(0, np.float32)])
+        save(self.name, tensors)
