@@ -14,5 +14,7 @@ std::vector<RandomFamily> random_functions();
 std::vector<RandomFamily> random_tensors();
 /// Losses.
 std::vector<RandomFamily> random_losses();
+/// Convolutions of single channels, and layers that are made of others; matrices by LAPACK.
+std::vector<RandomFamily> random_modules();
 
 }  // namespace plimsoll::test

@@ -201,7 +201,8 @@ const std::vector<RandomFamily>& random_families() {
         {"Recurrent", nn::check_recurrent},       {"Functions", nn::check_functions},
         {"Attention", nn::check_attention},
     };
-    for (const auto& more : {random_functions(), random_tensors(), random_losses()}) {
+    for (const auto& more :
+         {random_functions(), random_tensors(), random_losses(), random_modules()}) {
       found.insert(found.end(), more.begin(), more.end());
     }
     return found;

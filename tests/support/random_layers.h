@@ -12,6 +12,8 @@ struct RandomFamily {
   /// Compares twenty random configurations of each, the odd ones among them, with PyTorch's values
   /// and gradients, in f32, bf16 and f16, on the device of RecordedOn.
   void (*check)();
+  /// False where there are no kernels for GPUs.
+  bool on_gpus = true;
 };
 
 /// For gtest, which would print its bytes.

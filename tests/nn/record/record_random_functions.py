@@ -380,6 +380,97 @@ def modules():
                  lambda a, m, layer=layer, k=hidden_keys: layer(a, m, tgt_mask=k))
 
 
-for family in (activations, of_two, reductions, shapes, indices, gates, attention, losses, modules):
+class Gated(nn.Module):
+    """llama's feed-forward part."""
+
+    def __init__(self, features, hidden):
+        super().__init__()
+        self.gate_proj, self.up_proj = (nn.Linear(features, hidden, bias=False) for _ in range(2))
+        self.down_proj = nn.Linear(hidden, features, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Separable(nn.Module):
+    def __init__(self, kind, into, multiplier, out, bias, **more):
+        super().__init__()
+        self.depthwise = kind(into, into * multiplier, groups=into, bias=False, **more)
+        self.pointwise = kind(into * multiplier, out, 1, bias=bias)
+
+    def forward(self, x):
+        return self.pointwise(self.depthwise(x))
+
+
+def layers():
+    for i in range(COUNT):
+        for dims, kind in ((1, nn.Conv1d), (2, nn.Conv2d)):
+            size = [1 if i == 0 else below(1, 3) for _ in range(dims)]
+            stride, dilation = ([1 if i == 0 else below(1, 2) for _ in range(dims)] for _ in range(2))
+            padding = [below(0, k // 2) for k in size]
+            extent = [(k - 1) * d + 1 + (0 if i == 0 else below(0, 2)) for k, d in zip(size, dilation)]
+            into, multiplier, out, bias = below(1, 3), below(1, 2), below(1, 3), i % 2
+            more = dict(kernel_size=size, stride=stride, padding=padding, dilation=dilation)
+            x = [1 if i == 0 else below(1, 2), into, *extent]
+            numbers = [multiplier, *size, *stride, *padding, *dilation, bias]
+            c.put(f"depthwise{dims}d.{i}.o", torch.tensor(numbers))
+            c.module(f"depthwise{dims}d.{i}", kind(into, into * multiplier, groups=into, bias=bool(bias), **more),
+                     [c.normal(*x)])
+            c.put(f"separable{dims}d.{i}.o", torch.tensor([out, *numbers]))
+            c.module(f"separable{dims}d.{i}", Separable(kind, into, multiplier, out, bool(bias), **more), [c.normal(*x)])
+        size, dilation, into, out = [below(1, 4), below(1, 4)], [below(1, 2), below(1, 2)], below(1, 2), below(1, 2)
+        c.put(f"conv_same.{i}.o", torch.tensor([out, *size, *dilation]))
+        c.module(f"conv_same.{i}", nn.Conv2d(into, out, size, padding="same", dilation=dilation),
+                 [c.normal(1, into, below(1, 4), below(1, 4))])
+        size, dilation = below(1, 3), below(1, 2)
+        layer = nn.Conv1d(into, out, size, dilation=dilation)
+        c.put(f"conv_causal.{i}.o", torch.tensor([out, size, dilation]))
+        c.module(f"conv_causal.{i}", layer, [c.normal(below(1, 2), into, below(1, 5))],
+                 lambda x, f=layer, p=(size - 1) * dilation: f(F.pad(x, (p, 0))))
+        features, hidden = below(1, 4), below(1, 5)
+        c.put(f"gated_feed_forward.{i}.o", torch.tensor([features, hidden]))
+        c.module(f"gated_feed_forward.{i}", Gated(features, hidden), [c.normal(below(1, 2), below(0, 3), features)])
+        rows, features = below(2, 5), below(1, 3)
+        n, bag = (1, 1) if i == 0 else (below(1, 3), below(1, 4))
+        layer = nn.EmbeddingBag(rows, features, mode="sum")
+        c.put(f"bag_weighed.{i}.o", torch.tensor([rows, features]))
+        c.module(f"bag_weighed.{i}", layer, [torch.from_numpy(r.integers(0, rows, (n, bag))), c.normal(n, bag)],
+                 lambda k, w, f=layer: f(k, per_sample_weights=w))
+        channels, dims = below(1, 3), i % 3
+        layer = [nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d][dims](channels).eval()
+        with torch.no_grad():
+            layer.running_mean.copy_(c.normal(channels))
+            layer.running_var.copy_(positive(channels))
+        c.put(f"batch_norm_evaluation.{i}.o", torch.tensor([], dtype=torch.int64))
+        c.module(f"batch_norm_evaluation.{i}", layer,
+                 [c.normal(below(1, 2), channels, *(below(1, 3) for _ in range(dims + 1)))])
+        factor = below(1, 3)
+        case("nearest", i, lambda t: F.interpolate(t, scale_factor=factor, mode="nearest"),
+             [away(1, 2, below(1, 3), below(1, 3))], [factor])
+        x = [below(1, 3), below(1, 3)]
+        ids = torch.from_numpy(r.integers(0, 3, 0 if i == 1 else x[0]))
+        case("scatter_add", i, lambda u, k: torch.zeros(3, x[1]).double().index_add(0, k, u),
+             [away(len(ids), x[1]), ids], [3, x[1]])
+        front = [1] * below(0, 1)
+        case("broadcast", i, lambda t: t.expand(2, x[0], 3, x[1]), [away(*front, x[0], 1, x[1])], [2, x[0], 3, x[1]])
+
+
+def matrices():
+    for i in range(COUNT):
+        front = [[], [0], [2]][i] if i < 3 else [below(1, 2) for _ in range(below(0, 2))]
+        n, columns = 1 if i == 0 else 17 if i == 3 else below(1, 4), below(1, 3)
+        a = c.normal(*front, n, n, scale=0.25) + 2 * torch.eye(n).double()
+        a = a.bfloat16().double()
+        case("solve", i, torch.linalg.solve, [a, c.normal(*front, n, columns)])
+        upper = below(0, 1)
+        case("triangular_solve", i, lambda a, b: torch.linalg.solve_triangular(a.triu() if upper else a.tril(), b,
+                                                                               upper=bool(upper)),
+             [a.detach().clone(), c.normal(*front, n, columns)], [upper])
+        case("cholesky", i, lambda a: torch.linalg.cholesky((a + a.mT) / 2), [a.detach().clone()])
+        wide = [below(1, 4), below(1, 4)]
+        case("singular_values", i, torch.linalg.svdvals, [c.normal(*front, *wide)])
+
+
+for family in (activations, of_two, reductions, shapes, indices, gates, attention, losses, modules, layers, matrices):
     family()
 c.save()
