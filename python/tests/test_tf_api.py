@@ -18,7 +18,7 @@ from api_pack import path_of, unpack  # noqa: E402
 
 import plimsoll.compat.tf as tf  # noqa: E402
 
-MODULES = ["elements", "arrays", "nn"]
+MODULES = ["elements", "arrays", "nn", "sequences"]
 TOLERANCE = {"float16": (4e-3, 4e-3), "float32": (2e-5, 2e-5), "float64": (1e-9, 1e-9)}
 # Sums of many products, and functions that are steep where they are drawn.
 LOOSE = {"tan": 1e-4, "math.digamma": 1e-4, "math.lgamma": 1e-4, "linalg.inv": 1e-4, "linalg.det": 1e-4, "acosh": 1e-4, "nn.gelu": 1e-6}
