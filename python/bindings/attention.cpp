@@ -51,8 +51,8 @@ void bind_functions(nb::module_& nn) {
          "Tensor",
          "softmax(q k^T scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, "
          "keys, size]. `key_mask` (bool [n, keys]) says which keys count; `bias` is added to the "
-         "scores, which are all there then, as they are with a `window`: a query sees only keys "
-         "that are fewer than `window` places away (0: all).",
+         "scores, which are all there then. With a `window` a query sees only keys that are fewer "
+         "than `window` places away (0: all).",
          [](const Given& given) {
            const Tensor q = given.tensor("q");
            const Tensor k = given.tensor("k");

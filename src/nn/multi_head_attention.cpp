@@ -59,19 +59,22 @@ void check_parts(const Tensor& q, const Tensor& k, const Tensor& v,
   }
 }
 
-/// i64 [queries, keys]: how many places each key comes before its query.
-Tensor places_before(const Tensor& like, std::int64_t queries, std::int64_t keys) {
-  const Tensor rows = ops::reshape(ops::arange(queries, DType::i64, like), Shape{queries, 1});
-  const Tensor columns = ops::reshape(ops::arange(keys, DType::i64, like), Shape{1, keys});
-  return ops::sub(ops::shift(rows, static_cast<double>(keys - queries)), columns);
+/// i64 [queries, keys]: how many places each key comes before its query, of which the first is at
+/// place `first` of the keys.
+Tensor places_before(const Tensor& q, const Tensor& k, std::int64_t first) {
+  const auto numbers = [&](const Tensor& x, const Shape& shape) {
+    return ops::reshape(ops::arange(x.dim(2), DType::i64, q), shape);
+  };
+  const Tensor rows = numbers(q, Shape{q.dim(2), 1});
+  return ops::sub(ops::shift(rows, static_cast<double>(first)), numbers(k, Shape{1, k.dim(2)}));
 }
 
 /// bool [queries, keys]: which keys a query may see by their places.
-std::vector<Tensor> place_masks(const Tensor& like, std::int64_t queries, std::int64_t keys,
-                                const AttentionOptions& options) {
+std::vector<Tensor> place_masks(const Tensor& q, const Tensor& k, const AttentionOptions& options,
+                                std::int64_t first) {
   std::vector<Tensor> masks;
   if (!options.causal && options.window == 0) return masks;
-  const Tensor before = places_before(like, queries, keys);
+  const Tensor before = places_before(q, k, first);
   const auto number = [&](std::int64_t value) {
     return ops::full_like_type(before, {DType::i64, {}}, static_cast<double>(value));
   };
@@ -82,9 +85,9 @@ std::vector<Tensor> place_masks(const Tensor& like, std::int64_t queries, std::i
   return masks;
 }
 
-/// The same with all scores there.
+/// The same with all scores there; the first query is at place `first` of the keys.
 Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
-                   const AttentionOptions& options, double scale) {
+                   const AttentionOptions& options, double scale, std::int64_t first) {
   Tensor scores = ops::matmul(q, k, {.transpose_b = true});
   const DType wide = scores.dtype() == DType::f64 ? DType::f64 : DType::f32;
   scores = ops::scale(ops::cast(scores, wide), scale);
@@ -93,7 +96,7 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
   if (options.key_mask.defined()) {
     masks.push_back(ops::reshape(options.key_mask, Shape{q.dim(0), 1, 1, k.dim(2)}));
   }
-  for (const Tensor& mask : place_masks(q, q.dim(2), k.dim(2), options)) masks.push_back(mask);
+  for (const Tensor& mask : place_masks(q, k, options, first)) masks.push_back(mask);
   const Tensor hidden = ops::full_like_type(scores, {wide, {}}, kHidden);
   for (const Tensor& mask : masks) scores = ops::where(mask, scores, hidden);
   Tensor probabilities = ops::softmax(scores);
@@ -101,6 +104,38 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
   const Tensor zero = ops::full_like_type(scores, {wide, {}}, 0);
   for (const Tensor& mask : masks) probabilities = ops::where(mask, probabilities, zero);
   return ops::matmul(ops::cast(probabilities, v.dtype()), v);
+}
+
+/// How many queries a block of in_blocks() has; 0 where it is not worth it, or there is a bias.
+std::int64_t block_of(const Tensor& q, const Tensor& k, const AttentionOptions& options) {
+  constexpr std::int64_t kLeast = 64;
+  constexpr std::int64_t kMostBlocks = 32;
+  if (options.window == 0 || options.bias.defined() || k.dim(2) == 0) return 0;
+  const std::int64_t queries = q.dim(2);
+  const std::int64_t block =
+      std::max({options.window, kLeast, (queries + kMostBlocks - 1) / kMostBlocks});
+  return queries > 2 * block ? block : 0;
+}
+
+/// The same with a window, for blocks of queries: each has only the scores of keys it may see.
+Tensor in_blocks(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
+                 double scale, std::int64_t block) {
+  const std::int64_t queries = q.dim(2);
+  const std::int64_t keys = k.dim(2);
+  std::vector<Tensor> parts;
+  for (std::int64_t at = 0; at < queries; at += block) {
+    const std::int64_t end = std::min(at + block, queries);
+    const std::int64_t place = at + keys - queries;
+    const std::int64_t behind = end + keys - queries + (options.causal ? 0 : options.window - 1);
+    // At least one key, even if it is hidden.
+    const std::int64_t from = std::clamp<std::int64_t>(place - options.window + 1, 0, keys - 1);
+    const std::int64_t to = std::clamp(behind, from + 1, keys);
+    AttentionOptions own = options;
+    if (own.key_mask.defined()) own.key_mask = ops::slice(own.key_mask, 1, from, to);
+    parts.push_back(written_out(ops::slice(q, 2, at, end), ops::slice(k, 2, from, to),
+                                ops::slice(v, 2, from, to), own, scale, place - from));
+  }
+  return ops::concat(parts, 2);
 }
 
 /// Whether attention with these options is ops::attention: a mask is one where a GPU has fast
@@ -137,7 +172,11 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                   .size = q.dim(3),
                                   .value_size = v.dim(3)};
   if (!is_one_op(q, shape, options)) {
-    return written_out(q, repeat_heads(k, heads), repeat_heads(v, heads), options, scale);
+    const Tensor keys = repeat_heads(k, heads);
+    const Tensor values = repeat_heads(v, heads);
+    const std::int64_t block = block_of(q, k, options);
+    return block == 0 ? written_out(q, keys, values, options, scale, k.dim(2) - q.dim(2))
+                      : in_blocks(q, keys, values, options, scale, block);
   }
   return ops::attention(q, k, v,
                         {.causal = options.causal, .scale = scale, .key_mask = options.key_mask});

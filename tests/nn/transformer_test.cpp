@@ -1,9 +1,12 @@
 #include <plimsoll/nn/transformer.h>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <plimsoll/nn/rope.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/tape.h>
 
 #include "support/op_checks.h"
 #include "support/recorded.h"
@@ -50,6 +53,40 @@ TEST(AttentionFunction, WrittenOutIsTheFusedOne) {
         test::distance(attention(q, k, v, {.causal = causal, .key_mask = mask}),
                        attention(q, k, v, {.causal = causal, .key_mask = mask, .bias = nothing})),
         1e-5);
+  }
+}
+
+TEST(AttentionFunction, BlocksOfAWindowAreTheWhole) {
+  const auto expect_same = [](std::int64_t queries, std::int64_t keys,
+                              const AttentionOptions& how) {
+    SCOPED_TRACE(fmt::format("{} queries, {} keys, window {}", queries, keys, how.window));
+    const Tensor q = random_tensor({2, 2, queries, 3}, 1);
+    const Tensor k = random_tensor({2, 1, keys, 3}, 2);
+    const Tensor v = random_tensor({2, 1, keys, 3}, 3);
+    AttentionOptions whole = how;
+    whole.bias = Tensor::zeros({1}, DType::f32, q.device());
+    const auto results = [&](const AttentionOptions& options) {
+      ops::GradientTape tape;
+      const std::vector<Tensor> sources = {q, k, v};
+      tape.watch(sources);
+      const Tensor y = attention(q, k, v, options);
+      std::vector<Tensor> all = tape.gradient(ops::sum(ops::square(y)), sources);
+      all.push_back(y);
+      return all;
+    };
+    const auto blocks = results(how);
+    const auto expected = results(whole);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      EXPECT_LT(test::distance(blocks[i], expected[i]), 2e-5) << i;
+    }
+  };
+  for (const bool causal : {false, true}) {
+    expect_same(300, 300, {.causal = causal, .window = 7});
+    expect_same(257, 257, {.causal = causal, .window = 65});
+    expect_same(200, 330, {.causal = causal, .window = 1});
+    expect_same(330, 200, {.causal = causal, .window = 20});
+    const Tensor mask = ops::greater(random_tensor({2, 300}, 4), random_tensor({2, 300}, 5));
+    expect_same(300, 300, {.causal = causal, .key_mask = mask, .window = 7});
   }
 }
 

@@ -21,9 +21,11 @@ struct AttentionOptions {
 /// softmax(q kᵀ scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, keys,
 /// size]. Fewer key heads than heads, which they must divide, serve as many heads each. Without a
 /// bias it is ops::attention and never has the matrix of scores. With one it does, in f32, which
-/// takes 4 * n * heads * queries * keys bytes and more for gradients; so does a window that hides
-/// keys, and a mask in 16 bits for more than 384 tokens, for heads of other sizes than 32 and 64,
-/// and for fewer key heads. InvalidArgument for shapes that do not fit and a window below 0.
+/// takes 4 * n * heads * queries * keys bytes and more for gradients; so does a mask in 16 bits
+/// for more than 384 tokens, for heads of other sizes than 32 and 64, and for fewer key heads. With
+/// a window and without a bias it has them for blocks of queries and the keys these may see: of as
+/// many queries as the window, 64 at least, and 32 blocks at most. InvalidArgument for shapes that
+/// do not fit and a window below 0.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 
