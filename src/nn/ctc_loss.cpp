@@ -31,9 +31,8 @@ Tensor ctc_loss(const Tensor& logits, const Tensor& labels, const Tensor& logit_
                                                  static_cast<double>(logits.dim(1)));
   const Tensor count =
       label_lengths.defined() ? ops::cast(label_lengths, DType::i64) : labels_given(labels);
-  const Tensor losses =
-      ops::ctc_loss(log_probs, ops::cast(labels, DType::i64), steps, count,
-                    {.blank = options.blank, .zero_infinity = options.zero_infinity});
+  Tensor losses = ops::ctc_loss(log_probs, ops::cast(labels, DType::i64), steps, count,
+                                {.blank = options.blank, .zero_infinity = options.zero_infinity});
   if (options.reduction == CtcReduction::none) return losses;
   if (options.reduction == CtcReduction::sum) return ops::sum(losses);
   const Tensor one = ops::full_like_type(losses, {losses.dtype(), {}}, 1);
