@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include <plimsoll/ops/attention_route.h>
 #include <plimsoll/ops/linear_cross_entropy_chunks.h>
@@ -10,7 +12,8 @@
 namespace plimsoll::plan {
 namespace {
 
-// Fitted to sweeps over shapes on an H200; rates are shares of the device's.
+// Fitted on an H200 to 200 random products and to those of eight models; rates are shares of the
+// device's, which products of whole tiles exceed.
 
 /// A block of results that a multiprocessor computes at a time, and how much of the rate it gets.
 struct Tile {
@@ -18,17 +21,56 @@ struct Tile {
   std::int64_t n;
   double share;
 };
-constexpr std::array<Tile, 6> kTiles = {{{256, 128, 1.0},
-                                         {128, 256, 1.0},
-                                         {128, 128, 0.9},
-                                         {128, 64, 0.7},
-                                         {64, 128, 0.7},
-                                         {64, 64, 0.5}}};
-constexpr double kWaveSeconds = 1.2e-6;  ///< until the first block's factors are there
-constexpr double kCopyShare = 0.6;       ///< of the bandwidth, for copies that add zeros
-constexpr double kFusedForward = 0.55;   ///< of the rate, attention in one kernel
-constexpr double kFusedGrad = 0.45;
+constexpr std::array<Tile, 12> kTiles = {{{256, 128, 1.02},
+                                          {128, 256, 1.02},
+                                          {192, 128, 0.9},
+                                          {128, 192, 0.9},
+                                          {128, 128, 1.08},
+                                          {128, 64, 0.59},
+                                          {64, 128, 0.59},
+                                          {64, 64, 0.66},
+                                          {32, 64, 0.27},
+                                          {64, 32, 0.27},
+                                          {16, 64, 0.22},
+                                          {64, 16, 0.22}}};
+/// Of older kernels, which take rows of any alignment and never split sums.
+constexpr std::array<Tile, 3> kOldTiles = {{{128, 128, 1.2}, {128, 64, 1.15}, {64, 128, 1.15}}};
+constexpr double kOldShare = 0.3;  ///< of the rate: what is slower runs in those
+
+/// How products use the device, beside their tiles.
+struct Traffic {
+  double all;      ///< of the memory's time for everything, the least that a call takes
+  double written;  ///< of the time for the result, which is not hidden behind arithmetic
+};
+constexpr Traffic kProductTraffic = {1.05, 0.5};
+constexpr Traffic kOldTraffic = {3.1, 2.5};
+constexpr double kVectorTraffic = 2.4;      ///< of the memory's time, where the result is a vector
+constexpr double kVectorSeconds = 0.85e-9;  ///< for each element of a sum,
+constexpr std::int64_t kVectorSums = 4096;  ///< until it is split
+
+constexpr double kRate16 = 1.22;
+constexpr double kRateTf32 = 1.1;
+constexpr double kRate32 = 0.91;
+constexpr double kWaveSeconds = 0.87e-6;  ///< until a block's first factors are there
+constexpr double kWholeWaves = 0.17;      ///< how much of the last, unfilled wave is waited for
+constexpr std::int64_t kLeastSplit = 256;
+constexpr double kMostSplit = 1.5;  ///< blocks for each multiprocessor
+constexpr double kSplitSeconds = 2.6e-6;
+constexpr double kSplitTraffic = 1.4;
+constexpr double kCopyShare = 0.57;  ///< of the bandwidth, for copies that add zeros
+
+// Attention in one kernel: of the rate, with heads of up to 64 elements and of more.
+constexpr double kFusedForward = 0.52;
+constexpr double kFusedForwardWide = 0.82;
+constexpr double kFusedGrad = 0.3;
+constexpr double kFusedGradWide = 0.4;
+constexpr std::int64_t kForwardTokens = 128;  ///< of a block that is computed as a whole
+constexpr std::int64_t kGradTokens = 256;
 constexpr double kFewTokens = 0.2;
+constexpr double kFewTokensGrad = 0.245;
+/// Products of thin matrices whose rows lie apart, beside those of whole ones.
+constexpr double kChunked = 1.4;
+constexpr double kChunkedTf32 = 1.9;
 constexpr double kPlainShare = 0.1;  ///< of f32's rate, the plain attention kernels
 
 double blocks(std::int64_t extent, std::int64_t of) {
@@ -42,26 +84,41 @@ double elements(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
 }  // namespace
 
 double call_seconds(const ProductCall& c, const DeviceDescription& device) {
+  const double memory = c.bytes / device.bytes_per_second;
+  if (c.m == 1 || c.n == 1) {
+    return kVectorTraffic * memory +
+           kVectorSeconds * static_cast<double>(std::min(c.k, kVectorSums)) + device.launch_seconds;
+  }
   const double processors = std::max(1, device.processors);
-  const double rate = device.flops(c.dtype, c.tf32) * c.share / processors;
-  double best = 0;
-  for (const Tile& tile : kTiles) {
+  const bool narrow = dtype_size(c.dtype) == 2;
+  const bool old = narrow && c.share < kOldShare;
+  const bool has_tf32 = device.flops(DType::f32, true) > device.flops(DType::f32, false);
+  const double best = narrow ? kRate16 : c.tf32 && has_tf32 ? kRateTf32 : kRate32;
+  const double rate = best * device.flops(c.dtype, c.tf32) * c.share / processors;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : old ? std::span<const Tile>(kOldTiles) : std::span<const Tile>(kTiles)) {
     const double results =
         blocks(c.m, tile.m) * blocks(c.n, tile.n) * static_cast<double>(c.batches);
-    for (int split = 1; split <= 32; split *= 2) {
-      if (split > 1 && (c.k / split < 256 || results * split > 2 * processors)) break;
-      const double waves = std::ceil(results * split / processors);
-      const double wave =
-          kWaveSeconds + 2 * elements(tile.m, tile.n, c.k / split) / (rate * tile.share);
-      double seconds = waves * wave;
-      if (split > 1) {
-        seconds += device.launch_seconds +
-                   8.0 * split * elements(c.m, c.n, c.batches) / device.bytes_per_second;
+    for (int split = 1; split <= (old ? 1 : 32); split *= 2) {
+      if (split > 1 && (c.k / split < kLeastSplit || results * split > kMostSplit * processors)) {
+        break;
       }
-      if (best == 0 || seconds < best) best = seconds;
+      const double filled = results * split / processors;
+      const double waves =
+          std::max(1.0, kWholeWaves * std::ceil(filled) + (1 - kWholeWaves) * filled);
+      double seconds =
+          waves * (kWaveSeconds + 2 * elements(tile.m, tile.n, c.k / split) / (rate * tile.share));
+      if (split > 1) {
+        seconds += kSplitSeconds + kSplitTraffic * 8.0 * split * elements(c.m, c.n, c.batches) /
+                                       device.bytes_per_second;
+      }
+      least = std::min(least, seconds);
     }
   }
-  return std::max(best, c.bytes / device.bytes_per_second) + device.launch_seconds;
+  const Traffic& traffic = old ? kOldTraffic : kProductTraffic;
+  return std::max(least + traffic.written * c.result / device.bytes_per_second,
+                  traffic.all * memory) +
+         device.launch_seconds;
 }
 
 double products_seconds(const ops::Products& products, const DeviceDescription& device) {
@@ -78,19 +135,22 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
                    .batches = s.batches,
                    .dtype = s.dtype,
                    .tf32 = s.tf32,
-                   .bytes = (a + b + c) * size};
+                   .bytes = (a + b + c) * size,
+                   .result = c * size};
   const ops::ProductShape best{.dtype = s.dtype, .tf32 = s.tf32};
   call.share = ops::product_rate(s, r) / ops::product_rate(best, {});
   double seconds = 0;
   if (r.sliced()) {
     call.k = r.slice;
     call.batches = r.slices;
-    call.bytes = (a + b) * size + 4 * c * static_cast<double>(r.slices);
+    call.result = 4 * c * static_cast<double>(r.slices);
+    call.bytes = (a + b) * size + call.result;
     seconds += call_seconds(call, device) + device.launch_seconds +
                (4 * c * static_cast<double>(r.slices) + c * size) / device.bytes_per_second;
     if (r.rest != 0) {
       call.k = r.rest;
       call.batches = 1;
+      call.result = 4 * c;
       call.bytes = 4 * c;
       seconds += call_seconds(call, device);
     }
@@ -131,7 +191,8 @@ double head_seconds(const ops::HeadWork& s, const DeviceDescription& device) {
                          .dtype = s.dtype,
                          .tf32 = s.tf32,
                          .share = ops::product_rate(shape, route) / ops::product_rate(best, route),
-                         .bytes = bytes},
+                         .bytes = bytes,
+                         .result = elements(m, n) * size},
                         device);
   };
   double seconds = product(chunks.rows, s.classes, s.features, false, logits + weight);
@@ -174,7 +235,7 @@ double chunked_seconds(const ops::AttentionShape& s, DType dtype, bool tf32, boo
     seconds += product(queries, keys, s.value_size) + product(keys, s.value_size, queries) +
                product(queries, s.size, keys) + product(keys, s.size, queries);
   }
-  return seconds * calls;
+  return seconds * calls * (tf32 ? kChunkedTf32 : kChunked);
 }
 
 }  // namespace
@@ -184,18 +245,39 @@ double attention_seconds(const ops::AttentionShape& shape, DType dtype, bool tf3
   const ops::AttentionShape s = ops::with_heads_apart(shape);
   const ops::AttentionRoute route = ops::attention_route(shape, dtype, grad);
   if (route == ops::AttentionRoute::products) return chunked_seconds(s, dtype, tf32, grad, device);
-  const double pairs = elements(s.queries, s.keys, s.units()) * (s.causal ? 0.5 : 1.0);
-  const double sizes =
-      grad ? 3.0 * static_cast<double>(s.size) + 2.0 * static_cast<double>(s.value_size)
-           : static_cast<double>(s.size + s.value_size);
+  const bool fused = route == ops::AttentionRoute::fused;
+  const bool wide = std::max(s.size, s.value_size) > 64;
+  std::int64_t queries = s.queries;
+  std::int64_t keys = s.keys;
+  double seen = s.causal ? 0.5 : 1.0;
+  std::int64_t size = s.size;
+  std::int64_t value_size = s.value_size;
+  if (fused) {
+    const std::int64_t block = grad ? kGradTokens : kForwardTokens;
+    queries = (queries + block - 1) / block * block;
+    keys = (keys + block - 1) / block * block;
+    // Blocks on the diagonal are computed whole.
+    if (s.causal)
+      seen = std::min(1.0, 0.5 + 0.5 * static_cast<double>(kForwardTokens) /
+                                     static_cast<double>(std::max(queries, keys)));
+    size = value_size = wide ? 128 : 64;
+  }
+  const double pairs = elements(queries, keys, s.units()) * seen;
+  const double sizes = grad
+                           ? 3.0 * static_cast<double>(size) + 2.0 * static_cast<double>(value_size)
+                           : static_cast<double>(size + value_size);
   const double flops = 2 * pairs * sizes;
   const auto rows = static_cast<double>(s.units()) * (elements(s.queries, s.size + s.value_size) +
                                                       elements(s.keys, s.size + s.value_size));
   const double bytes = (grad ? 2.5 : 1.0) * rows * static_cast<double>(dtype_size(dtype));
   double rate = kPlainShare * device.flops_f32;
-  if (route == ops::AttentionRoute::few_tokens) rate = kFewTokens * device.flops(dtype);
-  if (route == ops::AttentionRoute::fused) {
-    rate = (grad ? kFusedGrad : kFusedForward) * device.flops(dtype);
+  if (route == ops::AttentionRoute::few_tokens) {
+    rate = (grad ? kFewTokensGrad : kFewTokens) * device.flops(dtype);
+  }
+  if (fused) {
+    const double share =
+        grad ? (wide ? kFusedGradWide : kFusedGrad) : (wide ? kFusedForwardWide : kFusedForward);
+    rate = share * device.flops(dtype);
   }
   return std::max(flops / rate, bytes / device.bytes_per_second) + device.launch_seconds;
 }

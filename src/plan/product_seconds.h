@@ -15,12 +15,13 @@ struct ProductCall {
   std::int64_t batches = 1;
   DType dtype = DType::f32;
   bool tf32 = false;
-  double share = 1;  ///< of the device's rate, for what the library is slower with
-  double bytes = 0;  ///< read and written
+  double share = 1;   ///< of the device's rate, for what the library is slower with
+  double bytes = 0;   ///< read and written
+  double result = 0;  ///< bytes of c
 };
 
-/// Seconds of a call on a GPU, its launch included: blocks of results over multiprocessors in
-/// waves, and the memory's traffic.
+/// Seconds of a call on a GPU, its launch included: blocks of results over multiprocessors, and the
+/// memory's traffic.
 double call_seconds(const ProductCall& call, const DeviceDescription& device);
 
 /// Of matmul and linear, with copies and slices.
