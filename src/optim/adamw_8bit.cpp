@@ -1,6 +1,10 @@
 // AdamW with moments of 8 bits, written in ops.
 #include <plimsoll/optim/adaptive.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include <plimsoll/ops/operators.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
@@ -14,6 +18,9 @@ namespace {
 constexpr std::int64_t kBlock = 256;
 /// Smaller parameters are not worth it: norms and biases want their precision.
 constexpr std::int64_t kLeastElements = 4096;
+/// Blocks that are updated together: what is computed on the way, in f32, takes as much for a large
+/// parameter as for this many of its blocks.
+constexpr std::int64_t kBlocksAtOnce = 16384;
 constexpr double kFirstSteps = 127;   ///< of i8, on either side of 0
 constexpr double kSecondSteps = 255;  ///< of u8
 
@@ -32,6 +39,14 @@ Tensor out_of_blocks(const Tensor& blocks, const TensorType& type) {
   const Tensor flat = ops::reshape(blocks, Shape{blocks.elements()});
   const Tensor cut = ops::slice(flat, 0, 0, type.elements());
   return ops::cast(ops::reshape(cut, type.shape), type.dtype);
+}
+
+/// Rows [begin, end) of x.
+Tensor cut(const Tensor& x, std::int64_t begin, std::int64_t end) {
+  return begin == 0 && end == x.dim(0) ? x : ops::slice(x, 0, begin, end);
+}
+Tensor joined(const std::vector<Tensor>& parts) {
+  return parts.size() == 1 ? parts.front() : ops::concat(parts, 0);
 }
 
 /// What is kept of a moment: numbers of 8 bits and the largest of each block.
@@ -98,24 +113,53 @@ class Adamw8bitRule final : public Rule {
                        u.enable);
       return;
     }
-    const Tensor g = in_blocks(u.gradient);
-    const Tensor first = moved(unpack_first({u.state[0], u.state[1]}), g, options_.beta1);
-    const Tensor second =
-        moved(unpack_second({u.state[2], u.state[3]}), ops::square(g), options_.beta2);
-    const Tensor mean = ops::div(first, correction(u.step, options_.beta1, DType::f32));
-    const Tensor square = ops::div(second, correction(u.step, options_.beta2, DType::f32));
-    const Tensor change = ops::div(mean, ops::shift(ops::sqrt(square), options_.epsilon));
-    const Tensor step = ops::mul(out_of_blocks(change, u.parameter.type()), rate_of(u));
-    const Packed kept_first = pack_first(first);
-    const Packed kept_second = pack_second(second);
-    write(u.parameter, ops::sub(shrunk(u, options_.weight_decay), step), u.enable);
-    write(u.state[0], kept_first.numbers, u.enable);
-    write(u.state[1], kept_first.scales, u.enable);
-    write(u.state[2], kept_second.numbers, u.enable);
-    write(u.state[3], kept_second.scales, u.enable);
+    const TensorType type = u.parameter.type();
+    const std::int64_t count = type.elements();
+    const std::int64_t blocks = u.state[1].elements();
+    const Tensor parameter = ops::reshape(u.parameter, Shape{count});
+    const Tensor gradient = ops::reshape(u.gradient, Shape{count});
+    std::vector<std::vector<Tensor>> parts(1 + u.state.size());
+    for (std::int64_t first = 0; first < blocks; first += kBlocksAtOnce) {
+      const std::int64_t last = std::min(blocks, first + kBlocksAtOnce);
+      const Changed part =
+          changed(u, {first, last}, cut(parameter, first * kBlock, std::min(count, last * kBlock)),
+                  cut(gradient, first * kBlock, std::min(count, last * kBlock)));
+      parts[0].push_back(part.parameter);
+      parts[1].push_back(part.first.numbers);
+      parts[2].push_back(part.first.scales);
+      parts[3].push_back(part.second.numbers);
+      parts[4].push_back(part.second.scales);
+    }
+    write(u.parameter, ops::reshape(joined(parts[0]), type.shape), u.enable);
+    for (std::size_t i = 0; i < u.state.size(); ++i) {
+      write(u.state[i], joined(parts[i + 1]), u.enable);
+    }
   }
 
  private:
+  /// Some blocks of a parameter after a step.
+  struct Changed {
+    Tensor parameter;
+    Packed first;
+    Packed second;
+  };
+
+  /// Of blocks [first, last), whose elements are in `parameter` and `gradient`.
+  Changed changed(const Update& u, std::pair<std::int64_t, std::int64_t> of,
+                  const Tensor& parameter, const Tensor& gradient) const {
+    const auto state = [&](std::size_t i) { return cut(u.state[i], of.first, of.second); };
+    const Tensor g = in_blocks(gradient);
+    const Tensor first = moved(unpack_first({state(0), state(1)}), g, options_.beta1);
+    const Tensor second =
+        moved(unpack_second({state(2), state(3)}), ops::square(g), options_.beta2);
+    const Tensor mean = ops::div(first, correction(u.step, options_.beta1, DType::f32));
+    const Tensor square = ops::div(second, correction(u.step, options_.beta2, DType::f32));
+    const Tensor change = ops::div(mean, ops::shift(ops::sqrt(square), options_.epsilon));
+    const Tensor step = ops::mul(out_of_blocks(change, parameter.type()), rate_of(u));
+    return {ops::sub(shrunk(u, parameter, options_.weight_decay), step), pack_first(first),
+            pack_second(second)};
+  }
+
   AdamOptions options_;
 };
 

@@ -26,11 +26,14 @@ inline Tensor decayed_gradient(const Rule::Update& u, double weight_decay) {
 /// The learning rate in the parameter's dtype.
 inline Tensor rate_of(const Rule::Update& u) { return ops::cast(u.rate, u.parameter.dtype()); }
 
-/// The parameter after decay apart from the gradient: p (1 - rate * decay).
-inline Tensor shrunk(const Rule::Update& u, double weight_decay) {
+/// The parameter, or a part of it, after decay apart from the gradient: p (1 - rate * decay).
+inline Tensor shrunk(const Rule::Update& u, const Tensor& parameter, double weight_decay) {
   const double decay = weight_decay * u.weight_decay_factor;
-  if (decay == 0) return u.parameter;
-  return ops::mul(u.parameter, ops::shift(ops::scale(rate_of(u), -decay), 1));
+  if (decay == 0) return parameter;
+  return ops::mul(parameter, ops::shift(ops::scale(rate_of(u), -decay), 1));
+}
+inline Tensor shrunk(const Rule::Update& u, double weight_decay) {
+  return shrunk(u, u.parameter, weight_decay);
 }
 
 /// beta * average + (1 - beta) * value.

@@ -106,6 +106,22 @@ std::vector<bool> late_updates(const Graph& graph, const std::vector<bool>& sink
   return cheapest(graph, std::move(updates));
 }
 
+/// Sinks that only prepare state for others, the moments of an optimizer say: they need nothing
+/// that a step computes, and would hold their results through all of it if they came first.
+std::vector<bool> prepared_late(const Graph& graph, const std::vector<bool>& sink) {
+  const auto& nodes = graph.nodes();
+  std::vector<bool> late(nodes.size(), false);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    late[n] = sink[n] && nodes[n].op->writes == 0 && nodes[n].after.empty() &&
+              std::ranges::all_of(nodes[n].inputs, [&](ValueId v) {
+                const graph::Value& value = graph.value(v);
+                return value.producer == kNone ? value.role != graph::Role::input
+                                               : late[static_cast<std::size_t>(value.producer)];
+              });
+  }
+  return late;
+}
+
 /// By node: those that read what it makes of parameters alone, a cast say.
 std::vector<std::vector<NodeId>> readers_of_casts(const Graph& graph,
                                                   const std::vector<bool>& sink) {
@@ -136,6 +152,8 @@ std::vector<NodeId> base_order(const Graph& graph) {
   std::vector<int> missing(nodes.size(), 0);
   std::vector<std::vector<NodeId>> next(nodes.size());
   const std::vector<std::vector<NodeId>> cast_readers = readers_of_casts(graph, sink);
+  const std::vector<bool> on_demand = prepared_late(graph, sink);
+  std::vector<std::vector<NodeId>> demands(nodes.size());
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     std::set<NodeId> before(nodes[n].after.begin(), nodes[n].after.end());
     // What was cast of a parameter can be cast again until the parameter is updated.
@@ -147,9 +165,13 @@ std::vector<NodeId> base_order(const Graph& graph) {
     for (const ValueId input : nodes[n].inputs) {
       if (graph.value(input).producer != kNone) before.insert(graph.value(input).producer);
     }
-    missing[n] = static_cast<int>(before.size());
     for (const NodeId b : before) {
-      next[static_cast<std::size_t>(b)].push_back(static_cast<NodeId>(n));
+      if (on_demand[static_cast<std::size_t>(b)]) {
+        demands[n].push_back(b);
+      } else {
+        ++missing[n];
+        next[static_cast<std::size_t>(b)].push_back(static_cast<NodeId>(n));
+      }
     }
   }
   const std::vector<bool> early = early_casts(graph, sink);
@@ -158,9 +180,29 @@ std::vector<NodeId> base_order(const Graph& graph) {
   order.reserve(nodes.size());
   std::set<NodeId> ready_sinks;
   const auto is_ready = [&](std::size_t n) {
-    if (missing[n] == 0 && sink[n] && !late[n]) ready_sinks.insert(static_cast<NodeId>(n));
+    if (missing[n] == 0 && sink[n] && !late[n] && !on_demand[n]) {
+      ready_sinks.insert(static_cast<NodeId>(n));
+    }
+  };
+  std::vector<bool> emitted(nodes.size(), false);
+  // What a node demands has a lower number than it, so that all of it can be found first.
+  const auto emit_demands = [&](NodeId node) {
+    std::vector<NodeId> found = demands[static_cast<std::size_t>(node)];
+    std::set<NodeId> wanted;
+    while (!found.empty()) {
+      const NodeId each = found.back();
+      found.pop_back();
+      if (emitted[static_cast<std::size_t>(each)] || !wanted.insert(each).second) continue;
+      const auto& more = demands[static_cast<std::size_t>(each)];
+      found.insert(found.end(), more.begin(), more.end());
+    }
+    for (const NodeId each : wanted) {
+      emitted[static_cast<std::size_t>(each)] = true;
+      order.push_back(each);
+    }
   };
   const auto emit = [&](NodeId node) {
+    emit_demands(node);
     order.push_back(node);
     for (const NodeId n : next[static_cast<std::size_t>(node)]) {
       --missing[static_cast<std::size_t>(n)];

@@ -127,6 +127,38 @@ TEST(BaseOrder, AParameterIsUpdatedWhenNobodyReadsItsCastAnyMore) {
   EXPECT_EQ(read_by_gradients, 3);  // of all layers but the first
 }
 
+TEST(BaseOrder, WhatOnlyPreparesStateWaitsForTheGradient) {
+  const Device device = test::own_cpu({.limit = MiB(16)});
+  graph::Tracer tracer;
+  const Tensor x = tracer.input("x", {DType::f32, {64}});
+  const Tensor weight = Tensor::empty({64}, DType::f32, device);
+  const Tensor moment = Tensor::empty({64}, DType::i8, device);
+  tracer.bind(weight, graph::Role::parameter, Tag::parameters, "weight");
+  tracer.bind(moment, graph::Role::state, Tag::optimizer, "moment");
+  {
+    const ops::DispatchScope scope(tracer);
+    ops::GradientTape tape;
+    tape.watch(weight);
+    const Tensor loss = ops::mean(ops::square(ops::mul(x, weight)));
+    const Tensor gradient = tape.gradient(loss, weight);
+    const Tensor wide = ops::tanh(ops::cast(moment, DType::f32));
+    const Tensor next = ops::add(wide, gradient);
+    ops::assign(moment, ops::cast(next, DType::i8));
+    ops::assign(weight, ops::sub(weight, next));
+    tracer.output(loss);
+  }
+  const graph::Graph graph = tracer.finish();
+  graph.verify();
+  const std::vector<graph::NodeId> order = plan::base_order(graph);
+  ASSERT_EQ(order.size(), graph.nodes().size());
+  const auto position = [&](std::string_view op) {
+    return std::ranges::find_if(order, [&](auto id) { return graph.node(id).op->name == op; }) -
+           order.begin();
+  };
+  EXPECT_EQ(position("cast") + 1, position("tanh"));
+  EXPECT_EQ(position("tanh") + 1, position("add"));
+}
+
 TEST(BaseOrder, NothingPilesUpThatCountsBesideTheStep) {
   // Gradients of 8 KiB against activations of 512 bytes: keeping them all would double the step.
   const Layers layers(8, 64, 4);
