@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <plimsoll/base/library_pages.h>
+
 namespace plimsoll::train {
 namespace {
 
@@ -24,6 +26,7 @@ HeapScope::~HeapScope() {
 #ifdef __GLIBC__
   ::malloc_trim(0);
 #endif
+  if (host_memory_) (void)release_library_pages();
 }
 
 }  // namespace plimsoll::train

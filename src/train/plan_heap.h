@@ -14,13 +14,17 @@ namespace plimsoll::train {
 Bytes charged_heap(std::int64_t nodes, std::int64_t convolutions);
 
 /// Plans are made while one is there. When it goes, free memory of the heap goes back to the
-/// system: what a planner had is of no use to the steps that follow.
+/// system: what a planner had is of no use to the steps that follow. For a device in the host's
+/// memory, whose budget is for all that the process takes, the code that planned goes, too.
 class HeapScope {
  public:
-  HeapScope() = default;
+  explicit HeapScope(bool host_memory) : host_memory_(host_memory) {}
   HeapScope(const HeapScope&) = delete;
   HeapScope& operator=(const HeapScope&) = delete;
   ~HeapScope();
+
+ private:
+  bool host_memory_;
 };
 
 }  // namespace plimsoll::train

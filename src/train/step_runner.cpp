@@ -96,7 +96,7 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   const auto known = running_.find({kind, batch});
   if (known != running_.end()) return known->second;
   if (memory_.plan().find(kind, batch) == nullptr) {
-    const HeapScope heap;
+    const HeapScope heap(memory_.device().capabilities().host_memory);
     std::optional<Phase> phase = search().one_more(memory_.plan(), kind, batch);
     if (!phase) refuse(kind, batch);
     memory_.add(std::move(*phase));
@@ -282,7 +282,7 @@ void StepRunner::end_evaluation(MetricSums& sums) {
 }
 
 std::optional<TrainingPlan> StepRunner::replanned(Bytes range, Bytes host) {
-  const HeapScope heap;
+  const HeapScope heap(memory_.device().capabilities().host_memory);
   return search().shrink(memory_.plan(), range, host);
 }
 
@@ -310,7 +310,7 @@ StepRunner::Measured StepRunner::measured() {
   const TrainingPlan& plan = memory_.plan();
   Measured result{.predicted = plan.phases.front().seconds(), .corrected = seconds()};
   if (trainer_.times.empty()) return result;
-  const HeapScope heap;
+  const HeapScope heap(memory_.device().capabilities().host_memory);
   result.plan = search().shrink(plan, plan.range, kUnlimited);
   return result;
 }

@@ -170,7 +170,7 @@ optim::Optimizer& Trainer::optimizer() { return impl_->optimizer; }
 const TrainerOptions& Trainer::options() const { return impl_->options; }
 
 TrainingPlan Trainer::plan(const PlanRequest& request, const Device& device) const {
-  const HeapScope heap;
+  const HeapScope heap(device.capabilities().host_memory);
   const PlanRequest with = with_host(request, device, *impl_);
   PlanTarget target = target_of(*impl_, device, request.budget);
   if (with.offload != 0 && !device.capabilities().host_memory) {
@@ -202,14 +202,14 @@ TrainingPlan Trainer::plan(const data::ElementSpec& spec, const Device& device) 
 
 TrainingPlan Trainer::plan(const PlanRequest& request,
                            const plan::DeviceDescription& device) const {
-  const HeapScope heap;
+  const HeapScope heap(false);
   return PlanSearch(*impl_, request, target_of(device, request.budget)).run();
 }
 
 std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
                                              const plan::DeviceDescription& device,
                                              int points) const {
-  const HeapScope heap;
+  const HeapScope heap(false);
   PlanTarget target = target_of(device, request.budget);
   if (device.capabilities.host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);
@@ -217,7 +217,7 @@ std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request,
 
 std::vector<plan::CurvePoint> Trainer::curve(const PlanRequest& request, const Device& device,
                                              int points) const {
-  const HeapScope heap;
+  const HeapScope heap(false);
   PlanTarget target = target_of(*impl_, device, 0);
   if (device.capabilities().host_memory) target.page_size = largest_host_page;
   return PlanSearch(*impl_, request, std::move(target)).curve(points);

@@ -1,4 +1,8 @@
 #include <array>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
 
 #include "rss_child.h"
 
@@ -9,12 +13,24 @@ struct Sized {
   const char* model;
   int size;
   int batch;
+  int classes = 4;  ///< 0: the model's own
 };
-constexpr std::array kModels = {Sized{"mlp", 28, 64},      Sized{"lenet", 28, 64},
-                                Sized{"resnet18", 64, 8},  Sized{"resnet50", 64, 4},
-                                Sized{"vit_tiny", 64, 4},  Sized{"vit_b16", 64, 2},
-                                Sized{"gpt2_tiny", 64, 8}, Sized{"gpt2", 64, 1},
-                                Sized{"unet", 64, 2},      Sized{"efficientnet_b0", 64, 4}};
+constexpr std::array kModels = {Sized{"mlp", 28, 64},         Sized{"lenet", 28, 64},
+                                Sized{"resnet18", 64, 8},     Sized{"resnet50", 64, 4},
+                                Sized{"vit_tiny", 64, 4},     Sized{"vit_b16", 64, 2},
+                                Sized{"gpt2_tiny", 64, 8, 0}, Sized{"gpt2", 64, 1, 0},
+                                Sized{"unet", 64, 2},         Sized{"efficientnet_b0", 64, 4},
+                                Sized{"lstm_lm", 32, 4, 0},   Sized{"bert", 32, 2, 0},
+                                Sized{"llama", 32, 2, 0},     Sized{"mixer", 64, 2},
+                                Sized{"convnext_t", 64, 2},   Sized{"dlrm", 0, 32, 0}};
+
+TEST(EveryModelRssTest, HasEveryModel) {
+  std::vector<std::string_view> tested;
+  for (const Sized& each : kModels) tested.emplace_back(each.model);
+  for (const nn::ModelInfo& each : nn::list_models()) {
+    EXPECT_THAT(tested, testing::Contains(each.name));
+  }
+}
 
 class EveryModelRss : public testing::TestWithParam<std::tuple<Sized, const char*>> {};
 
@@ -23,6 +39,7 @@ TEST_P(EveryModelRss, StaysWithinItsSmallestBudget) {
   expect_within_rss({{"model", model.model},
                      {"size", model.size},
                      {"batch", model.batch},
+                     {"classes", model.classes},
                      {"precision", precision}});
 }
 

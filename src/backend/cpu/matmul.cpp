@@ -158,13 +158,16 @@ std::optional<ProductKernel> make_kernel(const Product& p, const ProductPart& pa
   return ProductKernel{std::move(*desc), std::move(primitive)};
 }
 
-/// oneDNN packs a panel of the columns of a part into memory of its own, which no budget counts:
-/// for all threads together it stays below a few MiB, however many columns there are.
-std::int64_t most_columns(int threads) {
-  constexpr std::int64_t kPacked = 8 << 20;
-  constexpr std::int64_t kDepth = 384 * 4;  ///< bytes of a column in a panel
+/// oneDNN packs a panel of the columns of a part into memory of its own, which no budget counts and
+/// which malloc keeps for the next product: for all threads together it stays below a few MiB,
+/// however many columns there are. Rows are packed again for each part, which costs a hundredth of
+/// what a part of 1,024 columns computes.
+std::int64_t most_columns(int threads, std::int64_t depth) {
+  constexpr std::int64_t kPacked = 3 << 20;
+  constexpr std::int64_t kDepth = 384;  ///< the most elements of a column in a panel
   constexpr std::int64_t kLeast = 512;
-  return std::max(kLeast, kPacked / (kDepth * threads));
+  const std::int64_t column = 4 * std::clamp<std::int64_t>(depth, 1, kDepth);
+  return std::max(kLeast, kPacked / (column * threads));
 }
 
 /// Batches are divided where there are enough of them, else rows and columns of each.
@@ -172,7 +175,7 @@ std::vector<ProductPart> divide(const Product& p, int threads) {
   std::vector<ProductPart> parts;
   const auto add = [&](Part batches, ProductGrid grid) {
     const std::int64_t widest = p.n / grid.columns;
-    if (const std::int64_t most = most_columns(threads); widest > most) {
+    if (const std::int64_t most = most_columns(threads, p.k); widest > most) {
       grid.columns *= (widest + most - 1) / most;
     }
     for (std::int64_t i = 0; i < grid.parts(); ++i) {
