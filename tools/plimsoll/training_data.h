@@ -22,7 +22,7 @@ struct TrainingData {
   std::int64_t validation_count = 0;
   Bytes decode = 0;         ///< what a file and its decoding may take
   std::string decode_file;  ///< the file that takes it, where the headers said so
-  Bytes held = 0;           ///< bytes that the elements are made of, outside any arena
+  Bytes held = 0;           ///< what the elements are made of and described by, in no arena
   std::string summary;      ///< classes and counts for a reader, with line ends; may be empty
   std::vector<std::string> names;  ///< of the classes, where a table has names for labels
   std::string class_folders;       ///< the folder with a folder per class, where there is one

@@ -26,7 +26,7 @@ class IndexedSource {
   virtual Element get(std::int64_t index, Engine& engine) const = 0;
   /// True if get() may be called by any thread, several at a time, and is worth it for some.
   virtual bool reads_in_any_thread() const { return false; }
-  /// Bytes that get() reads of an element which is worth a thread; 0 for others.
+  /// Bytes that get() takes for an element which is worth a thread; 0 for others.
   virtual Bytes read_bytes(std::int64_t /*index*/) const { return 0; }
 };
 

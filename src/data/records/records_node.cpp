@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,11 @@ bool has_record_above(const RecordIndex& index, Bytes bytes) {
                             }) != index.bounds.end();
 }
 
+/// What the list of an element's components takes; it grows by doubling.
+Bytes bytes_of_values(std::size_t components) {
+  return components > Element::kInline ? std::bit_ceil(components) * sizeof(Value) : 0;
+}
+
 }  // namespace
 
 RecordsNode::RecordsNode(std::vector<RecordFile> files, std::shared_ptr<const RecordFormat> format,
@@ -36,7 +42,8 @@ RecordsNode::RecordsNode(std::vector<RecordFile> files, std::shared_ptr<const Re
                   format->spec(), count),
       files_(std::move(files)),
       format_(std::move(format)),
-      store_(std::move(store)) {
+      store_(std::move(store)),
+      values_bytes_(bytes_of_values(format_->spec().components.size())) {
   for (const RecordFile& file : files_) {
     index_bytes_ += file.index.nbytes();
     compressed_ = compressed_ || file.compression != Compression::none;
@@ -66,7 +73,7 @@ Bytes RecordsNode::read_bytes(std::int64_t index) const {
   const RecordFile& file = file_of(index);
   const auto record = static_cast<std::size_t>(index - file.first);
   const Bytes bytes = file.index.at(record + 1) - file.index.at(record);
-  return bytes > kSmall ? bytes : 0;
+  return bytes > kSmall ? bytes + values_bytes_ : 0;
 }
 
 const RecordFile& RecordsNode::file_of(std::int64_t index) const {

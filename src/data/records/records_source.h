@@ -82,6 +82,7 @@ class RecordsNode final : public IndexedNode, public FileSource {
   std::vector<RecordFile> files_;
   std::shared_ptr<const RecordFormat> format_;
   std::shared_ptr<const ByteStore> store_;
+  Bytes values_bytes_ = 0;  ///< of the list of components of one element
   Bytes index_bytes_ = 0;
   bool compressed_ = false;
   bool has_large_ = false;
