@@ -16,6 +16,7 @@
 #include <plimsoll/graph/layout.h>
 #include <plimsoll/graph/row_updates.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/seed.h>
 #include <plimsoll/plan/planner.h>
@@ -210,9 +211,28 @@ class PlannedFunction::Impl {
     } else if (room > beside) {
       found = planner.find(planner.fixed_bytes() + (room - beside));
     }
-    if (!found) refuse(signature, planner.smallest().range + beside, room);
+    if (!found) {
+      const Bytes needed = planner.smallest().range + beside;
+      if ((options_.budget != 0 && needed > options_.budget) ||
+          !can_have(device, needed - std::min(needed, signature.range->bytes()))) {
+        refuse(signature, needed, room);
+      }
+      found = planner.find(planner.fixed_bytes() + (needed - beside));
+      if (!found) refuse(signature, needed, room);
+    }
     signature.plan = std::move(*found);
     return *signature.plan;
+  }
+
+  /// Whether that much is to be had once holders have given back what they can, such as pipelines
+  /// that read ahead.
+  static bool can_have(const Device& device, Bytes bytes) {
+    try {
+      const Reservation all = device.budget().reserve(bytes);
+      return true;
+    } catch (const OutOfMemory&) {
+      return false;
+    }
   }
 
   [[noreturn]] void refuse(const Signature& signature, Bytes needed, Bytes room) const {

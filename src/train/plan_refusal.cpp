@@ -12,12 +12,6 @@
 namespace plimsoll::train {
 namespace {
 
-/// Sizes are named in multiples of these, so that they read well and parse to what they are.
-Bytes unit_for(Bytes bytes) {
-  if (bytes < MiB(1)) return KiB(4);
-  return bytes < MiB(64) ? KiB(64) : MiB(1);
-}
-
 /// Ways to split a batch that are looked at.
 constexpr std::size_t kMostSplits = 6;
 
@@ -27,6 +21,11 @@ std::string exact(Bytes bytes) {
 }
 
 }  // namespace
+
+Bytes budget_unit_up(Bytes bytes) {
+  if (bytes < MiB(1)) return align_up(bytes, KiB(4));
+  return align_up(bytes, bytes < MiB(64) ? KiB(64) : MiB(1));
+}
 
 const PlanSearch::Least& PlanSearch::least_of(const PlanRequest& request, std::int64_t parts) {
   const auto known = least_.find({request.batch, parts});
@@ -92,7 +91,7 @@ Bytes PlanSearch::smallest_budget() {
   // Larger limits have larger pages: the size that is named must be enough with its own.
   Bytes budget = least_of_all(request_, target_.page_size(target_.budget), 0);
   for (;;) {
-    budget = align_up(budget, unit_for(budget));
+    budget = budget_unit_up(budget);
     const Bytes needed = least_of_all(request_, target_.page_size(budget), 0);
     if (needed <= budget) return budget;
     budget = needed;

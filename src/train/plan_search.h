@@ -26,6 +26,9 @@ struct PlanTarget {
 /// What input pipelines are given at least, wherever they run.
 Bytes input_of(const Trainer::Impl& trainer, const PlanRequest& request);
 
+/// The next size up that is named to people: one that reads well and parses to what it is.
+Bytes budget_unit_up(Bytes bytes);
+
 /// Finds the plan of a whole training: what to split, what to recompute, and where it all lies.
 class PlanSearch {
  public:

@@ -149,6 +149,22 @@ TEST_F(FunctionTest, ACallAllocatesNothingButItsResults) {
   EXPECT_EQ(device_.arena().stats().live, before);
 }
 
+TEST_F(FunctionTest, HoldersThatCanGiveMemoryBackAreAskedBeforeACallIsRefused) {
+  const Device device = test::own_cpu({.limit = MiB(8)});
+  Tensor held = zeros({4, 1024, 256}, {.device = device});  // 4 MiB
+  const ReliefHandle relief =
+      device.budget().on_relief(ReliefOrder::prefetch, "ahead", [&](Bytes) -> Bytes {
+        const Bytes bytes = held.defined() ? held.nbytes() : 0;
+        held = Tensor();
+        return bytes;
+      });
+  const Tensor x = zeros({512, 512}, {.device = device});
+  const auto f = function(
+      [](const Tensor& a) { return ops::matmul(ops::softmax(ops::matmul(a, a)), ops::exp(a)); });
+  EXPECT_NO_THROW(f(x));
+  EXPECT_FALSE(held.defined());
+}
+
 TEST_F(FunctionTest, WhatDoesNotFitIsRefusedWithTheLimitThatDoes) {
   const auto f = function(
       [](const Tensor& x) {

@@ -11,6 +11,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/data/pipeline.h>
+#include <plimsoll/ops/elementwise.h>
 
 #include "command_line.h"
 #include "commands.h"
@@ -68,11 +69,18 @@ UsedData data_of(const TrainedOptions& o, const nn::Model& model, bool divides, 
   return used;
 }
 
-void evaluate(Command& command, TrainedOptions& o) {
-  const bool other = command.find("--data")->given();
-  restore_options(command, o);
+/// What a batch of them takes.
+TrainedUse trained_use(const TrainedOptions& o, const UsedData& used, train::Trainer::Use use) {
+  return {.use = use, .batch = std::min(o.batch, used.count()), .decode = used.all.decode};
+}
+
+UsedData evaluated_data(const TrainedOptions& o, const nn::Model& model, bool other) {
+  return data_of(o, model, !other && !o.no_validation, false);
+}
+
+void evaluate(const TrainedOptions& o, bool other) {
   const Trained trained = load_trained(o);
-  const UsedData used = data_of(o, trained.trainer->model(), !other && !o.no_validation, false);
+  const UsedData used = evaluated_data(o, trained.trainer->model(), other);
   const train::Metrics metrics = trained.trainer->evaluate(used.batches(o.batch), {}, host_of(o));
   Json json = {{"elements", used.count()}};
   for (const auto& [name, value] : metrics) json[name] = value;
@@ -118,8 +126,7 @@ void print_rows(const Tensor& logits, const std::vector<std::string>& names, std
   }
 }
 
-void predict(Command& command, TrainedOptions& o) {
-  restore_options(command, o);
+void predict(const TrainedOptions& o) {
   const Trained trained = load_trained(o);
   const nn::Model& model = trained.trainer->model();
   if (model.target_type(1).shape.rank() != 1) {
@@ -136,7 +143,7 @@ void predict(Command& command, TrainedOptions& o) {
   std::int64_t number = 0;
   while (const auto batch = pipeline.next()) {
     const Tensor input = batch->at(0).tensor().to(trained.device);
-    const Tensor found = trained.trainer->predict(input);
+    const Tensor found = ops::cast(trained.trainer->predict(input), DType::f32);
     if (values) {
       print_values(found, number, o.json);
     } else {
@@ -154,15 +161,35 @@ void add_use(Command& app, const char* name, const char* what, const char* foote
   command->callback([command, options, run] { run(*command, *options); });
 }
 
+void run_evaluate(Command& command, TrainedOptions& o) {
+  const bool other = command.find("--data")->given();
+  restore_options(command, o);
+  within_budget(
+      o, "evaluate", [&] { evaluate(o, other); },
+      [&](const nn::Model& model) {
+        return trained_use(o, evaluated_data(o, model, other), train::Trainer::Use::evaluate);
+      });
+}
+
+void run_predict(Command& command, TrainedOptions& o) {
+  restore_options(command, o);
+  within_budget(
+      o, "predict", [&] { predict(o); },
+      [&](const nn::Model& model) {
+        return trained_use(o, data_of(o, model, false, true), train::Trainer::Use::predict);
+      });
+}
+
 }  // namespace
 
 void add_evaluate(Command& app) {
   add_use(app, "evaluate", "Print the loss and metrics of a trained model", kEvaluateFooter,
-          evaluate);
+          run_evaluate);
 }
 
 void add_predict(Command& app) {
-  add_use(app, "predict", "Print the class a model gives each element", kPredictFooter, predict);
+  add_use(app, "predict", "Print the class a model gives each element", kPredictFooter,
+          run_predict);
 }
 
 }  // namespace plimsoll::tools

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/elementwise.h>
 
 #include "command_line.h"
 #include "commands.h"
@@ -41,8 +42,7 @@ int next_token(const std::vector<float>& logits, double temperature, std::mt1993
   return std::discrete_distribution<int>(weights.begin(), weights.end())(random);
 }
 
-void generate(Command& command, GenerateOptions& o) {
-  restore_options(command, o);
+void generate(const GenerateOptions& o) {
   const Trained trained = load_trained(o);
   const TensorType input_type = trained.trainer->model().input_type(1);
   const std::int64_t tokens_known = shape_of(trained.trainer->model()).classes;
@@ -72,9 +72,9 @@ void generate(Command& command, GenerateOptions& o) {
     const Tensor input = Tensor::from_values(std::span<const std::int64_t>(tokens),
                                              Shape{1, context}, trained.device);
     const Tensor logits = trained.trainer->predict(input);
-    const int token = next_token(
-        logits.select(0, 0).select(0, static_cast<std::int64_t>(used) - 1).to_vector<float>(),
-        o.temperature, random);
+    const Tensor last = logits.select(0, 0).select(0, static_cast<std::int64_t>(used) - 1);
+    const int token =
+        next_token(ops::cast(last, DType::f32).to_vector<float>(), o.temperature, random);
     text.push_back(static_cast<char>(token));
     std::fputc(token, stdout);
     std::fflush(stdout);
@@ -102,7 +102,9 @@ void add_generate(Command& app) {
       ->check(is_count_or_zero);
   command->callback([command, o] {
     if (o->prompt.empty()) throw InvalidArgument("--prompt is empty; give a byte or more");
-    generate(*command, *o);
+    restore_options(*command, *o);
+    within_budget(
+        *o, "generate", [&] { generate(*o); }, [](const nn::Model&) { return TrainedUse(); });
   });
 }
 

@@ -1,5 +1,7 @@
 #include "trained_model.h"
 
+#include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 
@@ -7,6 +9,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/train/checkpoint.h>
 #include <plimsoll/train/safetensors.h>
 
@@ -55,6 +58,35 @@ void load_average(const fs::path& path, const nn::Model& model) {
     Tensor to = parameter.tensor();
     if (parameter.trainable()) file.read_into(parameter.name(), to);
   }
+}
+
+std::unique_ptr<train::Trainer> trainer_for(const TrainedOptions& o, const nn::Model& model,
+                                            const Device& device) {
+  train::TrainerOptions options;
+  options.device = device;
+  options.precision = train::Precision::parse(o.precision);
+  return std::make_unique<train::Trainer>(model, options);
+}
+
+/// Throws BudgetTooSmall with a budget that is enough, where that is more than the one given.
+void name_enough(const TrainedOptions& o, const char* command,
+                 const std::function<TrainedUse(const nn::Model&)>& use) {
+  const Bytes budget = budget_of(o);
+  // With room to look at the data. On the CPU a limit takes nothing; a GPU is as large as it is.
+  const bool host = o.device.starts_with("cpu");
+  const Device device =
+      Device::open(o.device, {.limit = host ? Limit(std::max(budget, MiB(64))) : Limit()});
+  const nn::Model model = model_of(o);
+  TrainedUse used = use(model);
+  if (!host) used.decode.reset();
+  const Bytes enough = trainer_for(o, model, device)->enough_for(used.use, used.batch, used.decode);
+  if (enough <= budget) return;
+  throw BudgetTooSmall(
+      fmt::format("[{}] a batch of {} does not fit {} on {}\n"
+                  "a budget that is enough: {}",
+                  command, used.batch, format_bytes(budget), device.name(),
+                  enough % MiB(1) == 0 ? fmt::format("{}MiB", enough / MiB(1))
+                                       : fmt::format("{}KiB", enough / KiB(1))));
 }
 
 }  // namespace
@@ -125,11 +157,22 @@ Trained load_trained(const TrainedOptions& o) {
                     "if files of another run or model are in it",
                     error.what(), o.model));
   }
-  train::TrainerOptions options;
-  options.device = device;
-  options.precision = train::Precision::parse(o.precision);
-  auto trainer = std::make_unique<train::Trainer>(std::move(model), options);
+  auto trainer = trainer_for(o, model, device);
   return {std::move(device), std::move(trainer)};
+}
+
+void within_budget(const TrainedOptions& o, const char* command, const std::function<void()>& run,
+                   const std::function<TrainedUse(const nn::Model&)>& use) {
+  std::exception_ptr refused;
+  try {
+    return run();
+  } catch (const OutOfMemory&) {
+    refused = std::current_exception();
+  } catch (const BudgetTooSmall&) {
+    refused = std::current_exception();
+  }
+  if (budget_of(o) != 0) name_enough(o, command, use);
+  std::rethrow_exception(refused);
 }
 
 }  // namespace plimsoll::tools

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,5 +37,18 @@ struct Trained {
 };
 /// DataError naming the file that is missing or does not fit the model.
 Trained load_trained(const TrainedOptions& options);
+
+/// How a trained model is used, as far as its memory depends on it.
+struct TrainedUse {
+  train::Trainer::Use use = train::Trainer::Use::predict;
+  std::int64_t batch = 1;
+  std::optional<Bytes> decode;  ///< of the pipeline beside its batches; nullopt: there is none
+};
+/// Calls `run`, which loads the model and uses it. Where that does not fit the budget, throws
+/// BudgetTooSmall with one that is enough for what `use` tells of such a model, which has no
+/// weights.
+void within_budget(const TrainedOptions& options, const char* command,
+                   const std::function<void()>& run,
+                   const std::function<TrainedUse(const nn::Model&)>& use);
 
 }  // namespace plimsoll::tools

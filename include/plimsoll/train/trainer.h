@@ -281,6 +281,13 @@ class Trainer {
                    const std::optional<Device>& host = std::nullopt);
   Tensor predict(const TrainingPlan& plan, const Tensor& input);
 
+  enum class Use : std::uint8_t { evaluate, predict };
+  /// A limit of the device that is enough for evaluate() or predict() with batches of `n`: for the
+  /// weights, the step, its results and the input, where nothing else is on the device. `decode` is
+  /// what the pipeline takes there beside its batches; nullopt: no pipeline runs there. Takes no
+  /// memory.
+  Bytes enough_for(Use use, std::int64_t n, std::optional<Bytes> decode) const;
+
   /// Takes the plan's memory and initialises what has no values, as fit() does first.
   void materialize(const TrainingPlan& plan);
   /// Gives all memory back but that of the weights, which stay with the model, as they do when the
