@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import sys
 from typing import Any, Callable, Iterator
 
@@ -14,14 +15,15 @@ from plimsoll import _core
 
 from . import _dtypes, _nest
 from ._arrays import stack, unstack, where
+from ._closures import record_with
 from ._config import device as device
 from ._convert import convert_to_tensor, numpy_of, tensor
 from ._dispatch import op
 from ._errors import InvalidArgumentError, unsupported
 from ._state import recording, state
-from ._symbolic import Record, record, records_in
+from ._symbolic import Record, records_in
 from ._tensor import Tensor
-from ._variable import Variable
+from ._variable import Variable, scopes
 
 
 def identity(input: Any, name: str | None = None) -> Any:
@@ -136,7 +138,7 @@ def while_loop(
     """A loop whose condition is known: unrolled where something is traced."""
     given = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     if recording() is not None or records_in(given):
-        return record(lambda *v: _loop(cond, body, list(v), maximum_iterations), tuple(given), {}, name or "while")
+        return record_with(lambda *v: _loop(cond, body, list(v), maximum_iterations), (cond, body), tuple(given), name or "while")
     return _loop(cond, body, [_value(each) for each in given], maximum_iterations)
 
 
@@ -177,7 +179,7 @@ def map_fn(
 ) -> Any:
     """`fn` of each slice of the first dimension, stacked: unrolled."""
     if recording() is not None or records_in(elems):
-        return record(lambda e: map_fn(fn, e), (elems,), {}, name or "map")
+        return record_with(lambda e: map_fn(fn, e), (fn,), (elems,), name or "map")
     count, row = _rows(elems)
     results = [fn(row(i)) for i in builtins.range(count)]
     if not results:
@@ -191,6 +193,8 @@ def vectorized_map(fn: Callable[..., Any], elems: Any, fallback_to_while_loop: b
 
 def foldl(fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None, **_: Any) -> Any:
     """The result of fn(so far, slice) over all slices."""
+    if recording() is not None or records_in((elems, initializer)):
+        return record_with(lambda e, first: foldl(fn, e, first), (fn,), (elems, initializer), name or "foldl")
     count, row = _rows(elems)
     total, first = (row(0), 1) if initializer is None else (initializer, 0)
     for i in builtins.range(first, count):
@@ -199,6 +203,8 @@ def foldl(fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str
 
 
 def foldr(fn: Callable[..., Any], elems: Any, initializer: Any = None, name: str | None = None, **_: Any) -> Any:
+    if recording() is not None or records_in((elems, initializer)):
+        return record_with(lambda e, first: foldr(fn, e, first), (fn,), (elems, initializer), name or "foldr")
     count, row = _rows(elems)
     total, last = (row(count - 1), count - 1) if initializer is None else (initializer, count)
     for i in reversed(builtins.range(last)):
@@ -211,6 +217,8 @@ def scan(
     name: str | None = None, **_: Any,
 ) -> Any:
     """All results of fn(so far, slice), stacked."""
+    if recording() is not None or records_in((elems, initializer)):
+        return record_with(lambda e, first: scan(fn, e, first, reverse), (fn,), (elems, initializer), name or "scan")
     count, row = _rows(elems)
     order = list(builtins.range(count))[:: -1 if reverse else 1]
     results = []
@@ -316,11 +324,14 @@ class name_scope:
         self._graph = recording()
         if self._graph is not None:
             return str(self._graph.enter_scope(self.name))
-        return f"{self.name}/"
+        scopes.append(self.name)
+        return "".join(f"{each}/" for each in scopes)
 
     def __exit__(self, *raised: Any) -> None:
         if self._graph is not None:
             self._graph.exit_scope()
+        else:
+            scopes.pop()
 
 
 @contextlib.contextmanager
@@ -399,12 +410,24 @@ class Module:
 
     @classmethod
     def with_name_scope(cls, method: Callable[..., Any]) -> Callable[..., Any]:
-        return method
+        """A method whose variables have the module's name before theirs."""
+        @functools.wraps(method)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with self.name_scope:
+                return method(self, *args, **kwargs)
+
+        return call
 
     def _walk(self, seen: dict[int, Any]) -> Iterator[Any]:
         for key in sorted(vars(self)):
             if not key.startswith("_tf_"):
                 yield from _found_in(vars(self)[key], seen)
+
+    def _checkpoint_variables(self) -> dict[str, Any]:
+        """What tf.train.Checkpoint keeps, by the attributes that hold it."""
+        kinds = (Variable, Module, list, tuple, dict)
+        return {key: each for key, each in sorted(vars(self).items())
+                if isinstance(each, kinds) or hasattr(each, "trainable_variables") and not isinstance(each, type)}
 
     @property
     def variables(self) -> tuple[Any, ...]:

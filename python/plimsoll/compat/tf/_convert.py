@@ -16,7 +16,7 @@ from ._errors import InvalidArgumentError
 from ._shape import TensorShape
 from ._state import recording, state
 from ._symbolic import record
-from ._tensor import Tensor, to_numpy
+from ._tensor import Tensor, copied, to_numpy
 
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 
@@ -238,7 +238,9 @@ def convert_to_tensor(
         return value
     convert = getattr(value, "_as_tensor", None)
     if convert is not None:
-        return convert_to_tensor(convert(), dtype)
+        found = convert_to_tensor(convert(), dtype)
+        return found if state.inside or _core._tracing() or not isinstance(found._value, pm.Tensor) else Tensor(
+            copied(found._value))
     if want is None and dtype_hint is not None:
         try:
             return convert_to_tensor(value, dtype_hint)

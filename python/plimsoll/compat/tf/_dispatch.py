@@ -24,7 +24,7 @@ from ._errors import InvalidArgumentError, OpError
 from ._shape import TensorShape
 from ._state import recording, state
 from ._symbolic import Record, record
-from ._tensor import Tensor
+from ._tensor import Tensor, copied
 
 _PLAIN = (int, float, str, bool, bytes, type(None), DType, TensorShape, np.ndarray, slice)
 
@@ -32,11 +32,12 @@ _PLAIN = (int, float, str, bool, bytes, type(None), DType, TensorShape, np.ndarr
 class _Found:
     """What kinds of tensors the arguments of a call are."""
 
-    __slots__ = ("records", "program", "host", "traced", "values")
+    __slots__ = ("records", "program", "host", "traced", "values", "variables")
 
     def __init__(self) -> None:
         self.records = self.program = self.host = self.traced = False
         self.values: list[Any] = []
+        self.variables: list[pm.Tensor] = []
 
 
 def raw(value: Any, found: _Found) -> Any:
@@ -47,6 +48,9 @@ def raw(value: Any, found: _Found) -> Any:
             found.traced = found.traced or inner.is_symbolic
             found.values.append(inner)
         elif isinstance(inner, Record):
+            bound = state.bound.get((inner.node, inner.index)) if state.bound else None
+            if bound is not None:
+                return raw(bound, found)
             found.records = True
             return value
         elif isinstance(inner, np.ndarray):
@@ -68,7 +72,10 @@ def raw(value: Any, found: _Found) -> Any:
     convert = getattr(value, "_as_tensor", None)  # variables
     if convert is not None and not isinstance(value, type):
         found.traced = True
-        return raw(convert(), found)
+        tensor = raw(convert(), found)
+        if isinstance(tensor, pm.Tensor):
+            found.variables.append(tensor)
+        return tensor
     return value
 
 
@@ -213,12 +220,45 @@ def op(
             raise InvalidArgumentError(None, None, f"{{{called}}} {error}") from None
         finally:
             state.inside = False
+        if found.variables and not _core._tracing():
+            result = _apart(result, found.variables, called)
         if _state.log_placement[0]:
             _log(called, result)
         return wrap(result)
 
     setattr(call, "tf_name", called)
     return call
+
+
+_VIEWS = frozenset((
+    "broadcast_to", "concat", "ensure_shape", "expand_dims", "getitem", "reshape", "slice", "split", "squeeze",
+    "stop_gradient", "tile", "transpose", "unstack",
+))
+"""Ops that may give part of their argument's memory."""
+
+
+def _apart(result: Any, variables: list[pm.Tensor], called: str) -> Any:
+    """Results that share no memory with variables, which change in place."""
+    if isinstance(result, (list, tuple)) and not hasattr(result, "_fields"):
+        return type(result)(_apart(each, variables, called) for each in result)
+    if isinstance(result, pm.Tensor) and not result.is_symbolic:
+        at = _address(result)
+        if called in _VIEWS if at is None else any(
+            first <= at < first + each.nbytes for each in variables if (first := _address(each)) is not None
+        ):
+            return copied(result)
+    return result
+
+
+def _address(tensor: pm.Tensor) -> int | None:
+    """Where its memory is; None where NumPy cannot say."""
+    if tensor.dtype not in _NUMPY or tensor.device.kind != "cpu":
+        return None
+    found: int = tensor.numpy().__array_interface__["data"][0]
+    return found
+
+
+_NUMPY = (pm.f64, pm.f32, pm.i64, pm.i32)
 
 
 def _log(called: str, result: Any) -> None:

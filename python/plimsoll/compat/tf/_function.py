@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any, Callable
 
 import numpy as np
@@ -159,7 +160,10 @@ class Function:
 
     def _checked(self, args: Any, kwargs: Any) -> tuple[Any, ...]:
         specs = _nest.flatten(self.input_signature)
-        given = [*args, *kwargs.values()]
+        given = [  # a list may be the values of one tensor
+            convert_to_tensor(each, spec.dtype) if isinstance(spec, TensorSpec) and isinstance(each, (list, tuple)) else each
+            for each, spec in itertools.zip_longest([*args, *kwargs.values()], self.input_signature)
+        ][: len(args) + len(kwargs)]
         if len(_nest.flatten(given)) != len(specs):
             raise TypeError(
                 f"{self._name}() was declared with input_signature {self.input_signature} and takes "

@@ -14,7 +14,7 @@ from ._convert import numpy_of, tensor
 from ._dispatch import ints, op, static_value
 from ._dtypes import as_dtype
 from ._errors import InvalidArgumentError, unsupported
-from ._operators import FLOATS, RAW, mismatch, pair, truncated_rest, unary
+from ._operators import FLOATS, RAW, matmul, mismatch, pair, truncated_rest, unary
 
 
 def _cast_host(x: Any, dtype: Any) -> Any:
@@ -340,7 +340,7 @@ def tensordot(a: Any, b: Any, axes: Any) -> Any:
         joined *= x.shape[i]
     left = pm.reshape(pm.transpose(x, kept_x + first), [-1 if kept_x else 1, joined])
     right = pm.reshape(pm.transpose(y, second + kept_y), [joined, -1 if kept_y else 1])
-    product = pm.matmul(left, right)
+    product = matmul(left, right)
     return pm.reshape(product, [x.shape[i] for i in kept_x] + [y.shape[i] for i in kept_y])
 
 

@@ -74,7 +74,10 @@ class Saver:
             path = f"{path}-{number}"
         folder = os.path.dirname(path)
         if folder and not os.path.isdir(folder):
-            raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
+            try:
+                os.mkdir(folder)  # one folder, as TensorFlow makes it
+            except FileNotFoundError:
+                raise ValueError(f"Parent directory of {path} doesn't exist, can't save.") from None
         named = self._named()
         values = {name: pm.tensor(sess.run(variable)) for name, variable in named.items()}
         pm.save_safetensors(path + _SUFFIX, values)

@@ -14,6 +14,7 @@ class State(threading.local):
     replaying: how many replays of recorded calls it is in; ops then run or are traced.
     pure: in a branch that may not be taken, where nothing may be assigned.
     tapes: how many tapes record here that are not part of a trace.
+    bound: values of symbolic tensors that the function of a loop reads from around it, by node and index.
     """
 
     inside: bool = False
@@ -21,6 +22,7 @@ class State(threading.local):
     replaying: int = 0
     pure: int = 0
     tapes: int = 0
+    bound: dict[Any, Any] = {}  # replaced, never changed
 
 
 state = State()

@@ -36,6 +36,7 @@ class GradientTape:
         self._persistent, self._automatic = persistent, watch_accessed_variables
         self._tape: Any = None
         self._read: list[Variable] = []
+        self._rows: list[tuple[Variable, Any, Any]] = []
         self._open, self._used, self._counted = False, False, False
 
     def __enter__(self) -> GradientTape:
@@ -53,6 +54,7 @@ class GradientTape:
         self._counted = not _core._tracing()
         state.tapes += self._counted
         self._open = True
+        _variable.lookups.append(self._note_rows)
         if self._automatic:
             _variable.watchers.append(self._note)
 
@@ -65,12 +67,23 @@ class GradientTape:
         self._open = False
         self._tape.__exit__(None, None, None)
         state.tapes -= self._counted
+        _variable.lookups.remove(self._note_rows)
         if self._automatic and self._note in _variable.watchers:
             _variable.watchers.remove(self._note)
 
     def _note(self, variable: Variable) -> None:
         if variable.trainable and all(each is not variable for each in self._read):
             self._read.append(variable)
+
+    def _note_rows(self, table: Variable, ids: Any, rows: Any) -> None:
+        if self._counted != _core._tracing():  # rows of a trace within the block are not on this tape
+            self._rows.append((table, ids, rows))
+
+    def _rows_of(self, sources: list[Any]) -> list[tuple[Variable, Any, Any]]:
+        """What was looked up in tables among the sources that were not read in another way: TensorFlow then
+        has the gradients of single rows, which some optimizers square one by one."""
+        return [each for each in self._rows if any(each[0] is source for source in sources)
+                and all(each[0] is not known for known in self._read)]
 
     def watch(self, tensor: Any) -> None:
         """Follow tensors, also variables that are not trained."""
@@ -98,7 +111,7 @@ class GradientTape:
         """Forgets what was recorded."""
         was_open = self._open
         self._stop()
-        self._read, self._used = [], False
+        self._read, self._rows, self._used = [], [], False
         if was_open:
             self._start()
 
@@ -114,18 +127,24 @@ class GradientTape:
         targets = [each for each in _nest.flatten(target) if each is not None]
         seeds = _nest.flatten(output_gradients) if output_gradients is not None else [None] * len(targets)
         listed = _nest.flatten(sources)
-        totals: list[Any] = [None] * len(listed)
+        rows = self._rows_of(listed)
+        by = [*listed, *(Tensor(each) for _, _, each in rows)]
+        totals: list[Any] = [None] * len(by)
         for one, seed in zip(targets, seeds):
-            for i, found in enumerate(self._one(one, listed, seed)):
+            for i, found in enumerate(self._one(one, by, seed)):
                 if found is not None:
                     totals[i] = found if totals[i] is None else totals[i] + found
         if not self._persistent:
-            self._tape = None
+            self._tape, self._rows = None, []
         zero = UnconnectedGradients(getattr(unconnected_gradients, "value", unconnected_gradients)) is UnconnectedGradients.ZERO
         made = [
             Tensor(each) if each is not None else (_zeros(source) if zero else None)
             for each, source in zip(totals, listed)
         ]
+        for (table, ids, _), gradient in zip(rows, totals[len(listed):]):
+            for each in (m for m, source in zip(made, listed) if source is table):
+                if each is not None and gradient is not None:
+                    each._keras_rows = [*getattr(each, "_keras_rows", ()), (ids, gradient)]
         return _nest.pack_sequence_as(sources, made)
 
     def _check_unused(self) -> None:

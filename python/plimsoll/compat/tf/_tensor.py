@@ -30,12 +30,13 @@ class Tensor(Operators):
     >>> (x + 1).numpy()
     """
 
-    __slots__ = ("_value", "_keras_history", "_keras_logits", "_keras_mask", "_named", "__weakref__")
+    __slots__ = ("_value", "_keras_history", "_keras_logits", "_keras_mask", "_keras_rows", "_named", "__weakref__")
     __array_priority__ = 100
     _value: Any
     _keras_history: Any
     _keras_logits: Any
     _keras_mask: Any
+    _keras_rows: list[Any]  # of the gradient of an embedding: ids and gradients of each lookup
 
     def __init__(self, value: Any, dtype: Any = None, name: str | None = None) -> None:
         if isinstance(value, pm.Tensor) and value.dtype == pm.bytes_:
@@ -212,9 +213,11 @@ class Tensor(Operators):
     experimental_ref = ref
 
     def __format__(self, spec: str) -> str:
-        if not self.is_concrete or self.shape.rank != 0:
+        if not self.is_concrete:
             return str(self).__format__(spec)
         value = self.numpy()
+        if self.shape.rank:
+            return format(value, spec)
         return format(value.item() if spec and hasattr(value, "item") else value, spec)
 
     def __str__(self) -> str:
@@ -225,17 +228,8 @@ class Tensor(Operators):
     def __repr__(self) -> str:
         if not self.is_concrete:
             return f"<tf.Tensor '{self._label()}' shape={self.shape} dtype={self.dtype.name}>"
-        shown = repr(self.numpy()) if self.shape.rank == 0 else np.array2string(
-            np.asarray(self.numpy()), separator=", ", prefix="array("
-        )
-        if self.shape.rank == 0:
-            return f"<tf.Tensor: shape=(), dtype={self.dtype.name}, numpy={_plain(self.numpy())}>"
-        kept = "" if self.dtype.name in ("float64", "int64", "bool") else (
-            f", dtype={'object' if self.dtype.name == 'string' else self.dtype.name}"
-        )
-        return (
-            f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy=\narray({shown}{kept})>"
-        )
+        shown = repr(self.numpy()) if self.shape.rank else str(self.numpy())
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={_below(shown)}>"
 
     def _label(self) -> str:
         return self._value.name if isinstance(self._value, Record) else "traced:0"
@@ -359,7 +353,13 @@ def to_numpy(value: pm.Tensor) -> Any:
         value = value.to("cpu")
     if value.dtype == pm.bf16:
         return np.array(value.to(pm.f32).numpy()).astype(_dtypes.bfloat16.as_numpy_dtype)
-    return np.array(value.numpy())
+    found = np.array(value.numpy())
+    return found.view(np.int64) if value.dtype == pm.i64 else found  # the type that NumPy calls int64
+
+
+def copied(tensor: pm.Tensor) -> pm.Tensor:
+    """Its values in memory of their own; a tape follows it."""
+    return pm.logical_not(pm.logical_not(tensor)) if tensor.dtype == pm.bool_ else pm.shift(tensor, 0)
 
 
 class Undecided(TypeError):
@@ -383,12 +383,12 @@ def no_value(tensor: Tensor, what: str, kind: Callable[[str], Exception] | None 
 
 
 def _text(tensor: Tensor) -> str:
-    found = tensor.numpy()
-    return str(found) if tensor.shape.rank else str(_plain(found))
+    return _below(str(tensor.numpy()))
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and value.dtype.kind != "V" else value
+def _below(text: str) -> str:
+    """Text of several lines begins on a line of its own."""
+    return f"\n{text}" if "\n" in text else text
 
 
-__all__ = ["Reference", "Tensor", "TensorSpec", "Undecided", "no_value", "to_numpy"]
+__all__ = ["Reference", "Tensor", "TensorSpec", "Undecided", "copied", "no_value", "to_numpy"]

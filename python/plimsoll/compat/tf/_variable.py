@@ -19,7 +19,7 @@ from ._errors import InvalidArgumentError, refuse, unsupported
 from ._mixin import Operators
 from ._shape import TensorShape
 from ._state import recording, state
-from ._tensor import Reference, Tensor, to_numpy
+from ._tensor import Reference, Tensor, copied, to_numpy
 
 
 class VariableSynchronization(enum.Enum):
@@ -31,6 +31,19 @@ class VariableAggregation(enum.Enum):
 
 
 watchers: list[Any] = []  # tapes that want to know which variables are read
+made: list[Any] = []  # checkpoints with values for variables that layers and optimizers have yet to make
+lookups: list[Any] = []  # tapes that want to know what embeddings look up: the table, ids, rows
+
+
+def announce() -> None:
+    """Says that a layer or an optimizer has made its variables: checkpoints restore those they wait for."""
+    if made:
+        with _core._Eager():
+            for each in list(made):
+                each()
+
+
+scopes: list[str] = []  # names of the tf.name_scopes that are open outside of graphs
 _names: dict[str, int] = {}
 
 
@@ -83,7 +96,7 @@ class Variable(Operators):
 
             declare_variable(self, graph, initial_value, dtype, name or "Variable", collections)
             return
-        self._name = name or "Variable"
+        self._name = "/".join((*(scopes if type(self) is Variable else ()), name or "Variable"))
         with _core._Eager():
             before, state.inside = state.inside, False
             try:
@@ -242,7 +255,7 @@ class Variable(Operators):
         return len(self._as_tensor())
 
     def __iter__(self) -> Any:
-        return iter(self._as_tensor())
+        return iter(self.read_value())
 
     def __getitem__(self, key: Any) -> Any:
         from ._indexing import getitem
@@ -281,6 +294,7 @@ class Variable(Operators):
         if self._node is not None:
             return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
         shown = repr(self.numpy()) if self.shape.rank else str(self.numpy())
+        shown = f"\n{shown}" if "\n" in shown else shown
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, numpy={shown}>"
 
     __str__ = __repr__
@@ -367,9 +381,7 @@ def _copied(x: Any) -> Any:
     value = tensor(x)
     if isinstance(value, np.ndarray):
         return value.copy()
-    if value.dtype == pm.bool_:
-        return pm.logical_not(pm.logical_not(value))
-    return pm.shift(value, 0) if isinstance(value, pm.Tensor) else value
+    return copied(value) if isinstance(value, pm.Tensor) else value
 
 
 @op(name="Variable.scatter_update")

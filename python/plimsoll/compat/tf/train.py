@@ -11,25 +11,27 @@ import numpy as np
 import plimsoll as pm
 
 from . import _names
+from ._dtypes import as_dtype
 from ._errors import NotFoundError, unsupported
 from ._saver import checkpoint_exists, get_checkpoint_state, latest_checkpoint, note
-from ._variable import Variable
+from ._variable import Variable, made
 
 __all__ = [
     "BytesList", "Checkpoint", "CheckpointManager", "CheckpointOptions", "Coordinator", "Example",
     "ExponentialMovingAverage", "Feature", "FeatureList", "FeatureLists", "Features", "FloatList",
     "Int64List", "SequenceExample", "checkpoint_exists", "get_checkpoint_state", "latest_checkpoint",
-    "list_variables", "load_variable",
+    "list_variables", "load_checkpoint", "load_variable",
 ]
 
 _SUFFIX = ".safetensors"
+_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
-def _variables(prefix: str, value: Any, found: dict[str, Variable], seen: set[int]) -> None:
-    """All variables of an object, under the names of the attributes that lead to them."""
+def _variables(prefix: str, value: Any, found: dict[str, Any], seen: set[int]) -> None:
+    """All variables and iterators of an object, under the names of the attributes that lead to them."""
     if id(value) in seen:
         return
-    if isinstance(value, Variable):
+    if isinstance(value, Variable) or hasattr(value, "restore_position") and not isinstance(value, type):
         found[prefix] = value
         return
     listed = getattr(value, "_checkpoint_variables", None)
@@ -100,12 +102,17 @@ class Checkpoint:
         for name, value in kwargs.items():
             setattr(self, name, value)
         self.save_counter = Variable(0, trainable=False, name="save_counter", dtype="int64")
+        self._waiting: dict[str, Any] = {}
 
-    def _found(self) -> dict[str, Variable]:
-        found: dict[str, Variable] = {}
+    def _checkpoint_variables(self) -> dict[str, Any]:
+        """What it was given, and attributes that were added since."""
+        own = {key: each for key, each in vars(self).items() if not key.startswith("_") and key != "save_counter"}
+        return {**({"root": self._objects["root"]} if "root" in self._objects else {}), **own}
+
+    def _found(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         seen: set[int] = set()
-        for name in self._objects:
-            value = self._objects[name] if name == "root" else getattr(self, name)
+        for name, value in self._checkpoint_variables().items():
             _variables(name, value, found, seen)
         return found
 
@@ -113,7 +120,7 @@ class Checkpoint:
         """Writes the variables under exactly this path."""
         path: str = os.fspath(file_prefix)
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        values = {name: pm.tensor(np.asarray(each.numpy())) for name, each in self._found().items()}
+        values = {name: pm.tensor(_kept(each)) for name, each in self._found().items()}
         values["save_counter"] = pm.tensor(np.asarray(self.save_counter.numpy()))
         pm.save_safetensors(path + _SUFFIX, values)
         return path
@@ -137,10 +144,36 @@ class Checkpoint:
             raise NotFoundError(None, None, f"Could not find checkpoint {save_path}")
         values = pm.load_safetensors(path)
         known = {**self._found(), "save_counter": self.save_counter}
-        for name, variable in known.items():
+        for name, each in known.items():
             if name in values:
-                variable.assign(values[name].numpy())
-        return _Status([each for each in known if each not in values], [each for each in values if each not in known])
+                _put(each, values[name].numpy())
+        unused = [each for each in values if each not in known]
+        self._waiting = {name: values[name] for name in unused}
+        if self._settle in made:
+            made.remove(self._settle)
+        if self._waiting:
+            made.append(self._settle)
+        return _Status([each for each in known if each not in values], unused)
+
+    def _settle(self) -> None:
+        """Restores variables that did not exist yet when restore() was called."""
+        for name, each in self._found().items():
+            if name in self._waiting:
+                _put(each, self._waiting.pop(name).numpy())
+        if not self._waiting:
+            made.remove(self._settle)
+
+
+def _kept(of: Any) -> Any:
+    """A variable's value, or the position of an iterator."""
+    return np.asarray(of.numpy()) if isinstance(of, Variable) else np.frombuffer(of.save_position(), np.uint8).copy()
+
+
+def _put(into: Any, value: Any) -> None:
+    if isinstance(into, Variable):
+        into.assign(value)
+    else:
+        into.restore_position(value.tobytes())
 
 
 class CheckpointManager:
@@ -193,6 +226,37 @@ def list_variables(ckpt_dir_or_file: Any) -> list[tuple[str, list[int]]]:
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     path = latest_checkpoint(ckpt_dir_or_file) if os.path.isdir(ckpt_dir_or_file) else os.fspath(ckpt_dir_or_file)
     return pm.load_safetensors(f"{path}{_SUFFIX}")[name].numpy().copy()
+
+
+class CheckpointReader:
+    """The values of a checkpoint by name, with or without TensorFlow's `/.ATTRIBUTES/VARIABLE_VALUE`."""
+
+    def __init__(self, path: str) -> None:
+        if not checkpoint_exists(path):
+            raise NotFoundError(None, None, f"Could not find checkpoint {path}")
+        self._values = pm.load_safetensors(path + _SUFFIX)
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        return {name: list(each.shape) for name, each in self._values.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, Any]:
+        return {name: as_dtype(each.numpy().dtype) for name, each in self._values.items()}
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        return tensor_str.removesuffix(_VALUE) in self._values
+
+    def get_tensor(self, tensor_str: str) -> Any:
+        if not self.has_tensor(tensor_str):
+            raise NotFoundError(None, None, f"Key {tensor_str} not found in checkpoint; it has {sorted(self._values)}")
+        return self._values[tensor_str.removesuffix(_VALUE)].numpy().copy()
+
+
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """A reader for a checkpoint, or for the latest one of a folder."""
+    path = latest_checkpoint(ckpt_dir_or_file) if os.path.isdir(ckpt_dir_or_file) else os.fspath(ckpt_dir_or_file)
+    if path is None:
+        raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {ckpt_dir_or_file}")
+    return CheckpointReader(path)
 
 
 class Coordinator:

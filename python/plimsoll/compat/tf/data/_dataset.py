@@ -21,7 +21,7 @@ from . import _map, _structure
 from ._caching import cached
 from ._graph_iterators import HasGraphIterators
 from ._options import Options
-from ._running import NumpyIterator, OwnedIterator, Runs
+from ._running import Limited, NumpyIterator, OwnedIterator, Runs
 from ._seed import op_seed
 from ._structure import Leaf
 
@@ -91,7 +91,7 @@ class Dataset(HasGraphIterators):
             return [(leaf.dtype.pm, None) for leaf in _structure.leaves(self._structure)]
         return found
 
-    def _begin(self) -> Iteration:
+    def _begin(self) -> Limited:
         return self._runs.begin(self._pm)
 
     # -- what it is ------------------------------------------------------------------------------

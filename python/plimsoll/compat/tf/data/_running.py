@@ -38,6 +38,10 @@ def _limit(dataset: pm.data.Dataset) -> int | None:
 class Limited(Iteration):
     """An iteration within a limit of its own, as long as the loop does not keep its elements."""
 
+    def __init__(self, dataset: pm.data.Dataset, seed: int, pipeline: Pipeline | None = None) -> None:
+        super().__init__(_pipeline(dataset, seed) if pipeline is None else pipeline)
+        self.seed = seed
+
     def __next__(self) -> Any:
         try:
             return super().__next__()
@@ -52,7 +56,7 @@ class Limited(Iteration):
 _ANY = 1 << 60
 
 
-def _pipeline(dataset: pm.data.Dataset) -> Pipeline:
+def _pipeline(dataset: pm.data.Dataset, seed: int) -> Pipeline:
     """Pipelines run on the CPU, also within tf.device('/GPU:0')."""
     mind_others()
     device = current_device()
@@ -60,10 +64,10 @@ def _pipeline(dataset: pm.data.Dataset) -> Pipeline:
     limit = _limit(dataset)
     if limit is not None and limit < current_device().budget.available:
         try:
-            return Pipeline(Plain(dataset), device=at, seed=dataset_seed(), limit=limit)
+            return Pipeline(Plain(dataset), device=at, seed=seed, limit=limit)
         except pm.BudgetTooSmall:  # its stages need more
             pass
-    return Pipeline(Plain(dataset), device=at, seed=dataset_seed())
+    return Pipeline(Plain(dataset), device=at, seed=seed)
 
 
 class Runs:
@@ -71,17 +75,19 @@ class Runs:
 
     def __init__(self) -> None:
         self.pipeline: Pipeline | None = None
+        self.seed = 0
         self.latest: weakref.ref[Iteration] | None = None
 
-    def begin(self, dataset: pm.data.Dataset) -> Iteration:
+    def begin(self, dataset: pm.data.Dataset) -> Limited:
         before = self.latest() if self.latest is not None else None
         if before is not None and not before.ended:
-            return Limited(_pipeline(dataset))
+            return Limited(dataset, dataset_seed())
         if self.pipeline is None:
-            self.pipeline = _pipeline(dataset)
+            self.seed = dataset_seed()
+            self.pipeline = _pipeline(dataset, self.seed)
         elif self.latest is not None:
             self.pipeline.rewind()
-        made = Limited(self.pipeline)
+        made = Limited(dataset, self.seed, self.pipeline)
         self.latest = weakref.ref(made)
         return made
 
@@ -149,6 +155,21 @@ class OwnedIterator:
     @property
     def element_spec(self) -> Any:
         return self._dataset.element_spec
+
+    def save_position(self) -> bytes:
+        """What tf.train.Checkpoint keeps of it."""
+        return self._iteration.seed.to_bytes(8, "little") + self._iteration._pipeline.state_dict()["position"]
+
+    def restore_position(self, position: bytes) -> None:
+        """The elements that followed when the position was saved come next."""
+        restored = Limited(self._dataset._pm, int.from_bytes(position[:8], "little"))
+        try:
+            restored._pipeline.load_state_dict({"position": position[8:]})
+        except pm.InvalidArgument as error:
+            raise InvalidArgumentError(None, None, (
+                f"the iterator cannot be restored: {error}. Of a dataset that draws random numbers, give each "
+                "shuffle a seed, or call tf.random.set_seed() before creating it")) from None
+        self._iteration = restored
 
 
 def as_tf_error(error: pm.DataError) -> Exception:

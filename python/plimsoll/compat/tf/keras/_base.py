@@ -138,7 +138,6 @@ class _Calls(threading.local):
     training: bool | None = None
     autocast: str | None = None
     depth: int = 0
-    rows: list[Any] | None = None  # what embeddings looked up, while a step is traced
 
 
 calls = _Calls()

@@ -8,7 +8,7 @@ from typing import Any, Callable
 import plimsoll as pm
 from plimsoll import _core
 
-from ._base import epsilon, logits_of, op
+from ._base import epsilon, logits_of, op, raw, wrap
 
 Axis = int | None
 
@@ -200,7 +200,16 @@ def sparse_categorical_crossentropy(
     if axis != -1:
         raise ValueError(f"Only axis=-1 is currently supported. Received: axis={axis}")
     y_pred, from_logits = logits_of(y_pred, from_logits, "softmax")
-    return _sparse(y_true, y_pred, from_logits, ignore_class)
+    found = _sparse(y_true, y_pred, from_logits, ignore_class)
+    if ignore_class is not None:  # a mean over elements leaves these out
+        found = wrap(raw(found))
+        found._keras_mask = wrap(raw(_counted(y_true, y_pred, ignore_class)))
+    return found
+
+
+@op
+def _counted(t: pm.Tensor, p: pm.Tensor, ignored: int) -> pm.Tensor:
+    return labels_for(t, p) != ignored
 
 
 @op

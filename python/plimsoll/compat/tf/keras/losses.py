@@ -52,12 +52,22 @@ class Reduction:
 def weight_like(weight: pm.Tensor, values: pm.Tensor) -> pm.Tensor:
     """A weight per sample, broadcast over what each sample has."""
     weight = weight if weight.dtype == values.dtype else pm.cast(weight, values.dtype)
-    values, weight = functions.same_rank(values, weight)
     while weight.ndim < values.ndim:
         weight = weight.reshape(tuple(weight.shape) + (1,))
     if weight.ndim > values.ndim and weight.shape[-1] == 1:
         weight = weight.reshape(weight.shape[:-1])
     return weight
+
+
+def mask_of(y_pred: Any, values: Any) -> Any:
+    """The mask of predictions and the one that a loss puts on its values (`ignore_class`), as one."""
+    first, second = getattr(y_pred, "_keras_mask", None), getattr(values, "_keras_mask", None)
+    return first if second is None else second if first is None else _both(first, second)
+
+
+@op
+def _both(a: pm.Tensor, b: pm.Tensor) -> pm.Tensor:
+    return pm.cast(a, pm.f32) * pm.cast(b, pm.f32)
 
 
 @op
@@ -105,8 +115,8 @@ class Loss(Configured):
         raise NotImplementedError(f"{type(self).__name__} has no call(y_true, y_pred)")
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        mask = getattr(y_pred, "_keras_mask", None)
-        return reduce_weighted(self.call(y_true, y_pred), sample_weight, mask, self.reduction)
+        values = self.call(y_true, y_pred)
+        return reduce_weighted(values, sample_weight, mask_of(y_pred, values), self.reduction)
 
     def get_config(self) -> dict[str, Any]:
         return {"name": self.name, "reduction": self.reduction, "dtype": self.dtype}

@@ -300,8 +300,7 @@ class R2Score(Metric):
         self._built = True
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        p, t = raw(y_pred), raw(y_true)
-        t, p = same_rank(t if t.dtype == p.dtype else pm.cast(t, p.dtype), p)
+        t, p = same_rank(*(each if each.dtype == pm.f32 else pm.cast(each, pm.f32) for each in (raw(y_true), raw(y_pred))))
         if p.ndim == 1:
             t, p = t.reshape((t.size, 1)), p.reshape((p.size, 1))
         if not self._built:

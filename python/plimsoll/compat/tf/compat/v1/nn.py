@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any
 
 from ... import nn as _nn
@@ -25,5 +27,20 @@ def dropout(
 softmax_cross_entropy_with_logits_v2 = _nn.softmax_cross_entropy_with_logits
 
 
+_OLD = {"filter": "filters", "value": "input", "dim": "axis", "seq_dim": "seq_axis"}
+"""Names of arguments that TensorFlow 2 has renamed."""
+
+
 def __getattr__(name: str) -> Any:
-    return getattr(_nn, name)
+    found = getattr(_nn, name)
+    if not inspect.isfunction(found):
+        return found
+    known = inspect.signature(found).parameters
+
+    @functools.wraps(found)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("use_cudnn_on_gpu", None)
+        named = {_OLD[key] if key not in known and _OLD.get(key) in known else key: each for key, each in kwargs.items()}
+        return found(*args, **named)
+
+    return call

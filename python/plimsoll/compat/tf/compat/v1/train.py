@@ -114,7 +114,7 @@ class Optimizer:
             from ..._convert import constant
 
             dims = variable.shape.as_list()
-            self._slots[key] = Variable(lambda: fill(dims, constant(value, variable.dtype)), trainable=False, name=f"{variable.name.split(':')[0]}/{self._name}_{name}")
+            self._slots[key] = Variable(lambda: fill(dims, constant(value, variable.dtype)), trainable=False, name=f"{variable.name.split(':')[0]}/{self._name}")
         return self._slots[key]
 
     def _number(self, name: str, value: float) -> Variable:
@@ -178,12 +178,13 @@ class RMSPropOptimizer(Optimizer):
         self._epsilon, self._centered = epsilon, centered
 
     def _update(self, gradient: Any, variable: Any) -> list[Any]:
-        square_mean, moved = self._slot(variable, "rms", 1.0), self._slot(variable, "momentum")
+        square_mean = self._slot(variable, "rms", 1.0)
+        center = self._slot(variable, "mg") if self._centered else None
+        moved = self._slot(variable, "momentum")
         mean = square_mean * self._decay + square(gradient) * (1 - self._decay)
         updates = []
         spread = mean
-        if self._centered:
-            center = self._slot(variable, "mg")
+        if center is not None:
             middle = center * self._decay + gradient * (1 - self._decay)
             spread = mean - square(middle)
             updates.append((center, middle))

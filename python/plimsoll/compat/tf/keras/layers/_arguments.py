@@ -77,3 +77,39 @@ def mask_of(x: Any) -> Any:
         found = [mask_of(each) for each in x]
         return found if any(each is not None for each in found) else None
     return None
+
+
+def another(values: Any) -> Any:
+    """The same tensors; those with masks as other objects, which can lose their masks by themselves."""
+    def leaf(x: Any) -> Any:
+        mask = mask_of(x) if isinstance(x, Tensor) else None
+        if mask is None:
+            return x
+        made = Tensor(x._value)
+        made._keras_mask = mask
+        return made
+
+    return _nest.map_structure(leaf, values)
+
+
+def named(attributes: dict[str, Any], wanted: list[Any]) -> dict[str, Any]:
+    """Those wanted under the names of the attributes that hold them, also in lists and dicts; others by number."""
+    left = {id(each): each for each in wanted}
+    found: dict[str, Any] = {}
+
+    def look(name: str, value: Any) -> None:
+        if id(value) in left:
+            found[name] = left.pop(id(value))
+        elif isinstance(value, (list, tuple)):
+            for i, each in enumerate(value):
+                look(f"{name}/{i}", each)
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                look(f"{name}/{key}", each)
+
+    for private in (False, True):  # lists of the layer's own come last
+        for name, value in attributes.items():
+            if name.startswith("_") == private:
+                shown = "layers" if name == "_tracked" else name.lstrip("_")
+                look(f"{shown}_" if private and shown in attributes else shown, value)
+    return {**found, **{str(i): each for i, each in enumerate(left.values())}}

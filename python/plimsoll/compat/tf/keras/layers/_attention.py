@@ -9,6 +9,7 @@ import numpy as np
 
 import plimsoll as pm
 
+from ..._tensor import Tensor
 from .. import constraints, initializers, regularizers
 from .._base import raw, wrap
 from ._core_layers import weight
@@ -112,6 +113,9 @@ class MultiHeadAttention(Layer):
         q_mask = _mask_of(query) if query_mask is None else raw(query_mask)
         v_mask = _mask_of(value) if value_mask is None else raw(value_mask)
         k_mask = None if key is value else (_mask_of(key) if key_mask is None else raw(key_mask))
+        for given in (query, value, key):  # as in Keras: what reads these tensors after it sees no mask
+            if isinstance(given, Tensor):
+                given._keras_mask = None
         given_q, given_k, given_v = raw(query), raw(key), raw(value)
         n, t, s = int(given_q.shape[0]), int(given_q.shape[1]), int(given_v.shape[1])
 
@@ -126,8 +130,8 @@ class MultiHeadAttention(Layer):
             mask = mask.reshape((mask.shape[0], 1, mask.shape[1], mask.shape[2]))
         for each, shape in ((q_mask, (n, 1, t, 1)), (v_mask, (n, 1, 1, s)), (k_mask, (n, 1, 1, s))):
             if each is not None:
-                given = pm.cast(each, pm.bool_).reshape(shape)
-                mask = given if mask is None else pm.logical_and(mask, given)
+                shown = pm.cast(each, pm.bool_).reshape(shape)
+                mask = shown if mask is None else pm.logical_and(mask, shown)
         drops = self.dropout > 0 and bool(training)
         plain = mask is None and not drops and not return_attention_scores
         if plain and self.key_dim == self.value_dim and (not use_causal_mask or t == s):

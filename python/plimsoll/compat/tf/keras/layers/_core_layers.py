@@ -10,8 +10,9 @@ import numpy as np
 import plimsoll as pm
 
 from ..._tensor import Tensor
+from ..._variable import lookups
 from .. import activations, constraints, initializers, regularizers
-from .._base import calls, convert, op, raw, wrap
+from .._base import convert, op, raw, wrap
 from ._layer import Layer
 
 
@@ -151,8 +152,9 @@ class Embedding(Layer):
         if ids.dtype not in (pm.i32, pm.i64):
             ids = pm.cast(ids, pm.i32)
         found = pm.embedding(self.embeddings._variable.value, ids)
-        if calls.rows is not None and self.embeddings_regularizer is None:
-            calls.rows.append((self.embeddings, ids, found))
+        if self.embeddings_regularizer is None:
+            for each in lookups:
+                each(self.embeddings, ids, found)
         if self.compute_dtype != self.variable_dtype:
             return convert(wrap(found), self.compute_dtype)
         return wrap(found)

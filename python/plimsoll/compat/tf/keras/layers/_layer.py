@@ -16,7 +16,7 @@ from ..._control import Module
 from ..._state import recording
 from ..._symbolic import Node, record
 from ..._tensor import Tensor
-from ..._variable import Variable
+from ..._variable import Variable, announce
 from .. import initializers, mixed_precision, regularizers
 from .._base import (
     calls, cast_to, convert, is_symbolic, static_shape, unique_name, variable,
@@ -24,7 +24,7 @@ from .._base import (
 from .._utilities import check_inputs
 from .._config import Configured, fitting, similar, snake_case, with_defaults
 from .._weight import Weight
-from ._arguments import inputs_of, mask_of, plain, revived, tensors
+from ._arguments import another, inputs_of, mask_of, named, plain, revived, tensors
 
 _FLOATING = ("float16", "float32", "float64", "bfloat16")
 _PLAIN_ATTRIBUTES = ("_tracked", "_own_weights", "_modules", "_states", "_losses", "_metrics", "_arguments")
@@ -41,7 +41,7 @@ class LayerNode(Node):
         names, _ = self.layer._call_names()
         if calls.training is not None and "training" in names and "training" not in names[: len(args)]:
             kwargs = {**kwargs, "training": calls.training}
-        return _nest.flatten(self.layer._run(*args, **kwargs))
+        return _nest.flatten(self.layer._again(*args, **kwargs))
 
 
 class Layer(Configured):
@@ -233,10 +233,9 @@ class Layer(Configured):
         return [*self._own_weights, *(v for each in self._modules for v in each.trainable_variables)]
 
     def _checkpoint_variables(self) -> dict[str, Any]:
-        """What tf.train.Checkpoint keeps: the weights by number, and variables that are not trained."""
-        states = [v for each in self._flatten_layers() for v in each._states]
-        return {**{str(i): v for i, v in enumerate(self.variables)},
-                **{f"state/{i}": v for i, v in enumerate(states)}}
+        """What tf.train.Checkpoint keeps: weights and layers within, by the attributes that hold them or by number."""
+        wanted = [*self._direct_weights(), *self._children(), *self._states]
+        return named(vars(self), wanted)
 
     def _all_weights(self) -> Iterator[tuple[Any, bool]]:
         """Each weight once, and whether it is trained."""
@@ -378,15 +377,19 @@ class Layer(Configured):
         if not self.built:
             self._build(args, kwargs)
         if is_symbolic((args, kwargs)) or recording() is not None:
-            node = LayerNode(self._run, args, kwargs, self.name)
+            node = LayerNode(self._again, args, kwargs, self.name)
             node.layer = self
             object.__setattr__(self, "_last_node", node)
-            result = retraced(lambda: record(self._run, args, kwargs, self.name, node))
+            result = retraced(lambda: record(self._again, args, kwargs, self.name, node))
             for each in _nest.flatten(result):
                 if isinstance(each, Tensor):
                     each._keras_history = (self, node)
             return result
         return self._run(*args, **kwargs)
+
+    def _again(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that was recorded. A layer that takes masks off its inputs does not take them from others."""
+        return self._run(*another(args), **another(kwargs))
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         """The call on values, or into a trace."""
@@ -408,7 +411,8 @@ class Layer(Configured):
             kwargs.pop("training", None)
         if self.autocast:
             args, kwargs = self._autocast(args), self._autocast(kwargs)
-        mask = mask_of(args[0]) if args else None
+        first = args[0] if args else kwargs.get(names[0]) if names else None
+        mask = mask_of(first)
         if mask is not None and "mask" in names and kwargs.get("mask") is None and (
             "mask" not in names[: len(args)]
         ):
@@ -425,7 +429,7 @@ class Layer(Configured):
             calls.training, calls.autocast = before
         if mask is None and not type(self).compute_mask is not Layer.compute_mask:
             return result
-        return self._masked(result, args[0] if args else None, mask)
+        return self._masked(result, first, mask)
 
     def _masked(self, result: Any, inputs: Any, mask: Any) -> Any:
         """Puts the mask of the result on it; of several results, on the first, or on each its own."""
@@ -487,6 +491,7 @@ class Layer(Configured):
             self.built = True
             if self._initial_weights is not None:
                 self.set_weights(self._initial_weights)
+        announce()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self.name}, built={self.built}>"

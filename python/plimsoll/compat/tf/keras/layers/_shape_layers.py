@@ -225,12 +225,11 @@ class _Merge(Layer):
         raise NotImplementedError
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        masks = [raw(m) for m in mask or [] if m is not None]
-        if not masks:
+        if not mask or any(each is None for each in mask):
             return None
-        found = masks[0]
-        for each in masks[1:]:
-            found = pm.logical_and(found, each)
+        found = raw(mask[0])
+        for each in mask[1:]:
+            found = pm.logical_or(found, raw(each))
         return wrap(found)
 
 
@@ -289,12 +288,15 @@ class Concatenate(_Merge):
         return wrap(pm.concat([raw(each) for each in inputs], axis=self.axis))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        if mask is None or any(each is None for each in mask):
+        if not mask or all(each is None for each in mask):
             return None
-        rank = raw(inputs[0]).ndim
+        rank, masks = raw(inputs[0]).ndim, []
+        for x, each in zip(inputs, mask):
+            ones = pm.ones(tuple(raw(x).shape[:-1]), dtype=pm.bool_)
+            masks.append(ones if each is None else raw(each))
         if self.axis % rank == rank - 1:
-            return super().compute_mask(inputs, mask)
-        return wrap(pm.concat([raw(each) for each in mask], axis=self.axis % rank))
+            return super().compute_mask(inputs, [wrap(each) for each in masks])
+        return wrap(pm.concat(masks, axis=self.axis % rank))
 
 
 class Dot(_Merge):

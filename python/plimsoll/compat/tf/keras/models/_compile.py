@@ -12,7 +12,7 @@ from ... import _nest
 from ..._tensor import Tensor
 from .. import losses as losses_module, metrics as metrics_module
 from .._base import raw, wrap
-from ..losses import Loss, reduce_weighted
+from ..losses import Loss, mask_of, reduce_weighted
 from ..metrics import Mean, MeanMetricWrapper, Metric
 
 
@@ -94,8 +94,8 @@ class CompiledLoss:
             if isinstance(f, Loss):
                 value = raw(f(t, p, sample_weight=w))
             else:
-                mask = getattr(p, "_keras_mask", None)
-                value = raw(reduce_weighted(f(t, p), w, mask, "sum_over_batch_size"))
+                values = f(t, p)
+                value = raw(reduce_weighted(values, w, mask_of(p, values), "sum_over_batch_size"))
             if value.ndim:
                 value = pm.mean(value)
             value = value if value.dtype == pm.f32 else pm.cast(value, pm.f32)

@@ -17,7 +17,7 @@ from ..metrics import Mean
 from ._compile import CompiledLoss, CompiledMetrics, class_table, class_weights
 from ._data import Batches, batches_of, split_rows, unpack
 from ._training_parts import (
-    add_squares, has_call, numbers, one, read, validates, validation_batches, written,
+    has_call, joined, looked_up, numbers, one, read, validates, validation_batches, written,
 )
 from ._rows import normalizes_by_batch, rows_stand_alone
 from ._step import PlannedStep, part_of, rows_of, run_in_parts, run_within_budget
@@ -66,12 +66,12 @@ class Training:
             self.optimizer = optimizers.LossScaleOptimizer(self.optimizer)
         if isinstance(loss, str):
             losses_module.get(loss)  # an unknown name is an error now
-        self.loss = loss
-        self._compiled_loss = None if loss is None else CompiledLoss(loss, loss_weights)
-        given = metrics is not None or weighted_metrics is not None
-        # Not among the metrics that are attributes: `metrics` has these first.
-        object.__setattr__(self, "_compiled_metrics", CompiledMetrics(
-            metrics, weighted_metrics, self._output_names) if given else None)
+        if loss is not None:  # without one, what was compiled before stays, as in Keras 3
+            self.loss, self._compiled_loss = loss, CompiledLoss(loss, loss_weights)
+        if metrics is not None or weighted_metrics is not None:
+            # Not among the metrics that are attributes: `metrics` has these first.
+            object.__setattr__(self, "_compiled_metrics", CompiledMetrics(
+                metrics, weighted_metrics, self._output_names))
         object.__setattr__(self, "_loss_tracker", Mean(name="loss"))
         self.run_eagerly = bool(run_eagerly)
         self.stop_training = False
@@ -170,16 +170,10 @@ class Training:
         variables = self.trainable_weights  # type: ignore[attr-defined]
         totals: list[Any] = [None] * len(variables)
         squares: dict[Any, pm.Tensor] = {}
-        keep_rows = self.optimizer._adds_squares()
         for index in range(parts):
             x, y, weight = unpack(data if parts == 1 else part_of(data, index, parts))
-            rows: list[Any] = []
-            with _custom.tape() as tape:
-                calls.rows = rows if keep_rows else None
-                try:
-                    y_pred = self._forward(x, True)
-                finally:
-                    calls.rows = None
+            with _custom.tape() as tape, looked_up(self.optimizer._adds_squares()) as rows:
+                y_pred = self._forward(x, True)
                 loss = self._loss(x, y, y_pred, weight, True)
                 scaled = raw(self.optimizer.scale_loss(loss))
                 if parts > 1:
@@ -188,7 +182,8 @@ class Training:
             if variables:
                 own = [each._variable for each in variables]
                 found = _custom.gradients(tape, scaled, [*own, *(each for _, _, each in rows)])
-                add_squares(squares, rows, found[len(own):])
+                for (table, ids, _), each in zip(rows, found[len(own):]):
+                    optimizers.add_squares(squares, table, ids, each)
                 for i, each in enumerate(found[: len(own)]):
                     if each is not None:
                         totals[i] = each if totals[i] is None else totals[i] + each
@@ -199,7 +194,6 @@ class Training:
                 raise ValueError("No gradients provided for any variable: the loss depends on none of them")
             self.optimizer._squares = squares
             self.optimizer.apply([None if each is None else wrap(each) for each in totals], variables)
-            self.optimizer._squares = {}
         else:
             warnings.warn("The model does not have any trainable weights.", stacklevel=2)
 
@@ -453,15 +447,15 @@ class Training:
                 self._make_weights(given)  # type: ignore[attr-defined]
                 step = self._planned("predict")
             listed.on_predict_batch_begin(i)
-            batch = (given,)
+            batch, before = (given,), len(results)
             for structure in run_in_parts(step, batch, split, lambda: not own and rows_stand_alone(self, batch, False)):
                 results.append([each.numpy() for each in _nest.flatten(structure)])
-            listed.on_predict_batch_end(i, {})
+            listed.on_predict_batch_end(i, {} if not listed.user else {
+                "outputs": _nest.pack_sequence_as(structure, joined(results[before:]))})
         listed.on_predict_end()
         if not results:
             raise ValueError("predict() was given no data")
-        joined = [np.concatenate(parts) if parts[0].ndim else np.stack(parts) for parts in zip(*results)]
-        return _nest.pack_sequence_as(structure, joined)
+        return _nest.pack_sequence_as(structure, joined(results))
 
     # Single batches.
 

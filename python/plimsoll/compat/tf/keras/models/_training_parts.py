@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from typing import Any, Iterator
 
 import numpy as np
 
-import plimsoll as pm
-
+from ... import _variable
 from ..._tensor import Tensor
 from .. import losses as losses_module, optimizers
-from .._base import key_of
 from ._data import Batches, batches_of
 
 
-def add_squares(squares: dict[Any, pm.Tensor], rows: list[Any], gradients: Any) -> None:
-    """For each embedding the sum of the squares of the gradients of its lookups."""
-    for (table, ids, _), gradient in zip(rows, gradients):
-        if gradient is None:
-            continue
-        flat = pm.square(gradient).reshape((ids.size, gradient.shape[-1]))
-        flat = flat if flat.dtype == pm.f32 else pm.cast(flat, pm.f32)
-        found = pm.scatter_add(flat, ids.reshape((ids.size,)), tuple(table._variable.shape))
-        key = key_of(table)
-        squares[key] = found if key not in squares else squares[key] + found
+@contextlib.contextmanager
+def looked_up(wanted: bool) -> Iterator[list[Any]]:
+    """What embeddings look up in the block, as (table, ids, rows), in tables that are not read in another way."""
+    rows: list[Any] = []
+    read: list[Any] = []
+
+    def note(*found: Any) -> None:
+        rows.append(found)
+
+    if wanted:
+        _variable.lookups.append(note)
+        _variable.watchers.append(read.append)
+    try:
+        yield rows
+    finally:
+        if wanted:
+            _variable.lookups.remove(note)
+            _variable.watchers.remove(read.append)
+        rows[:] = [each for each in rows if all(each[0] is not table for table in read)]
+
+
+def joined(results: list[list[Any]]) -> list[Any]:
+    """The results of batches, or of parts of one, as one array for each output."""
+    return [np.concatenate(parts) if parts[0].ndim else np.stack(parts) for parts in zip(*results)]
 
 
 def has_call(model: Any) -> bool:
@@ -46,7 +59,7 @@ def listed(value: Any) -> Any:
 
 
 def number(value: Any) -> Any:
-    if isinstance(value, Tensor):
+    if isinstance(value, (Tensor, _variable.Variable)):
         found = value.numpy()
         return float(found) if np.ndim(found) == 0 else found
     return float(value) if isinstance(value, (int, np.generic)) else value

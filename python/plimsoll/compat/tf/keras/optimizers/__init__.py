@@ -7,7 +7,7 @@ from typing import Any
 from .._config import lookup
 from . import schedules as schedules
 from ._factored import Adafactor as Adafactor
-from ._optimizer import Optimizer as Optimizer
+from ._optimizer import Optimizer as Optimizer, add_squares as add_squares
 from ._rules import (
     SGD as SGD, Adadelta as Adadelta, Adagrad as Adagrad, Adam as Adam, Adamax as Adamax,
     AdamW as AdamW, Ftrl as Ftrl, Lamb as Lamb, Lion as Lion, Nadam as Nadam, RMSprop as RMSprop,

@@ -8,6 +8,7 @@ import numpy as np
 
 import plimsoll as pm
 
+from ..._variable import announce
 from .._base import constant, key_of, raw, read, unique_name, variable, wrap, write
 from .._config import Configured, snake_case
 from . import schedules
@@ -199,6 +200,7 @@ class Optimizer(Configured):
             raise ValueError("No gradients provided for any variable.")
         if not self.built:
             self.build(variables)
+            announce()
         for each in variables:
             if key_of(each) not in self._indices:
                 raise ValueError(
@@ -206,7 +208,12 @@ class Optimizer(Configured):
                     "it was originally built with. When working with a new set of variables, you should "
                     "recreate a new optimizer instance."
                 )
+        if self._adds_squares() and not self._squares:
+            for g, each in zip(gradients, variables):
+                for ids, rows in getattr(g, "_keras_rows", ()):
+                    add_squares(self._squares, each, ids, rows)
         self._step([None if g is None else raw(g) for g in gradients], variables)
+        self._squares = {}
 
     def _step(self, gradients: list[pm.Tensor | None], variables: list[Any]) -> None:
         pairs = [(g, v) for g, v in zip(gradients, variables) if g is not None]
@@ -354,6 +361,17 @@ def _number(value: Any) -> float:
 
 def _by_norm(g: pm.Tensor, squares: pm.Tensor, most: float) -> pm.Tensor:
     return g * (pm.reciprocal(pm.maximum(pm.sqrt(squares), most)) * most)
+
+
+def add_squares(squares: dict[Any, pm.Tensor], table: Any, ids: pm.Tensor, rows: pm.Tensor | None) -> None:
+    """Adds to `squares` of an embedding the squares of the gradients of the rows of one lookup."""
+    if rows is None:
+        return
+    flat = pm.square(rows).reshape((ids.size, rows.shape[-1]))
+    flat = flat if flat.dtype == pm.f32 else pm.cast(flat, pm.f32)
+    found = pm.scatter_add(flat, ids.reshape((ids.size,)), tuple(table._variable.shape))
+    key = key_of(table)
+    squares[key] = found if key not in squares else squares[key] + found
 
 
 def _every(count: pm.Tensor, steps: float) -> pm.Tensor:
