@@ -107,6 +107,17 @@ class optimizer:
     def get_jit() -> str:
         return ""
 
+    _options: dict[str, Any] = {}
+
+    @staticmethod
+    def set_experimental_options(options: dict[str, Any]) -> None:
+        """Hints for how graphs are rewritten, which change no results. Plans are made without them."""
+        optimizer._options.update(options)
+
+    @staticmethod
+    def get_experimental_options() -> dict[str, Any]:
+        return dict(optimizer._options)
+
 
 class experimental:
     """tf.config.experimental."""

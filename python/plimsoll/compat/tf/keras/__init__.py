@@ -27,7 +27,7 @@ from .regularizers import Regularizer as Regularizer
 
 __version__ = "3.15.0"
 
-_LATER = ("applications", "datasets", "ops", "preprocessing", "random", "saving")
+_LATER = ("applications", "config", "datasets", "ops", "preprocessing", "random", "saving")
 
 
 def version() -> str:
@@ -37,8 +37,6 @@ def version() -> str:
 def __getattr__(name: str) -> _Any:
     if name in _LATER:
         return _importlib.import_module(f"{__name__}.{name}")
-    if name == "config":
-        return backend
     if name == "dtype_policies":
         return mixed_precision
     if name == "InputSpec":

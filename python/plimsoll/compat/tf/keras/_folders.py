@@ -188,6 +188,33 @@ def text_dataset_from_directory(
     return made if subset == "both" else made[0]
 
 
+def audio_dataset_from_directory(
+    directory: Any, labels: Any = "inferred", label_mode: str | None = "int", class_names: Any = None,
+    batch_size: int | None = 32, sampling_rate: int | None = None, output_sequence_length: int | None = None,
+    ragged: bool = False, shuffle: bool = True, seed: int | None = None, validation_split: float | None = None,
+    subset: str | None = None, follow_links: bool = False, verbose: bool = True,
+) -> Any:
+    """WAV files of a folder with a folder for each class, as a dataset of (samples, label) batches."""
+    from ..audio import decode_wav
+    from ..io import read_file
+
+    if ragged or sampling_rate is not None:
+        raise NotImplementedError(
+            f"audio_dataset_from_directory({'ragged' if ragged else 'sampling_rate'}=...) is not supported; give "
+            "output_sequence_length, and files of one rate")
+    if label_mode is None:
+        labels = None
+
+    def sound(path: Any) -> Any:
+        return decode_wav(read_file(path), desired_samples=-1 if output_sequence_length is None else output_sequence_length)[0]
+
+    files = _found(directory, labels, class_names, (".wav",), follow_links, verbose)
+    parts = _parts(files, validation_split, subset, shuffle, seed, verbose)
+    made = [_dataset(each, label_mode, np.asarray(each.paths, object), sound, shuffle and i == 0, seed, batch_size,
+                     8 * batch_size if batch_size is not None else 1024) for i, each in enumerate(parts)]
+    return made if subset == "both" else made[0]
+
+
 def _texts(paths: Sequence[str], most: int | None) -> Any:
     found = np.empty(len(paths), object)
     for i, path in enumerate(paths):

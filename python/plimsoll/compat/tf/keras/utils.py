@@ -14,9 +14,11 @@ from ._config import (
     get_custom_objects as get_custom_objects, register_keras_serializable as register_keras_serializable,
 )
 from ._folders import (
+    audio_dataset_from_directory as audio_dataset_from_directory,
     image_dataset_from_directory as image_dataset_from_directory,
     text_dataset_from_directory as text_dataset_from_directory,
 )
+from ._pictures import array_to_img as array_to_img, save_img as save_img
 from ._utilities import (
     Progbar as Progbar, disable_interactive_logging as disable_interactive_logging,
     enable_interactive_logging as enable_interactive_logging, get_registered_name as get_registered_name,
@@ -26,7 +28,7 @@ from ._utilities import (
 from ._series import timeseries_dataset_from_array as timeseries_dataset_from_array
 
 __all__ = [
-    "CustomObjectScope", "FeatureSpace", "PyDataset", "Sequence", "audio_dataset_from_directory",
+    "CustomObjectScope", "FeatureSpace", "PyDataset", "Sequence", "array_to_img", "audio_dataset_from_directory",
     "custom_object_scope", "get_custom_objects", "get_file", "image_dataset_from_directory", "img_to_array",
     "load_img", "model_to_dot", "normalize", "pad_sequences", "plot_model", "register_keras_serializable",
     "save_img", "set_random_seed", "split_dataset", "text_dataset_from_directory",
@@ -147,9 +149,6 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
     return found.transpose(2, 0, 1) if data_format == "channels_first" else found
 
 
-array_to_img = img_to_array
-
-
 def get_file(
     fname: str | None = None, origin: str | None = None, untar: bool = False, cache_subdir: str = "datasets",
     extract: bool = False, cache_dir: str | None = None, **_: Any,
@@ -172,9 +171,7 @@ def _missing(name: str, way: str) -> Any:
 
 plot_model = _missing("plot_model", "use model.summary()")
 model_to_dot = _missing("model_to_dot", "use model.summary()")
-audio_dataset_from_directory = _missing("audio_dataset_from_directory", "read the files with tf.io")
 FeatureSpace = _missing("FeatureSpace", "use preprocessing layers")
-save_img = _missing("save_img", "use tf.io.encode_png and tf.io.write_file")
 
 
 def __getattr__(name: str) -> Any:
