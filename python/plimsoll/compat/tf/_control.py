@@ -180,6 +180,11 @@ def map_fn(
     """`fn` of each slice of the first dimension, stacked: unrolled."""
     if recording() is not None or records_in(elems):
         return record_with(lambda e: map_fn(fn, e), (fn,), (elems,), name or "map")
+    if hasattr(elems, "ragged_rank"):
+        from ._ragged import RaggedTensor, from_rows
+
+        rows = [fn(each) for each in elems]
+        return from_rows(rows, rows[0].dtype) if rows and (isinstance(rows[0], RaggedTensor) or len(rows[0].shape)) else stack(rows)
     count, row = _rows(elems)
     results = [fn(row(i)) for i in builtins.range(count)]
     if not results:

@@ -32,10 +32,10 @@ _PLAIN = (int, float, str, bool, bytes, type(None), DType, TensorShape, np.ndarr
 class _Found:
     """What kinds of tensors the arguments of a call are."""
 
-    __slots__ = ("records", "program", "host", "traced", "values", "variables")
+    __slots__ = ("records", "program", "host", "traced", "values", "variables", "ragged")
 
     def __init__(self) -> None:
-        self.records = self.program = self.host = self.traced = False
+        self.records = self.program = self.host = self.traced = self.ragged = False
         self.values: list[Any] = []
         self.variables: list[pm.Tensor] = []
 
@@ -76,6 +76,8 @@ def raw(value: Any, found: _Found) -> Any:
         if isinstance(tensor, pm.Tensor):
             found.variables.append(tensor)
         return tensor
+    if hasattr(value, "ragged_rank"):
+        found.ragged = True
     return value
 
 
@@ -186,6 +188,13 @@ def op(
         found = _Found()
         opened = raw(args, found)
         named = raw(kwargs, found) if kwargs else kwargs
+        if found.ragged:
+            from ._ragged_ops import apply
+
+            return apply(called, call, args, kwargs, lambda: run(found, opened, named, args, kwargs, label))
+        return run(found, opened, named, args, kwargs, label)
+
+    def run(found: _Found, opened: Any, named: Any, args: Any, kwargs: Any, label: Any) -> Any:
         if found.records or recording() is not None:
             return record(call, args, kwargs, label or called)
         if devices.opened.get("GPU"):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._examples import _field, _varint
+from ._state import state
 
 
 def _double(field: int, value: float) -> bytes:
@@ -42,7 +43,12 @@ def image_value(tag: str, picture: Any) -> bytes:
 
     height, width, channels = picture.shape
     body = b"".join(_varint(field << 3) + _varint(int(each)) for field, each in ((1, height), (2, width), (3, channels)))
-    return _field(1, _field(1, tag.encode()) + _field(4, body + _field(4, encode_png(picture).numpy())))
+    state.replaying += 1  # also while a graph is the default
+    try:
+        encoded = encode_png(picture).numpy()
+    finally:
+        state.replaying -= 1
+    return _field(1, _field(1, tag.encode()) + _field(4, body + _field(4, encoded)))
 
 
 def text_value(tag: str, text: bytes) -> bytes:

@@ -103,6 +103,11 @@ def all_names() -> list[str]:
     return [name for name in _WHERE if find(name) is not None]
 
 
+def absent(name: str, way: str) -> NoReturn:
+    """For a module's __getattr__: refuses `name` of tf, and says what to do instead."""
+    raise Unsupported(f"{name} is not supported by plimsoll.compat.tf; {way}")
+
+
 def missing(name: str, names: list[str]) -> NoReturn:
     """For a module's __getattr__: refuses `name` of tf, and says what is like it."""
     short = name.rsplit(".", 1)[-1]

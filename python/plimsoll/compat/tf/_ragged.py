@@ -10,11 +10,12 @@ import numpy as np
 from ._convert import convert_to_tensor
 from ._dtypes import DType, as_dtype, int64
 from ._errors import unsupported
+from ._mixin import Operators
 from ._shape import TensorShape
 from ._tensor import Tensor
 
 
-class RaggedTensor:
+class RaggedTensor(Operators):
     """Rows of different lengths: the values one after the other, and where rows begin.
 
     >>> tf.ragged.constant([[1, 2], [3]]).to_tensor().numpy()
@@ -151,8 +152,15 @@ class RaggedTensor:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return from_rows([self[i] for i in range(*key.indices(len(self)))], self.dtype)
+        if isinstance(key, tuple) and len(key) == 1:
+            return self[key[0]]
         if isinstance(key, tuple):
-            unsupported("indexing a tf.RaggedTensor by several axes", way="index rows, or use to_tensor()")
+            rows = self[key[0]]
+            if not isinstance(key[0], slice):
+                return rows[key[1:]]
+            parts = [row[key[1:]] for row in rows]
+            return from_rows(parts, self.dtype) if isinstance(key[1], slice) else convert_to_tensor(
+                np.stack([_array(part) for part in parts]), self.dtype)
         i = int(key)
         i = i + len(self) if i < 0 else i
         return self._values[int(self._splits[i]):int(self._splits[i + 1])]

@@ -6,6 +6,7 @@ from typing import Any
 
 from ._convert import convert_to_tensor
 from ._errors import unsupported
+from ._names import absent
 from ._ragged import RaggedTensor, from_rows
 from ._ragged import ragged_constant as constant
 from ._tensor import Tensor
@@ -50,4 +51,4 @@ __all__ = ["boolean_mask", "constant", "map_flat_values", "range", "stack"]
 def __getattr__(name: str) -> object:
     if name.startswith("_"):
         raise AttributeError(name)
-    unsupported(f"tf.ragged.{name}", way="pad the rows with to_tensor(), and use tensors")
+    absent(f"tf.ragged.{name}", "pad the rows with to_tensor(), and use tensors")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._convert import convert_to_tensor
-from ._errors import unsupported
+from ._names import absent
 from ._ragged import SparseTensor, to_dense
 
 
@@ -72,4 +72,4 @@ __all__ = ["SparseTensor", "add", "from_dense", "reduce_sum", "reorder", "reshap
 def __getattr__(name: str) -> object:
     if name.startswith("_"):
         raise AttributeError(name)
-    unsupported(f"tf.sparse.{name}", way="use tf.sparse.to_dense, and tensors")
+    absent(f"tf.sparse.{name}", "use tf.sparse.to_dense, and tensors")

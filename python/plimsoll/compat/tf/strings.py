@@ -12,6 +12,7 @@ from ._convert import convert_to_tensor, tensor
 from ._dispatch import op, static_value
 from ._dtypes import as_dtype, float32, int32, string
 from ._errors import InvalidArgumentError, unsupported
+from ._names import absent
 from ._ragged import RaggedTensor, from_rows
 from ._tensor import Tensor
 
@@ -394,6 +395,19 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", errors: str = "re
     return convert_to_tensor(["".join(map(chr, row)).encode() for row in array.tolist()])
 
 
+def unicode_transcode(input: Any, input_encoding: str, output_encoding: str, errors: str = "replace", replacement_char: int = 65533, replace_control_characters: bool = False, name: str | None = None) -> Any:
+    """Strings in another encoding."""
+    if errors not in ("replace", "ignore", "strict") or replacement_char != 65533 or replace_control_characters:
+        unsupported("tf.strings.unicode_transcode", "replacement_char, replace_control_characters", "leave them out")
+    if isinstance(input, RaggedTensor):
+        return input.with_values(unicode_transcode(input.flat_values, input_encoding, output_encoding, errors))
+    array = np.asarray(convert_to_tensor(input).numpy(), dtype=object)
+    made = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(array.shape):
+        made[place] = bytes(array[place]).decode(input_encoding, errors).encode(output_encoding, errors)
+    return convert_to_tensor(made, string)
+
+
 def ngrams(data: Any, ngram_width: Any, separator: str = " ", pad_values: Any = None, padding_width: Any = None, preserve_short_sequences: bool = False, name: str | None = None) -> Any:
     """Runs of neighbouring strings."""
     if pad_values is not None or padding_width is not None or preserve_short_sequences:
@@ -415,11 +429,11 @@ def ngrams(data: Any, ngram_width: Any, separator: str = " ", pad_values: Any = 
 __all__ = [
     "as_string", "bytes_split", "format", "join", "length", "lower", "ngrams", "reduce_join", "regex_full_match",
     "regex_replace", "split", "strip", "substr", "to_number", "unicode_decode",
-    "unicode_encode", "unicode_split", "upper",
+    "unicode_encode", "unicode_split", "unicode_transcode", "upper",
 ]
 
 
 def __getattr__(name: str) -> object:
     if name.startswith("_"):
         raise AttributeError(name)
-    unsupported(f"tf.strings.{name}", way=f"tf.strings has {', '.join(__all__)}")
+    absent(f"tf.strings.{name}", f"tf.strings has {', '.join(__all__)}")

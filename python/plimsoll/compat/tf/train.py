@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import weakref
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ class Checkpoint:
         for name, value in kwargs.items():
             setattr(self, name, value)
         self.save_counter = Variable(0, trainable=False, name="save_counter", dtype="int64")
-        self._waiting: dict[str, Any] = {}
+        self._waiting: _Waiting | None = None
 
     def _checkpoint_variables(self) -> dict[str, Any]:
         """What it was given, and attributes that were added since."""
@@ -148,20 +149,31 @@ class Checkpoint:
             if name in values:
                 _put(each, values[name].numpy())
         unused = [each for each in values if each not in known]
-        self._waiting = {name: values[name] for name in unused}
-        if self._settle in made:
-            made.remove(self._settle)
-        if self._waiting:
-            made.append(self._settle)
+        if self._waiting in made:
+            made.remove(self._waiting)
+        if unused:
+            self._waiting = _Waiting({name: values[name] for name in unused}, self._checkpoint_variables())
+            made.append(self._waiting)
         return _Status([each for each in known if each not in values], unused)
 
-    def _settle(self) -> None:
-        """Restores variables that did not exist yet when restore() was called."""
-        for name, each in self._found().items():
-            if name in self._waiting:
-                _put(each, self._waiting.pop(name).numpy())
-        if not self._waiting:
-            made.remove(self._settle)
+
+class _Waiting:
+    """Values for variables that did not exist yet when restore() was called. The objects are not kept alive."""
+
+    def __init__(self, values: dict[str, Any], objects: dict[str, Any]) -> None:
+        self._values, self._objects = values, {
+            name: weakref.ref(each) for name, each in objects.items() if hasattr(each, "__weakref__")}
+
+    def __call__(self) -> None:
+        found: dict[str, Any] = {}
+        seen: set[int] = set()
+        alive = {name: each for name, ref in self._objects.items() if (each := ref()) is not None}
+        for name, value in alive.items():
+            _variables(name, value, found, seen)
+        for name in found.keys() & self._values.keys():
+            _put(found[name], self._values.pop(name).numpy())
+        if not alive or not self._values:
+            made.remove(self)
 
 
 def _kept(of: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import experimental
+from .._names import absent
 from ._map import python_call as _python_call
 from ._dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Dataset, DatasetSpec
 from ._options import Options, ThreadingOptions
@@ -17,8 +18,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    from .._errors import unsupported
-
     if name.startswith("_"):
         raise AttributeError(name)
-    unsupported(f"tf.data.{name}", way=f"tf.data has {', '.join(__all__)}")
+    absent(f"tf.data.{name}", f"tf.data has {', '.join(__all__)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..io._pictures import (
     decode_bmp, decode_image, decode_jpeg, decode_png, encode_jpeg, encode_png, extract_jpeg_shape, is_jpeg,
 )
+from .._names import absent
 from ._adjust import (
     adjust_brightness, adjust_contrast, adjust_gamma, adjust_hue, adjust_jpeg_quality, adjust_saturation,
     per_image_standardization, random_brightness, random_contrast, random_hue, random_jpeg_quality,
@@ -43,8 +44,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    from .._errors import unsupported
-
     if name.startswith("_"):
         raise AttributeError(name)
-    unsupported(f"tf.image.{name}", way="tf.image has resize, crops, flips, adjust_*, random_*, and conversions")
+    absent(f"tf.image.{name}", "tf.image has resize, crops, flips, adjust_*, random_*, and conversions")

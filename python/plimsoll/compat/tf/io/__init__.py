@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import gfile
+from .._names import absent
 from ._files import TFRecordOptions, TFRecordWriter, matching_files, read_file, write_file
 from ._parsing import (
     FixedLenFeature, FixedLenSequenceFeature, RaggedFeature, SparseFeature, VarLenFeature, decode_csv, decode_raw,
@@ -14,11 +15,9 @@ from ._pictures import (
 
 
 def __getattr__(name: str) -> object:
-    from .._errors import unsupported
-
     if name.startswith("_"):
         raise AttributeError(name)
-    unsupported(f"tf.io.{name}", way=f"tf.io has {', '.join(__all__)}")
+    absent(f"tf.io.{name}", f"tf.io has {', '.join(__all__)}")
 
 
 __all__ = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from .._names import Unsupported
+
 LOSSES = ("binary_crossentropy", "categorical_crossentropy", "sparse_categorical_crossentropy")
 
 
@@ -21,7 +23,7 @@ def forward(module: str, name: str, activations: tuple[str, ...], functions: Map
         return getattr(losses, name)
     where = functions.get(name)
     if where is None:
-        raise NotImplementedError(f"{module}.{name} is not supported; use the tf function of that kind")
+        raise Unsupported(f"{module}.{name} is not supported; use the tf function of that kind")
     import plimsoll.compat.tf as tf
 
     found: Any = tf

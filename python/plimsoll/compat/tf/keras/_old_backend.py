@@ -15,6 +15,26 @@ def arange(start: Any, stop: Any = None, step: int = 1, dtype: str = "int32") ->
     return _tf().range(start, stop, step, dtype) if stop is not None else _tf().range(0, start, step, dtype)
 
 
+def argmax(x: Any, axis: int = -1) -> Any:
+    return _tf().argmax(x, axis)
+
+
+def argmin(x: Any, axis: int = -1) -> Any:
+    return _tf().argmin(x, axis)
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
+    """For each element, unlike the loss of that name."""
+    from ._base import epsilon
+
+    tf, least = _tf(), epsilon()
+    if from_logits:
+        return tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.cast(target, output.dtype), logits=output)
+    output = tf.clip_by_value(tf.convert_to_tensor(output), least, 1.0 - least)
+    target = tf.cast(target, output.dtype)
+    return -(target * tf.math.log(output + least) + (1.0 - target) * tf.math.log(1.0 - output + least))
+
+
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Any:
     """Products of the rows of two batches along one dimension of each."""
     from .layers import Dot
@@ -52,6 +72,13 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
     return tf.expand_dims(losses, 1)
 
 
+def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
+    """A variable, of floats unless it says otherwise."""
+    from ._base import floatx
+
+    return _tf().Variable(value, dtype=dtype or floatx(), name=name, constraint=constraint)
+
+
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: Any = None) -> Any:
     return _tf().nn.dropout(x, level, noise_shape)
 
@@ -62,6 +89,10 @@ def dtype(x: Any) -> str:
 
 def eval(x: Any) -> Any:
     return x.numpy() if hasattr(x, "numpy") else x
+
+
+def expand_dims(x: Any, axis: int = -1) -> Any:
+    return _tf().expand_dims(x, axis)
 
 
 def flatten(x: Any) -> Any:
@@ -122,3 +153,18 @@ def update_add(x: Any, increment: Any) -> Any:
 
 def update_sub(x: Any, decrement: Any) -> Any:
     return x.assign_sub(decrement)
+
+
+_sessions: list[Any] = []
+
+
+def set_session(session: Any) -> None:
+    """Keeps a session of TensorFlow 1, whose limits hold since it was made; models do not run in it."""
+    _sessions[:] = [session]
+
+
+def get_session(op_input_list: Any = ()) -> Any:
+    """The session of set_session(), or a new one."""
+    if not _sessions:
+        _sessions.append(_tf().compat.v1.Session())
+    return _sessions[0]

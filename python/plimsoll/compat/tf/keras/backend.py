@@ -109,7 +109,7 @@ _TF = {
     "greater_equal": "greater_equal", "less_equal": "less_equal", "cos": "cos", "sin": "sin",
     "any": "reduce_any", "all": "reduce_all", "one_hot": "one_hot", "stop_gradient": "stop_gradient",
     "random_normal": "random.normal", "random_uniform": "random.uniform", "dot": "matmul",
-    "std": "math.reduce_std", "var": "math.reduce_variance", "variable": "Variable", "eye": "eye",
+    "std": "math.reduce_std", "var": "math.reduce_variance", "eye": "eye",
     "cumsum": "cumsum", "identity": "identity", "reverse": "reverse", "cumprod": "math.cumprod", "foldl": "foldl",
     "foldr": "foldr", "map_fn": "map_fn", "truncated_normal": "random.truncated_normal",
 }

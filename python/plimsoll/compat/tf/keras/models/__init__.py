@@ -13,6 +13,8 @@ def clone_model(model: Any, input_tensors: Any = None, clone_function: Any = Non
     """A model of the same layers with weights of its own."""
     if input_tensors is not None or clone_function is not None:
         raise NotImplementedError("clone_model(input_tensors=, clone_function=) are not supported")
+    if getattr(model, "_graph", None) is not None and model._graph.has_ops():
+        return model._graph.cloned(model)  # calls of ops have no configuration
     return type(model).from_config(model.get_config())
 
 

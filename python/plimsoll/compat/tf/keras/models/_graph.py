@@ -94,6 +94,33 @@ class CallGraph:
         return _nest.pack_sequence_as(self.outputs, found)
 
 
+    def has_ops(self) -> bool:
+        """Whether functions were called on tensors outside of layers."""
+        return any(getattr(node, "layer", None) is None for node in self.nodes)
+
+    def cloned(self, model: Any) -> Any:
+        """The model with layers made anew from their configurations, and the same calls."""
+        from ..layers._input import Input
+
+        made: dict[int, Any] = {}
+        replay = Replay({})
+        for each in self.flat_inputs:
+            again = Input(shape=tuple(each.shape.as_list()[1:]), dtype=each.dtype.name, name=each._value.node.name)
+            replay.values.setdefault(each._value.node, []).append(again)
+        for node in self.nodes:
+            if node in replay.values:
+                continue
+            args, kwargs = replay.substitute((node.args, node.kwargs))
+            layer = getattr(node, "layer", None)
+            if layer is not None and id(layer) not in made:
+                made[id(layer)] = type(layer).from_config(layer.get_config())
+            call = node.call if layer is None else made[id(layer)]
+            assert call is not None
+            replay.values[node] = _nest.flatten(call(*args, **kwargs))
+        inputs, outputs = replay.substitute((self.inputs, self.outputs))
+        return type(model)(inputs=inputs, outputs=outputs, name=model.name)
+
+
 def _owner(node: Node) -> int:
     """A layer's calls belong together; other calls are by themselves."""
     layer = getattr(node, "layer", None)

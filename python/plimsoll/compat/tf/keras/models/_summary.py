@@ -51,6 +51,7 @@ def summarize(
 ) -> None:
     """A box with a row for each layer, then the totals."""
     rows: list[list[str]] = []
+    branched = model._graph is not None and not hasattr(model, "_row") and _branched(model._graph)
 
     def add(layers: Any, depth: int) -> None:
         for each in layers:
@@ -60,7 +61,7 @@ def summarize(
             row = [title, _shape(each), count]
             if show_trainable:
                 row.append("Y" if each.trainable else "N")
-            if model._graph is not None and not hasattr(model, "_row"):
+            if branched:
                 row.append(_connected(each, model))
             rows.append(row)
             inner = getattr(each, "layers", None)
@@ -69,7 +70,7 @@ def summarize(
 
     add(model.layers, 0)
     heads = ["Layer (type)", "Output Shape", "Param #"] + (["Trainable"] if show_trainable else [])
-    if model._graph is not None and not hasattr(model, "_row"):
+    if branched:
         heads.append("Connected to")
     widths = [max([len(head), *(len(row[i]) for row in rows)]) for i, head in enumerate(heads)]
     if line_length is None:
@@ -103,6 +104,16 @@ def summarize(
     else:
         for each in text.split("\n"):
             print_fn(each)
+
+
+def _branched(graph: Any) -> bool:
+    """Whether layers are anything but one after the other."""
+    read: set[int] = set()
+    for node in graph.nodes:
+        if len(node.inputs) > 1 or any(id(each) in read for each in node.inputs):
+            return True
+        read |= {id(each) for each in node.inputs}
+    return len(graph.flat_inputs) > 1 or len(graph.flat_outputs) > 1
 
 
 def _connected(layer: Any, model: Any) -> str:

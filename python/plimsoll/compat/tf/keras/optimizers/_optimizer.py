@@ -59,6 +59,7 @@ class Optimizer(Configured):
         self._gathered: list[Any] = []  # gradients since the last update
         self._unlisted: list[str] = []
         self._squares: dict[Any, pm.Tensor] = {}
+        self._announced = False  # whether checkpoints know of its state
         self._iterations = variable(np.zeros((), np.int64), name="iteration", trainable=False,
                                     dtype="int64")
         self._learning_rate: Any = None
@@ -200,7 +201,9 @@ class Optimizer(Configured):
             raise ValueError("No gradients provided for any variable.")
         if not self.built:
             self.build(variables)
+        if not self._announced:
             announce()
+            self._announced = True
         for each in variables:
             if key_of(each) not in self._indices:
                 raise ValueError(
