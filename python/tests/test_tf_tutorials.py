@@ -32,6 +32,21 @@ def test_integers_are_numpys_own() -> None:
     assert repr(element) == "array([0, 1])"
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "bool", "uint8", "int32"])
+def test_parts_of_variables_of_any_type_keep_their_values(dtype: str) -> None:
+    v = tf.Variable(tf.cast([[1, 0], [0, 1]], dtype))
+    kept = [v[0], v[:, 1], tf.reshape(v, [4]), tf.convert_to_tensor(v), tf.expand_dims(v, 0), *tf.unstack(v)]
+    before = [tf.cast(each, tf.float32).numpy().tolist() for each in kept]
+    v.assign(tf.cast([[0, 1], [1, 0]], dtype))
+    assert [tf.cast(each, tf.float32).numpy().tolist() for each in kept] == before
+
+
+def test_products_that_do_not_fit_are_named_as_in_tensorflow() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[2, 3\]"):
+        tf.matmul(tf.ones((2, 3)), tf.ones((2, 3)))
+    assert tf.matmul(tf.ones((2, 3)), tf.ones((2, 3)), transpose_b=True).shape == (2, 2)
+
+
 class Net(tf.keras.Model):  # type: ignore[misc, name-defined]
     def __init__(self) -> None:
         super().__init__()

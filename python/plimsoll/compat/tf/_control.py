@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import re
 import sys
 from typing import Any, Callable, Iterator
 
@@ -399,15 +400,19 @@ def Assert(condition: Any, data: Any, summarize: Any = None, name: str | None = 
     return None
 
 
+def _snake(name: str) -> str:
+    return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()
+
+
 class Module:
     """A collection of variables, and of modules that have some: what is assigned to attributes."""
 
     def __init__(self, name: str | None = None) -> None:
-        self._module_name = name or type(self).__name__.lower()
+        self._module_name = name or _snake(type(self).__name__)
 
     @property
     def name(self) -> str:
-        return getattr(self, "_module_name", type(self).__name__.lower())
+        return getattr(self, "_module_name", _snake(type(self).__name__))
 
     @property
     def name_scope(self) -> name_scope:

@@ -240,8 +240,8 @@ def op(
 
 
 _VIEWS = frozenset((
-    "broadcast_to", "concat", "ensure_shape", "expand_dims", "getitem", "reshape", "slice", "split", "squeeze",
-    "stop_gradient", "tile", "transpose", "unstack",
+    "broadcast_to", "cast", "concat", "ensure_shape", "expand_dims", "pad", "repeat", "reshape", "slice", "split",
+    "squeeze", "stack", "stop_gradient", "strided_slice", "tile", "transpose", "unstack",
 ))
 """Ops that may give part of their argument's memory."""
 

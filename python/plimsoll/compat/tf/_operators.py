@@ -456,6 +456,9 @@ def matmul(
         return pm.matmul(x, y)
     if x.dtype not in FLOATS:
         return _whole_matmul(x, y, flip_a, flip_b)
+    if not isinstance(x, _core.Symbolic) and x.shape[-2 if flip_a else -1] != y.shape[-1 if flip_b else -2]:
+        raise InvalidArgumentError(
+            None, None, f"Matrix size-incompatible: In[0]: {list(x.shape)}, In[1]: {list(y.shape)} [Op:MatMul]")
     return pm.matmul(x, y, transpose_a=flip_a, transpose_b=flip_b)
 
 
