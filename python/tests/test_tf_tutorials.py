@@ -47,7 +47,7 @@ def test_products_that_do_not_fit_are_named_as_in_tensorflow() -> None:
     assert tf.matmul(tf.ones((2, 3)), tf.ones((2, 3)), transpose_b=True).shape == (2, 2)
 
 
-class Net(tf.keras.Model):  # type: ignore[misc, name-defined]
+class Net(tf.keras.Model):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.second, self.first = layers.Dense(2), layers.Dense(3)  # not in the order in which they are built

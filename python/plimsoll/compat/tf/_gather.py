@@ -16,6 +16,8 @@ from ._dispatch import ints, op, static_value
 from ._errors import InvalidArgumentError, unsupported
 from ._math import _axis
 from ._operators import FLOATS, mismatch
+from ._state import state
+from ._variable import looked_up
 
 
 def _indices(value: Any) -> Any:
@@ -29,8 +31,18 @@ def _gather_host(params: Any, indices: Any, validate_indices: Any = None, axis: 
     return np.take(params, numpy_of(indices), 0 if axis is None else int(static_value(axis)))
 
 
+def gather(
+    params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: Any = 0,
+    name: str | None = None,
+) -> Any:
+    """Slices of `params` at these places along an axis."""
+    found = _gather(params, indices, validate_indices, axis, batch_dims, name=name)
+    whole = not state.inside and isinstance(axis, (int, type(None))) and isinstance(batch_dims, int)
+    return looked_up(params, indices, found) if whole and not axis and not batch_dims else found
+
+
 @op(name="gather", host=_gather_host)
-def gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: Any = 0) -> Any:
+def _gather(params: Any, indices: Any, validate_indices: Any = None, axis: Any = None, batch_dims: Any = 0) -> Any:
     x, at = tensor(params), _indices(indices)
     if isinstance(x, np.ndarray):
         return _gather_host(x, at, axis=axis)

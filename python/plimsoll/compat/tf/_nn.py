@@ -13,6 +13,8 @@ from ._errors import InvalidArgumentError, unsupported
 from ._math import _axis
 from ._operators import FLOATS, pair, unary
 from ._reduce import axes_of
+from ._state import state
+from ._variable import looked_up
 
 
 def _floats(x: Any, who: str) -> Any:
@@ -178,8 +180,15 @@ def dropout(x: Any, rate: Any, noise_shape: Any = None, seed: Any = None) -> Any
     return pm.dropout(value, float(share)) if share else value
 
 
+def embedding_lookup(params: Any, ids: Any, max_norm: Any = None, name: str | None = None) -> Any:
+    """Rows of a table."""
+    found = _embedding_lookup(params, ids, max_norm, name=name)
+    table = params[0] if isinstance(params, (list, tuple)) and len(params) == 1 else params
+    return found if state.inside else looked_up(table, ids, found)
+
+
 @op(name="nn.embedding_lookup")
-def embedding_lookup(params: Any, ids: Any, max_norm: Any = None) -> Any:
+def _embedding_lookup(params: Any, ids: Any, max_norm: Any = None) -> Any:
     if max_norm is not None:
         unsupported("tf.nn.embedding_lookup", "max_norm", "tf.clip_by_norm on the result")
     at = tensor(ids)

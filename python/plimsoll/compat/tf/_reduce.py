@@ -12,7 +12,9 @@ from . import _dtypes
 from ._convert import tensor
 from ._dispatch import op, static_value
 from ._errors import InvalidArgumentError
-from ._operators import FLOATS
+from ._operators import FLOATS, maximum, minimum
+from ._state import state
+from ._tensor import Tensor
 
 
 def axes_of(axis: Any, rank: int) -> list[int] | None:
@@ -172,8 +174,48 @@ def norm(tensor_: Any = None, ord: Any = "euclidean", axis: Any = None, keepdims
     raise ValueError(f"'ord' must be a supported vector norm or matrix norm, got {ord}")
 
 
+def _parts(t: Any) -> Any:
+    """The gradients of rows, one below the other, of the gradient of an embedding: its norm is theirs."""
+    found = getattr(t, "_keras_rows", None)
+    return t if not found or state.inside else Tensor(pm.concat(
+        [rows.reshape((ids.size, rows.shape[-1])) for ids, rows in found], axis=0))
+
+
+def _scaled(t: Any, given: Any, factor: Any) -> Any:
+    """A clipped gradient, with the rows of the one that was given as much smaller."""
+    if getattr(given, "_keras_rows", None) and not state.inside:
+        t._keras_rows = [(ids, rows * factor._value) for ids, rows in given._keras_rows]
+    return t
+
+
+def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+    """`t` no longer than `clip_norm`."""
+    if axes is None and _parts(t) is not t:
+        size = global_norm([t])
+        factor = clip_norm / maximum(size, clip_norm)
+        return _scaled(t * factor, t, factor)
+    return _clip_by_norm(t, clip_norm, axes, name=name)
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Any:
+    """The length of all tensors as one vector."""
+    return _global_norm([_parts(each) for each in t_list], name=name)
+
+
+def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None) -> Any:
+    """Tensors that together are no longer than `clip_norm`, and how long they were."""
+    given = list(t_list)
+    if use_norm is None and any(_parts(each) is not each for each in given):
+        use_norm = global_norm(given)
+    found, size = _clip_by_global_norm(given, clip_norm, use_norm, name=name)
+    if any(getattr(each, "_keras_rows", None) for each in given) and not state.inside:
+        factor = clip_norm * minimum(1.0 / size, 1.0 / clip_norm)
+        found = [each if each is None else _scaled(each, before, factor) for each, before in zip(found, given)]
+    return found, size
+
+
 @op(name="clip_by_norm")
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None) -> Any:
+def _clip_by_norm(t: Any, clip_norm: Any, axes: Any = None) -> Any:
     x = tensor(t)
     limit = tensor(clip_norm, like=x)
     over = axes_of(axes, len(x.shape))
@@ -184,14 +226,14 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None) -> Any:
 
 
 @op(name="linalg.global_norm")
-def global_norm(t_list: Any) -> Any:
+def _global_norm(t_list: Any) -> Any:
     return pm.global_norm([tensor(each) for each in t_list if each is not None])
 
 
 @op(name="clip_by_global_norm")
-def clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None) -> Any:
+def _clip_by_global_norm(t_list: Any, clip_norm: Any, use_norm: Any = None) -> Any:
     given = [each if each is None else tensor(each) for each in t_list]
-    size = global_norm(given) if use_norm is None else tensor(use_norm)
+    size = _global_norm(given) if use_norm is None else tensor(use_norm)
     limit = tensor(clip_norm, like=size)
     factor = limit * pm.minimum(1 / size, 1 / limit)
     return [each if each is None else each * pm.cast(factor, each.dtype) for each in given], size

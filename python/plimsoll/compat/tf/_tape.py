@@ -37,6 +37,7 @@ class GradientTape:
         self._tape: Any = None
         self._read: list[Variable] = []
         self._rows: list[tuple[Variable, Any, Any]] = []
+        self._dense: dict[int, int] = {}  # how often variables were read as a whole
         self._open, self._used, self._counted = False, False, False
 
     def __enter__(self) -> GradientTape:
@@ -72,18 +73,20 @@ class GradientTape:
             _variable.watchers.remove(self._note)
 
     def _note(self, variable: Variable) -> None:
+        self._dense[id(variable)] = self._dense.get(id(variable), 0) + 1
         if variable.trainable and all(each is not variable for each in self._read):
             self._read.append(variable)
 
-    def _note_rows(self, table: Variable, ids: Any, rows: Any) -> None:
+    def _note_rows(self, table: Variable, ids: Any, rows: Any, read: bool = False) -> None:
         if self._counted != _core._tracing():  # rows of a trace within the block are not on this tape
             self._rows.append((table, ids, rows))
+            self._dense[id(table)] = self._dense.get(id(table), 0) - read  # a read that was noted, but for the rows
 
     def _rows_of(self, sources: list[Any]) -> list[tuple[Variable, Any, Any]]:
         """What was looked up in tables among the sources that were not read in another way: TensorFlow then
         has the gradients of single rows, which some optimizers square one by one."""
         return [each for each in self._rows if any(each[0] is source for source in sources)
-                and all(each[0] is not known for known in self._read)]
+                and self._dense.get(id(each[0]), 0) <= 0]
 
     def watch(self, tensor: Any) -> None:
         """Follow tensors, also variables that are not trained."""
@@ -111,7 +114,7 @@ class GradientTape:
         """Forgets what was recorded."""
         was_open = self._open
         self._stop()
-        self._read, self._rows, self._used = [], [], False
+        self._read, self._rows, self._dense, self._used = [], [], {}, False
         if was_open:
             self._start()
 

@@ -44,6 +44,18 @@ def announce() -> None:
 
 
 scopes: list[str] = []  # names of the tf.name_scopes that are open outside of graphs
+
+
+def looked_up(table: Any, ids: Any, rows: Any) -> Any:
+    """Tells tapes of rows that a function has taken from a variable; gives them."""
+    if lookups and isinstance(table, Variable) and len(table.shape) == 2 and isinstance(rows, Tensor):
+        at = tensor(ids._value if isinstance(ids, Tensor) else ids)
+        if isinstance(at, pm.Tensor) and isinstance(rows._value, pm.Tensor):
+            for each in lookups:
+                each(table, at if at.dtype in (pm.i32, pm.i64) else pm.cast(at, pm.i32), rows._value, True)
+    return rows
+
+
 _names: dict[str, int] = {}
 
 

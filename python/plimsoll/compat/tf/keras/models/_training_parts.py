@@ -17,21 +17,25 @@ from ._data import Batches, batches_of
 def looked_up(wanted: bool) -> Iterator[list[Any]]:
     """What embeddings look up in the block, as (table, ids, rows), in tables that are not read in another way."""
     rows: list[Any] = []
-    read: list[Any] = []
+    dense: dict[int, int] = {}
 
-    def note(*found: Any) -> None:
-        rows.append(found)
+    def note(table: Any, ids: Any, found: Any, read: bool = False) -> None:
+        rows.append((table, ids, found))
+        dense[id(table)] = dense.get(id(table), 0) - read
+
+    def note_read(table: Any) -> None:
+        dense[id(table)] = dense.get(id(table), 0) + 1
 
     if wanted:
         _variable.lookups.append(note)
-        _variable.watchers.append(read.append)
+        _variable.watchers.append(note_read)
     try:
         yield rows
     finally:
         if wanted:
             _variable.lookups.remove(note)
-            _variable.watchers.remove(read.append)
-        rows[:] = [each for each in rows if all(each[0] is not table for table in read)]
+            _variable.watchers.remove(note_read)
+        rows[:] = [each for each in rows if dense.get(id(each[0]), 0) <= 0]
 
 
 def joined(results: list[list[Any]]) -> list[Any]:

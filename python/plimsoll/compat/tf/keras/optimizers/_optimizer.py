@@ -236,7 +236,7 @@ class Optimizer(Configured):
     def _move(self, gradients: list[pm.Tensor], variables: list[Any]) -> None:
         """The update itself."""
         rate = self._rate()
-        clipped = self._clip(gradients)
+        clipped = self._clip(gradients, variables)
         if self.weight_decay:
             for each in variables:
                 if self._decays(each):
@@ -286,13 +286,20 @@ class Optimizer(Configured):
         return pm.square(gradient) if found is None else found
 
     def _adds_squares(self) -> bool:
-        """Whether squares of lookups are wanted: by rules that have them, where nothing is clipped."""
-        clips = (self.clipnorm, self.clipvalue, self.global_clipnorm)
+        """Whether squares of lookups are wanted: by rules that have them, where gradients stay those of rows."""
+        clips = (self.clipvalue, self.global_clipnorm)
         return self.squares and not self.gradient_accumulation_steps and all(each is None for each in clips)
 
-    def _clip(self, gradients: list[pm.Tensor]) -> list[pm.Tensor]:
+    def _clip(self, gradients: list[pm.Tensor], variables: list[Any]) -> list[pm.Tensor]:
         if self.clipnorm and self.clipnorm > 0:
-            return [_by_norm(g, pm.sum(pm.square(g)), float(self.clipnorm)) for g in gradients]
+            most, clipped = float(self.clipnorm), []
+            for g, each in zip(gradients, variables):
+                squares = self._squares.get(key_of(each))
+                total = pm.sum(pm.square(g) if squares is None else squares)
+                clipped.append(_by_norm(g, total, most))
+                if squares is not None:
+                    self._squares[key_of(each)] = _by_norm(_by_norm(squares, total, most), total, most)
+            return clipped
         if self.global_clipnorm and self.global_clipnorm > 0:
             total = pm.sum(pm.stack([pm.sum(pm.square(g)) for g in gradients]))
             return [_by_norm(g, total, float(self.global_clipnorm)) for g in gradients]
