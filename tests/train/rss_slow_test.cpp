@@ -51,6 +51,18 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryModelRss,
                                               std::get<1>(tested.param));
                          });
 
+/// What a library packs for products of many sizes is freed and taken again: the heap must not grow
+/// with each.
+TEST(TrainingRss, LargerStepsStayWithinTheSmallestBudget) {
+  for (const Sized& each :
+       {Sized{"gpt2", 256, 2, 0}, Sized{"lstm_lm", 50, 20, 0}, Sized{"llama", 100, 3, 0}}) {
+    expect_within_rss({{"model", each.model},
+                       {"size", each.size},
+                       {"batch", each.batch},
+                       {"classes", each.classes}});
+  }
+}
+
 TEST(TrainingRss, OptionsInPairsStayWithinTheSmallestBudget) {
   const std::array<std::pair<const char*, Json>, 7> options = {{{"precision", "bf16"},
                                                                 {"precision", "f16"},
