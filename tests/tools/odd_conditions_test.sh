@@ -46,8 +46,8 @@ done
   fail "what plan accepts train refuses: $(cat err)"
 
 # A budget that a refusal of evaluate names is enough.
-refuses_command evaluate 3 "raise the budget to" "./with space.run" --budget 450KiB
-enough=$(sed -n 's/.*raise the budget to \([0-9]*\).*/\1/p' err)
+refuses_command evaluate 3 "a budget that is enough:" "./with space.run" --budget 450KiB
+enough=$(sed -n "s/.*a budget that is enough: \([0-9A-Za-z]*\).*/\1/p" err)
 "$PLIMSOLL" evaluate "./with space.run" --budget "$enough" >out 2>err || fail "not within $enough: $(cat err)"
 
 # Bytes that are no text: it trains; what keeps the name says that it cannot.
