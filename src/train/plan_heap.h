@@ -15,10 +15,11 @@ Bytes charged_heap(std::int64_t nodes, std::int64_t convolutions);
 
 /// Plans are made while one is there. When it goes, free memory of the heap goes back to the
 /// system: what a planner had is of no use to the steps that follow. For a device in the host's
-/// memory, whose budget is for all that the process takes, the code that planned goes, too.
+/// memory, whose budget is for all that the process takes, the code that planned goes as well, and
+/// from then on large blocks that are freed go back to the system at once.
 class HeapScope {
  public:
-  explicit HeapScope(bool host_memory) : host_memory_(host_memory) {}
+  explicit HeapScope(bool host_memory);
   HeapScope(const HeapScope&) = delete;
   HeapScope& operator=(const HeapScope&) = delete;
   ~HeapScope();

@@ -12,7 +12,6 @@
 #include "backend/cpu/dtype_switch.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
-#include "backend/cpu/small_blocks.h"
 
 namespace plimsoll::cpu {
 namespace {
@@ -224,7 +223,6 @@ void prepare_onednn(ProductState& state) {
 
 void run_part(const KernelContext& k, const ProductState& state, const ProductPart& part,
               int slot) {
-  fill_small_blocks();
   const Product& p = state.product;
   const dnnl::matmul::primitive_desc& desc = state.kernels[part.kernel].desc;
   const dnnl::engine& engine = onednn::engine();
