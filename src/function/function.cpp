@@ -224,7 +224,7 @@ class PlannedFunction::Impl {
     return *signature.plan;
   }
 
-  /// Whether that much is to be had once holders have given back what they can, such as pipelines
+  /// Whether that much is available once holders have given back what they can, such as pipelines
   /// that read ahead.
   static bool can_have(const Device& device, Bytes bytes) {
     try {

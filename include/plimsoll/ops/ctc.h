@@ -23,7 +23,7 @@ struct CtcOptions {
 /// not count. It needs 16 * most + 8 bytes of workspace for each step of each sequence.
 ///
 /// On the CPU only: on another device it is a DeviceError. InvalidArgument, when it runs, naming
-/// the first length that is too large, or the first label that is no class or is the blank.
+/// the first length that is too large, or the first label that is not a class or is the blank.
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor& input_lengths,
                 const Tensor& label_lengths, const CtcOptions& options = {});
 

@@ -137,7 +137,7 @@ std::span<const std::byte> SegmentReader::buffered(Bytes bytes) {
   if (at_ < base_ || at_ + bytes > base_ + have_) {
     have_ = 0;
     base_ = at_;
-    // What follows a large element is probably one, too, and is not to be read twice.
+    // The element after a large one is probably large as well, and should not be read twice.
     const Bytes much = last_ > buffer_.size() ? std::max(bytes, kGlance) : buffer_.size();
     const Bytes wanted = std::min<Bytes>({much, buffer_.size(), segment_.info.contents - at_});
     have_ = segment_.file->read(buffer_.data(), wanted, at_);
