@@ -85,9 +85,10 @@ TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
 }
 
 TEST_F(ConvolutionsOnGpu, DepthwiseOnesAreAsOnTheCpu) {
-  for (const Kind& k :
-       {Kind{96, 96, 19, 23, 7, 1, 96}, Kind{8, 8, 17, 33, 5, 2, 8}, Kind{40, 40, 9, 31, 4, 1, 40},
-        Kind{300, 300, 14, 14, 3, 1, 300}, Kind{4, 4, 40, 7, 7, 1, 4}}) {
+  for (const Kind& k : {Kind{96, 96, 19, 23, 7, 1, 96}, Kind{8, 8, 17, 33, 5, 2, 8},
+                        Kind{40, 40, 9, 31, 4, 1, 40}, Kind{300, 300, 14, 14, 3, 1, 300},
+                        Kind{4, 4, 40, 7, 7, 1, 4}, Kind{16, 16, 15, 20, 3, 2, 16},
+                        Kind{12, 12, 21, 18, 7, 2, 12}, Kind{8, 8, 16, 16, 3, 3, 8}}) {
     for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
       for (const std::int64_t dilation : {1, 2}) {
         SCOPED_TRACE(fmt::format("{} channels of {}x{} by {}, stride {}, dilation {}, {}", k.in,
@@ -111,6 +112,39 @@ TEST_F(ConvolutionsOnGpu, DepthwiseOnesAreAsOnTheCpu) {
         with.set("shape", ops::to_integers(w.shape()));
         check("conv2d_weight_grad", {x, dy}, with, share);
       }
+    }
+  }
+}
+
+TEST_F(ConvolutionsOnGpu, DepthwiseOnesWithOtherStridesDownAndAcrossAreAsOnTheCpu) {
+  struct Strides {
+    std::int64_t down;
+    std::int64_t across;
+    std::int64_t left;
+  };
+  // Runs of a row begin at whole strides: one or none of a row's pixels lies before them.
+  for (const Strides& s : {Strides{1, 2, 0}, Strides{1, 2, 1}, Strides{2, 1, 2}, Strides{3, 2, 2},
+                           Strides{2, 2, 3}, Strides{2, 3, 1}}) {
+    for (const std::int64_t width : {8, 13, 17}) {
+      SCOPED_TRACE(
+          fmt::format("strides {}x{}, {} before, {} wide", s.down, s.across, s.left, width));
+      const ops::Attributes attributes =
+          ops::conv_attributes({.stride = {s.down, s.across},
+                                .padding = {.top = 1, .bottom = 2, .left = s.left, .right = 1},
+                                .groups = 8,
+                                .layout = Layout::channels_last});
+      const Shape in = ops::picture_shape(true, 2, 8, 11, width);
+      const Tensor x = random_tensor(in, 1);
+      const Tensor w = random_tensor({8, 1, 4, 5}, 2);
+      const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
+      const Tensor dy = random_tensor(out, 4);
+      const double share = 4 * test::allowed(DType::f32);
+      check("conv2d", {x, w}, attributes, share);
+      ops::Attributes with = attributes;
+      with.set("shape", ops::to_integers(in));
+      check("conv2d_transpose", {dy, w}, with, share);
+      with.set("shape", ops::to_integers(w.shape()));
+      check("conv2d_weight_grad", {x, dy}, with, share);
     }
   }
 }
