@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <plimsoll/backend/common/convert.h>
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
 #include <plimsoll/ops/tape.h>
@@ -201,6 +202,29 @@ TEST(Elementwise, MistakesAreNamed) {
   EXPECT_THAT(message([&] { ops::where(a, a, a); }), HasSubstr("[where] is not defined for f32"));
   EXPECT_THAT(message([&] { ops::logical_and(i, i); }), HasSubstr("is not defined for i32"));
   EXPECT_THAT(message([&] { ops::add(a, Tensor()); }), HasSubstr("[add]"));
+}
+
+TEST(Elementwise, CastsOfFloatsToSmallIntegersKeepTheRule) {
+  std::vector<float> values = {0.0F, -0.0F, 0.4F, -0.6F, NAN, -NAN, INFINITY, -INFINITY, 1e30F};
+  for (const float edge : {-32768.0F, -128.0F, 0.0F, 127.0F, 128.0F, 255.0F, 256.0F, 32767.0F,
+                           32768.0F, 65535.0F, 65536.0F}) {
+    for (const float step : {-1.5F, -1.0F, -0.5F, 0.0F, 0.5F, 1.0F, 1.5F}) {
+      values.push_back(edge + step);
+      values.push_back(std::nextafter(edge, step < 0 ? -INFINITY : INFINITY));
+    }
+  }
+  const Tensor x = from_doubles(std::vector<double>(values.begin(), values.end()),
+                                {static_cast<std::int64_t>(values.size())}, DType::f32);
+  const auto expect = [&]<typename To>(DType dtype) {
+    const std::vector<To> got = ops::cast(x, dtype).to_vector<To>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_EQ(got[i], backend::converted<To>(values[i])) << values[i];
+    }
+  };
+  expect.operator()<std::uint8_t>(DType::u8);
+  expect.operator()<std::int8_t>(DType::i8);
+  expect.operator()<std::uint16_t>(DType::u16);
+  expect.operator()<std::int16_t>(DType::i16);
 }
 
 }  // namespace

@@ -1,14 +1,37 @@
+#include <limits>
+#include <type_traits>
+
 #include <plimsoll/backend/common/convert.h>
 #include <plimsoll/base/parallel.h>
 
 #include "backend/cpu/chunks.h"
+#include "backend/cpu/clones.h"
 #include "backend/cpu/dtype_switch.h"
 
 namespace plimsoll::cpu {
 namespace {
 
+/// converted() without branches, so that the loop becomes one of vectors: floats have the limits of
+/// the small integers exactly.
+template <typename To>
+PLIMSOLL_CLONES void floats_to_small(To* to, const float* from, std::int64_t count) {
+  constexpr auto low = static_cast<float>(std::numeric_limits<To>::min());
+  constexpr auto high = static_cast<float>(std::numeric_limits<To>::max());
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float x = from[i];
+    const float above = x > low ? x : low;
+    const float within = above < high ? above : high;
+    to[i] = static_cast<To>(static_cast<std::int32_t>(x == x ? within : 0.0F));
+  }
+}
+
 template <typename To, typename From>
 void cast_row(void* out, const void* const* in, std::int64_t count, const Numbers&) {
+  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && sizeof(To) < 4 &&
+                !std::is_same_v<To, bool>) {
+    return floats_to_small(static_cast<To*>(out), static_cast<const float*>(in[0]), count);
+  }
   auto* to = static_cast<To*>(out);
   const auto* from = static_cast<const From*>(in[0]);
   for (std::int64_t i = 0; i < count; ++i) to[i] = backend::converted<To>(from[i]);

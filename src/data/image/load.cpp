@@ -171,7 +171,7 @@ class InnerScratch final : public Scratch {
 };
 
 void load_whole(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
-                float* out, Workspace& workspace) {
+                const Placement& p, Workspace& workspace) {
   InnerScratch scratch(workspace);
   const int channels = options.channels;
   const auto picture =
@@ -185,8 +185,7 @@ void load_whole(std::span<const std::byte> data, const ImageInfo& info, const Lo
                                       window.width, channels, picture.stride};
   const Extent extent = resized_extent(info, options);
   if (resizes_by_rows(options.resize)) {
-    resize_by_rows(part, extent, options.resize, placement_for(info, options, out), workspace,
-                   weights_for(options));
+    resize_by_rows(part, extent, options.resize, p, workspace, weights_for(options));
     return;
   }
   const auto resized = packed(workspace.take_array<float>(static_cast<std::size_t>(extent.height) *
@@ -194,15 +193,15 @@ void load_whole(std::span<const std::byte> data, const ImageInfo& info, const Lo
                                                           static_cast<std::size_t>(channels)),
                               extent.height, extent.width, channels);
   resize(resized, part, options.resize, scratch);
-  const Placement p = placement_for(info, options, out);
   for (int y = 0; y < extent.height; ++y) {
     for (int x = 0; x < extent.width; ++x) {
       const float* pixel = resized.pixel(y, p.mirror_columns ? extent.width - 1 - x : x);
-      float* target = p.origin + y * p.row_step + x * p.column_step;
+      float* target = p.row(y) + x * p.column_step;
       for (int c = 0; c < channels; ++c) {
         target[c * p.channel_step] = pixel[c] * p.scale[c] + p.bias[c];
       }
     }
+    p.made(y);
   }
 }
 
@@ -261,17 +260,17 @@ LoadPlan plan_load(const ImageInfo& info, const LoadOptions& options) {
   return plan;
 }
 
-void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
-          Scratch& scratch, float* out) {
-  const LoadPlan plan = plan_load(info, options);
+namespace {
+
+void load_to(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
+             const LoadPlan& plan, Scratch& scratch, const Placement& placement) {
   Workspace workspace(scratch, plan.scratch);
   if (plan.path == LoadPlan::Path::whole) {
-    load_whole(data, info, options, out, workspace);
+    load_whole(data, info, options, placement, workspace);
     return;
   }
   const Window window = source_window(info, options);
   const Extent extent = resized_extent(info, options);
-  const Placement placement = placement_for(info, options, out);
   const auto feed = [&](RowSink&& sink) {
     if (info.format == Format::jpeg) {
       load_jpeg(data, info, options, plan, sink, workspace);
@@ -287,6 +286,27 @@ void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOpti
                     {window.x, window.width, extent.width, plan.eighths}, placement, workspace,
                     weights_for(options)));
   }
+}
+
+}  // namespace
+
+void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
+          Scratch& scratch, float* out) {
+  const LoadPlan plan = plan_load(info, options);
+  load_to(data, info, options, plan, scratch, placement_for(info, options, out));
+}
+
+void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
+          Scratch& scratch, const RowStrip& strip) {
+  const LoadPlan plan = plan_load(info, options);
+  if (options.layout != Layout::channels_last || turn_for(info, options).any()) {
+    throw InvalidArgument("[load] a result in strips can be neither planes nor turned");
+  }
+  if (strip.count < 1) throw InvalidArgument("[load] a strip without rows");
+  Placement placement = placement_for(info, options, strip.rows);
+  placement.strip = &strip;
+  placement.rows = options.height;
+  load_to(data, info, options, plan, scratch, placement);
 }
 
 }  // namespace plimsoll::image

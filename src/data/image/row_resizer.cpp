@@ -126,9 +126,10 @@ void RowResizer::emit() {
             resized_[tap_.high() & 1], tap_.t, blended_);
 }
 
-void place_row(const Placement& p, const RowKernels& kernels, int row, int columns, const float* a,
-               const float* b, float t, float* blended) {
-  float* out = p.origin + row * p.row_step;
+namespace {
+
+void write_row(const Placement& p, const RowKernels& kernels, float* out, int columns,
+               const float* a, const float* b, float t, float* blended) {
   if (p.channels == 3 && p.channel_step == 1 && p.column_step == 3) {
     kernels.blend_pixels_rgb(out, a, b, t, p.scale, p.bias, columns);
     return;
@@ -147,6 +148,14 @@ void place_row(const Placement& p, const RowKernels& kernels, int row, int colum
       out[x * p.column_step + c * p.channel_step] = blended[4 * x + c];
     }
   }
+}
+
+}  // namespace
+
+void place_row(const Placement& p, const RowKernels& kernels, int row, int columns, const float* a,
+               const float* b, float t, float* blended) {
+  write_row(p, kernels, p.row(row), columns, a, b, t, blended);
+  p.made(row);
 }
 
 }  // namespace plimsoll::image

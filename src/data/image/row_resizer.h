@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <plimsoll/data/image/load.h>
+
 #include "data/image/kernels.h"
 #include "data/image/workspace.h"
 
@@ -38,6 +40,17 @@ struct Placement {
   bool mirror_columns = false;
   float scale[4] = {1, 1, 1, 1};
   float bias[4] = {0, 0, 0, 0};
+  /// Not null: there is room for its count of rows only, and it takes them when that is full.
+  const RowStrip* strip = nullptr;
+  int rows = 0;  ///< of the result, for a strip
+
+  float* row(int y) const { return origin + (strip == nullptr ? y : y % strip->count) * row_step; }
+  /// Row y is there; rows come in order.
+  void made(int y) const {
+    if (strip == nullptr) return;
+    const int at = y % strip->count;
+    if (at + 1 == strip->count || y + 1 == rows) strip->take(y - at, at + 1);
+  }
 };
 
 /// Writes a resized row where `placement` says: (a + (b - a) * t) * scale + bias, of rows with four

@@ -54,6 +54,7 @@ ChainOptions load_options(const LoadChain& chain, const Program::Parts& parts) {
   ChainOptions options;
   options.load.normalise = false;
   for (const std::size_t i : chain.instructions) {
+    if (!chain.loads(i)) continue;
     const Instruction& each = parts.instructions[i];
     if (each.op == "decode_image") {
       options.decode = decode_options(each.attributes);

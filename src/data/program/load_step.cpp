@@ -1,6 +1,7 @@
 // Peephole: read_file, decode_image, a crop or a cast to f32, resize or a random resized crop,
 // normalize, a flip and a transpose to planes that follow one another become image::load(), which
-// does them in one pass over rows.
+// does them in one pass over rows. What is done element by element to its result, such as a
+// division or a cast to u8, is done to those rows, too.
 #include <algorithm>
 #include <optional>
 
@@ -9,8 +10,10 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/data/image/load.h>
 
+#include "data/program/aligned_scratch.h"
 #include "data/program/draws.h"
 #include "data/program/load_options.h"
+#include "data/program/row_tail.h"
 #include "data/program/steps.h"
 
 namespace plimsoll::data {
@@ -107,14 +110,19 @@ class ChainFinder {
     chain.instructions.push_back(*step);
     bool flipped = false;
     bool normalized = false;
+    bool planes = false;
     for (step = next(*step); step; step = next(*step)) {
       const Instruction& each = at(*step);
-      if (is_flip(each.op) && !flipped) {
+      if (is_flip(each.op) && !flipped && !planes) {
         flipped = true;
-      } else if (each.op == "normalize" && !normalized && constant_moments(each, channels)) {
+      } else if (each.op == "normalize" && !normalized && !planes && chain.by_element.empty() &&
+                 constant_moments(each, channels)) {
         normalized = true;
+      } else if (to_planes(each) && !planes) {
+        planes = true;
+      } else if (is_by_element(each, parts_, channels, planes)) {
+        chain.by_element.push_back(*step);
       } else {
-        if (to_planes(each)) chain.instructions.push_back(*step);
         break;
       }
       chain.instructions.push_back(*step);
@@ -165,6 +173,13 @@ class LoadStep final : public Step {
       if (each.op == "random_flip") flip_ = {&each, random_indices[i]};
     }
     options_ = load_options(chain, parts);
+    if (chain.by_element.empty()) return;
+    image::LoadOptions& load = options_.load;
+    const bool planes = load.layout == Layout::channels_first;
+    // Elements are moved to planes last.
+    load.layout = Layout::channels_last;
+    tail_ = RowTail(chain.by_element, parts, load.height, load.width, load.channels, planes);
+    result_ = {tail_.dtype(), last.outputs.front().shape()};
   }
 
   void run(Frame& frame) const override {
@@ -182,7 +197,8 @@ class LoadStep final : public Step {
   Bytes needs(const PictureFile& file) const override {
     const Bytes contents = reading_.empty() ? 0 : align_up(file.size, kBlock);
     if (!resizes_) return contents + align_up(file.image.scratch, kBlock);
-    return contents + align_up(image::plan_load(file.image, options_.load).scratch, kBlock);
+    return contents + align_up(image::plan_load(file.image, options_.load).scratch, kBlock) +
+           (tail_.empty() ? 0 : align_up(tail_.scratch() + AlignedScratch::kAlignment, kBlock));
   }
 
  private:
@@ -212,6 +228,10 @@ class LoadStep final : public Step {
       load.flip = drawn_flip(random_of(frame.context, flip_.index, 0),
                              flip_.instruction->attributes.number("probability"));
     }
+    if (!tail_.empty()) {
+      load_by_rows(frame, bytes, info, load);
+      return;
+    }
     const std::int64_t height = load.height;
     const std::int64_t width = load.width;
     const std::int64_t channels = load.channels;
@@ -220,6 +240,18 @@ class LoadStep final : public Step {
                                                                  : Shape{height, width, channels},
                            DType::f32);
     image::load(bytes, info, load, frame.context.scratch(), pixels.mutable_data<float>());
+  }
+
+  void load_by_rows(Frame& frame, std::span<const std::byte> bytes, const image::ImageInfo& info,
+                    const image::LoadOptions& load) const {
+    Tensor pixels = output(frame, result_.shape, result_.dtype);
+    void* const out = pixels.raw_mutable_data();
+    const AlignedScratch buffers(frame.context.scratch(), tail_.scratch());
+    auto* const rows = static_cast<std::byte*>(buffers.data());
+    image::load(bytes, info, load, frame.context.scratch(),
+                {.rows = reinterpret_cast<float*>(rows),
+                 .count = tail_.rows(),
+                 .take = [&](int first, int made) { tail_.take(first, made, rows, out); }});
   }
 
   image::Window window(const MapContext& context, const image::ImageInfo& info) const {
@@ -251,6 +283,8 @@ class LoadStep final : public Step {
   Drawn crop_;
   Drawn flip_;
   ChainOptions options_;
+  RowTail tail_;
+  TensorType result_;  ///< of the tail
 };
 
 }  // namespace

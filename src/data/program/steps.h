@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,13 @@ StepPtr make_op_step(const Instruction& instruction, const ProgramOp& op,
 /// Instructions that are done in one pass over the rows of a picture that is being decoded.
 struct LoadChain {
   std::vector<std::size_t> instructions;  ///< in order
+  /// Those of them that image::load() knows nothing of: they are done element by element to its
+  /// rows. What comes between or after them moves elements only.
+  std::vector<std::size_t> by_element = {};
+
+  bool loads(std::size_t instruction) const {
+    return std::ranges::find(by_element, instruction) == by_element.end();
+  }
 };
 /// All there are; no instruction is in two.
 std::vector<LoadChain> find_load_chains(const Program::Parts& parts);

@@ -10,6 +10,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "data/program/aligned_scratch.h"
 #include "data/program/infer.h"
 #include "data/program/steps.h"
 
@@ -18,8 +19,6 @@ namespace {
 
 using Types = std::vector<TensorType>;
 using StatePtr = std::shared_ptr<const ops::KernelState>;
-
-constexpr Bytes kWorkspaceAlignment = 256;
 
 /// What a kernel prepared for the extents seen last. Thread-safe.
 class PreparedStates {
@@ -49,28 +48,6 @@ class PreparedStates {
   };
   std::mutex mutex_;
   std::vector<Entry> entries_;
-};
-
-/// Scratch of a kernel, aligned as it wants it.
-class KernelWorkspace {
- public:
-  KernelWorkspace(image::Scratch& scratch, Bytes bytes) : scratch_(scratch) {
-    if (bytes == 0) return;
-    block_ = scratch_.allocate(bytes + kWorkspaceAlignment);
-    const auto address = reinterpret_cast<std::uintptr_t>(block_);
-    aligned_ = reinterpret_cast<void*>(align_up(address, kWorkspaceAlignment));
-  }
-  KernelWorkspace(const KernelWorkspace&) = delete;
-  KernelWorkspace& operator=(const KernelWorkspace&) = delete;
-  ~KernelWorkspace() {
-    if (block_ != nullptr) scratch_.free(block_);
-  }
-  void* data() const { return aligned_; }
-
- private:
-  image::Scratch& scratch_;
-  void* block_ = nullptr;
-  void* aligned_ = nullptr;
 };
 
 class TensorStep final : public Step {
@@ -194,8 +171,8 @@ class TensorStep final : public Step {
       out.push_back({data, types[i]});
       work = work || types[i].elements() > 0;
     }
-    const KernelWorkspace workspace(frame.context.scratch(),
-                                    state == nullptr ? 0 : state->workspace);
+    const AlignedScratch workspace(frame.context.scratch(),
+                                   state == nullptr ? 0 : state->workspace);
     if (work) {
       kernel_->run({.outputs = out,
                     .inputs = in,

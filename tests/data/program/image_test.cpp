@@ -131,6 +131,71 @@ TEST(ProgramImages, ArithmeticAfterResizingHasTheSameBits) {
   expect_same_bits([](Symbolic x) { return image::flip_up_down(image::resize(x, 9, 9)) * 2 + 1; });
 }
 
+TEST(ProgramImages, WhatIsDoneElementByElementWhileDecodingChangesNoBit) {
+  const auto to = [](DType dtype) {
+    return [dtype](Symbolic x) { return cast(image::resize(x, 37, 53) + 0.5, dtype); };
+  };
+  for (const int channels : {1, 3, 4}) {
+    SCOPED_TRACE(channels);
+    expect_same_bits(to(DType::u8), channels);
+    expect_same_bits(
+        [](Symbolic x) {
+          return transpose(image::resize(x, 37, 53) / 255, {2, 0, 1});
+        },
+        channels);
+  }
+  for (const DType dtype : {DType::i8, DType::f16, DType::bf16, DType::i64, DType::f64}) {
+    SCOPED_TRACE(dtype_name(dtype));
+    expect_same_bits(to(dtype));
+    expect_same_bits([dtype](Symbolic x) {
+      const Symbolic planes = transpose(image::resize(x, 37, 53) * 1.5, {2, 0, 1});
+      return cast(clip(planes - 16, 0, 235), dtype);
+    });
+  }
+  // Rows that are longer than a strip, and results of one row.
+  expect_same_bits([](Symbolic x) { return cast(image::resize(x, 3, 5000) - 1, DType::u8); });
+  expect_same_bits([](Symbolic x) { return cast(image::resize(x, 1, 1) + 0.5, DType::u8); });
+  // What moves elements may stand between, and what computes with neighbours ends it.
+  expect_same_bits([](Symbolic x) {
+    const Symbolic unit = image::random_flip(image::random_resized_crop(x, 29, 33) / 255);
+    return transpose(
+        cast((unit - constant_like(x, kMean)) / constant_like(x, kDeviation), DType::f16),
+        {2, 0, 1});
+  });
+  expect_same_bits([](Symbolic x) {
+    return cast(image::normalize(image::resize(x, 40, 30), kMean, kDeviation) * 100, DType::i8);
+  });
+  expect_same_bits([](Symbolic x) {
+    return image::normalize(image::resize(x, 40, 30) * 0.5, kMean, kDeviation) > 0.25;
+  });
+  expect_same_bits([](Symbolic x) {
+    return image::flip_up_down(cast(image::resize(x, 9, 9) + 0.5, DType::u8));
+  });
+  expect_same_bits([](Symbolic x) {
+    const Symbolic small = image::resize(cast(x, DType::f32), 24, 31);
+    return cast(small + 0.5, DType::u8);
+  });
+  for (const image::Filter filter : {image::Filter::nearest, image::Filter::bicubic}) {
+    expect_same_bits([filter](Symbolic x) {
+      return cast(image::resize(x, 24, 31, {.filter = filter}) + 0.5, DType::u8);
+    });
+  }
+}
+
+TEST(ProgramImages, BytesNeedNoPictureOfFloats) {
+  const TemporaryFolder folder;
+  write_pictures(folder, 3);
+  const auto files = Dataset::image_paths(folder.path().string());
+  const auto needs = [&](const std::function<Symbolic(Symbolic)>& last) {
+    return decode_needs(files.map([&](Symbolic path, Symbolic) {
+             return last(image::resize(image::decode(read_file(path)), 500, 400));
+           }))
+        .largest;
+  };
+  const Bytes floats = needs([](Symbolic x) { return x; });  // which go into the batch
+  EXPECT_LT(needs([](Symbolic x) { return cast(x + 0.5, DType::u8); }), floats + KiB(64));
+}
+
 TEST(ProgramImages, EqualsLoadImages) {
   const TemporaryFolder folder;
   write_pictures(folder, 12);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include <plimsoll/base/layout.h>
@@ -67,5 +68,19 @@ LoadPlan plan_load(const ImageInfo& info, const LoadOptions& options);
 /// Throws as plan_load() and decode() do; `out` is undefined after an error. Thread-safe.
 void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
           Scratch& scratch, float* out);
+
+/// Takes the rows of a result as they are made, a few at a time.
+struct RowStrip {
+  float* rows = nullptr;  ///< room for `count` rows of the result, channels last
+  int count = 0;
+  /// Rows [first, first + made) of the result are in `rows` until it returns. They come in order;
+  /// where a file turns out not to be regular, from the first row again.
+  std::function<void(int first, int made)> take;
+};
+
+/// The same with results that nobody holds as a whole. Throws InvalidArgument for options that ask
+/// for planes, or for a picture to be turned.
+void load(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
+          Scratch& scratch, const RowStrip& strip);
 
 }  // namespace plimsoll::image
