@@ -8,11 +8,14 @@ namespace {
 constexpr double kInterval = 0.05;  ///< seconds between two looks, at least
 /// Shares of the time that the consumer waits: above the first it is worth more threads, below the
 /// second fewer may do.
-constexpr double kWaits = 0.05;
-constexpr double kHardlyWaits = 0.02;
+constexpr double kWaits = 0.02;
+constexpr double kHardlyWaits = 0.01;
 /// The same of the times that the stage was asked and had nothing.
 constexpr double kEmpty = 0.1;
 constexpr double kHardlyEmpty = 0.02;
+/// The share of the time that calls may be at work when there is one less: what is left evens out
+/// elements that take longer, and threads that others keep from a core.
+constexpr double kAtWork = 0.8;
 constexpr int kCalm = 4;
 constexpr int kRemember = 200;
 
@@ -24,6 +27,7 @@ void ThreadTuner::look(double now_s, double waited_s) {
     begun_ = true;
     last_s_ = now_s;
     last_waited_s_ = waited_s;
+    busy_s_ = 0;
     return;
   }
   const double passed = now_s - last_s_;
@@ -35,11 +39,12 @@ void ThreadTuner::look(double now_s, double waited_s) {
     if (!no_memory_) grow();
     calm_ = 0;
   } else if (waits < kHardlyWaits || empty < kHardlyEmpty) {
-    if (++calm_ >= kCalm) shrink();
+    if (++calm_ >= kCalm) shrink(busy_s_ / passed);
   } else {
     calm_ = 0;
   }
   asked_ = empty_ = 0;
+  busy_s_ = 0;
   no_memory_ = false;
   last_s_ = now_s;
   last_waited_s_ = waited_s;
@@ -52,7 +57,8 @@ void ThreadTuner::grow() {
   now_ = std::min(most_, now_ * 2);
 }
 
-void ThreadTuner::shrink() {
+void ThreadTuner::shrink(double at_work) {
+  if (at_work > kAtWork * (now_ - 1)) return;
   now_ = std::max(now_ - 1, least_);
   calm_ = kCalm / 2;
 }

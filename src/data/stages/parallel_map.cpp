@@ -232,7 +232,9 @@ void Chunk::finish() {
 void ParallelMap::finished(Slot& slot) {
   --running_;
   expect(slot.taken);
-  stats_.busy_s += static_cast<double>(slot.busy_ns) * 1e-9;
+  const double busy_s = static_cast<double>(slot.busy_ns) * 1e-9;
+  stats_.busy_s += busy_s;
+  tuner_.note_busy(busy_s);
   slot.where = Slot::Where::done;
   if (slot.out_of_memory) {
     slot.where = Slot::Where::waiting;
