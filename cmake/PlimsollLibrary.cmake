@@ -168,6 +168,48 @@ if(PLIMSOLL_HAS_CUDA)
        "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp" "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cu")
   plimsoll_shared_kernels(plimsoll_shared_cuda "${PROJECT_SOURCE_DIR}" backend cuda)
   list(APPEND plimsoll_cuda_sources ${plimsoll_shared_cuda})
+  # Headers that programs compiled at run time include, as text; rtc_std.h stands for what NVRTC lacks.
+  set(rtc_files
+      "backend/cuda/programs/pointwise.cuh=src/backend/cuda/programs/pointwise.cuh"
+      "backend/cuda/kernels/element.cuh=src/backend/cuda/kernels/element.cuh"
+      "backend/cuda/kernels/math.cuh=src/backend/cuda/kernels/math.cuh"
+      "backend/cuda/kernels/rounded.cuh=src/backend/cuda/kernels/rounded.cuh"
+      "plimsoll/backend/common/convert.h=include/plimsoll/backend/common/convert.h"
+      "plimsoll/backend/common/inline.h=include/plimsoll/backend/common/inline.h"
+      "cstdint=src/backend/cuda/programs/rtc_std.h"
+      "limits=src/backend/cuda/programs/rtc_std.h"
+      "type_traits=src/backend/cuda/programs/rtc_std.h"
+      "cuda_runtime.h=src/backend/cuda/programs/rtc_std.h")
+  set(rtc_arrays "")
+  set(rtc_entries "")
+  set(rtc_number 0)
+  foreach(entry IN LISTS rtc_files)
+    string(REGEX REPLACE "=.*" "" name "${entry}")
+    string(REGEX REPLACE ".*=" "${PROJECT_SOURCE_DIR}/" file "${entry}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(READ "${file}" bytes HEX)
+    string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${bytes}")
+    string(APPEND rtc_arrays "constexpr char kText${rtc_number}[] = {${bytes}};\n")
+    string(APPEND rtc_entries "      {\"${name}\", {kText${rtc_number}, sizeof kText${rtc_number}}},\n")
+    math(EXPR rtc_number "${rtc_number} + 1")
+  endforeach()
+  set(rtc_source "${PROJECT_BINARY_DIR}/generated/backend/cuda/rtc_headers.cpp")
+  file(CONFIGURE OUTPUT "${rtc_source}" @ONLY CONTENT [[
+#include "backend/cuda/programs/rtc_headers.h"
+
+namespace plimsoll::cuda {
+namespace {
+@rtc_arrays@}  // namespace
+
+std::span<const RtcHeader> rtc_headers() {
+  static constexpr RtcHeader kHeaders[] = {
+@rtc_entries@  };
+  return kHeaders;
+}
+
+}  // namespace plimsoll::cuda
+]])
+  list(APPEND plimsoll_cuda_sources "${rtc_source}")
   if(plimsoll_cuda_sources)
     # Never linked against libcuda.so: the driver is opened at run time, so that the module's
     # absence and the driver's are both ordinary answers.
@@ -192,6 +234,11 @@ if(PLIMSOLL_HAS_CUDA)
       # the compiler alone to choose, and never differ between two runs of one binary.
       target_compile_options(
         plimsoll_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--std=c++20;--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-Wall,-Wextra>")
+      # But where a kernel that is compiled at run time must give the same bits, there are none.
+      foreach(name IN ITEMS elementwise elementwise_math elementwise_activation cast compare)
+        set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/cuda/kernels/${name}.cu"
+                                    PROPERTIES COMPILE_OPTIONS "--fmad=false")
+      endforeach()
     endif()
     # Of what the core links, this needs little.
     target_link_options(plimsoll_cuda PRIVATE -Wl,--as-needed)

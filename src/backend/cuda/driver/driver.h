@@ -54,7 +54,12 @@ namespace plimsoll::cuda {
   X(cuGraphUpload)                    \
   X(cuGraphLaunch)                    \
   X(cuGraphDestroy)                   \
-  X(cuGraphExecDestroy)
+  X(cuGraphExecDestroy)               \
+  X(cuModuleLoadData)                 \
+  X(cuModuleUnload)                   \
+  X(cuModuleGetFunction)              \
+  X(cuFuncGetAttribute)               \
+  X(cuLaunchKernel)
 
 /// The driver's calls, looked up at run time so that nothing links against libcuda: the same
 /// binary runs where there is no driver.

@@ -19,8 +19,9 @@ struct Reading {
 inline constexpr Bytes kMostRuntime = GiB(1);
 
 /// What the driver takes later, beside what an arena maps: for recorded steps as far as
-/// RecordingRoom has them free, and kernels that are loaded when they first run, about 3 MiB.
-inline constexpr Bytes kTakenLater = MiB(16);
+/// RecordingRoom has them free, kernels that are loaded when they first run, about 3 MiB, and
+/// programs compiled at run time as far as ProgramRoom has them paid.
+inline constexpr Bytes kTakenLater = MiB(18);
 
 /// What this process took between two readings, of a device with `total` bytes, and who says so.
 /// `after` has `free`.

@@ -1,48 +1,19 @@
-#include <plimsoll/backend/common/convert.h>
-
+#include "backend/cuda/kernels/element.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 #include "backend/cuda/kernels/many.cuh"
 
 namespace plimsoll::cuda {
 namespace {
 
-/// As f32 such that rounding that to 16 bits is as if the number itself had been: the last bit says
-/// that something was lost (rounding to odd).
-__device__ __forceinline__ float with_lost(float toward_zero, bool lost) {
-  return lost ? __uint_as_float(__float_as_uint(toward_zero) | 1U) : toward_zero;
-}
-template <typename From>
-__device__ __forceinline__ float rounded_to_odd(From x) {
-  if constexpr (std::is_same_v<From, double>) {
-    const float near = __double2float_rz(x);
-    return with_lost(near, static_cast<double>(near) != x && x == x);
-  } else if constexpr (std::is_same_v<From, std::int64_t>) {
-    const float near = __ll2float_rz(x);
-    return with_lost(near, static_cast<std::int64_t>(near) != x);
-  } else {
-    const float near = __int2float_rz(x);
-    return with_lost(near, static_cast<std::int64_t>(near) != x);
-  }
-}
-
 template <typename From, typename To>
 struct CastBody {
   using In = From;
   using Out = To;
   static constexpr int kInputs = 1;
-  static constexpr bool kOdd =
-      is_narrow_v<To> && (std::is_same_v<From, double> || std::is_same_v<From, std::int64_t> ||
-                          std::is_same_v<From, std::int32_t>);
 
   template <int E>
   __device__ __forceinline__ void operator()(const Acc<From> (&x)[1][E], Acc<To> (&y)[E]) const {
-    each(y, [&](int i) -> Acc<To> {
-      if constexpr (kOdd) {
-        return rounded_to_odd(x[0][i]);
-      } else {
-        return backend::converted<Acc<To>>(x[0][i]);
-      }
-    });
+    each(y, [&](int i) { return element::cast<is_narrow_v<To>, Acc<To>>(x[0][i]); });
   }
 };
 

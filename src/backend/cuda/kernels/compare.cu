@@ -1,4 +1,5 @@
 // Comparisons and logic, whose results are bool, and the choice between two tensors by one.
+#include "backend/cuda/kernels/element.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 
 namespace plimsoll::cuda {
@@ -21,17 +22,17 @@ struct ComparisonBody {
     const A(&b)[E] = in[1];
     switch (op) {
       case Comparison::equal:
-        return each(y, [&](int i) { return a[i] == b[i]; });
+        return each(y, [&](int i) { return element::equal(a[i], b[i]); });
       case Comparison::not_equal:
-        return each(y, [&](int i) { return a[i] != b[i]; });
+        return each(y, [&](int i) { return element::not_equal(a[i], b[i]); });
       case Comparison::less:
-        return each(y, [&](int i) { return a[i] < b[i]; });
+        return each(y, [&](int i) { return element::less(a[i], b[i]); });
       case Comparison::less_equal:
-        return each(y, [&](int i) { return a[i] <= b[i]; });
+        return each(y, [&](int i) { return element::less_equal(a[i], b[i]); });
       case Comparison::both:
-        return each(y, [&](int i) { return a[i] != A{0} && b[i] != A{0}; });
+        return each(y, [&](int i) { return element::logical_and(a[i], b[i]); });
       case Comparison::either:
-        return each(y, [&](int i) { return a[i] != A{0} || b[i] != A{0}; });
+        return each(y, [&](int i) { return element::logical_or(a[i], b[i]); });
     }
   }
 };
@@ -42,7 +43,7 @@ struct NotBody {
   static constexpr int kInputs = 1;
   template <int E>
   __device__ __forceinline__ void operator()(const std::uint8_t (&x)[1][E], bool (&y)[E]) const {
-    each(y, [&](int i) { return x[0][i] == 0; });
+    each(y, [&](int i) { return element::logical_not(x[0][i]); });
   }
 };
 
@@ -54,7 +55,7 @@ struct FiniteBody {
   static constexpr int kInputs = 1;
   template <int E>
   __device__ __forceinline__ void operator()(const A (&x)[1][E], bool (&y)[E]) const {
-    each(y, [&](int i) { return x[0][i] - x[0][i] == A{0}; });
+    each(y, [&](int i) { return element::is_finite(x[0][i]); });
   }
 };
 

@@ -1,6 +1,7 @@
 // Arithmetic: floats and integers.
 #include <plimsoll/ops/element.h>
 
+#include "backend/cuda/kernels/element.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 
 namespace plimsoll::cuda {
@@ -20,77 +21,6 @@ enum class Binary : std::uint8_t {
 };
 enum class Ternary : std::uint8_t { div_grad, maximum_grad, minimum_grad };
 
-/// Integers wrap around where they overflow.
-template <typename A>
-using Wrapping = std::conditional_t<sizeof(A) == 8, std::uint64_t, std::uint32_t>;
-
-template <typename A>
-__device__ __forceinline__ A plus(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return static_cast<A>(static_cast<Wrapping<A>>(a) + static_cast<Wrapping<A>>(b));
-  } else {
-    return a + b;
-  }
-}
-template <typename A>
-__device__ __forceinline__ A minus(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return static_cast<A>(static_cast<Wrapping<A>>(a) - static_cast<Wrapping<A>>(b));
-  } else {
-    return a - b;
-  }
-}
-template <typename A>
-__device__ __forceinline__ A times(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return static_cast<A>(static_cast<Wrapping<A>>(a) * static_cast<Wrapping<A>>(b));
-  } else {
-    return a * b;
-  }
-}
-/// An integer divided by zero is zero: there is nobody to tell.
-template <typename A>
-__device__ __forceinline__ A over(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    if (b == A{0}) return A{0};
-    if constexpr (std::is_signed_v<A>) {
-      if (b == A{-1}) return minus(A{0}, a);
-    }
-    return static_cast<A>(a / b);
-  } else {
-    return a / b;
-  }
-}
-template <typename A>
-__device__ __forceinline__ A negative(A x) {
-  if constexpr (std::is_integral_v<A>) {
-    return minus(A{0}, x);
-  } else {
-    return -x;
-  }
-}
-template <typename A>
-__device__ __forceinline__ A absolute(A x) {
-  if constexpr (std::is_floating_point_v<A>) {
-    return std::is_same_v<A, float> ? fabsf(x) : fabs(x);
-  } else if constexpr (std::is_signed_v<A>) {
-    return x < A{0} ? minus(A{0}, x) : x;
-  } else {
-    return x;
-  }
-}
-template <typename A>
-__device__ __forceinline__ A sign_of(A x) {
-  const A sign = x > A{0} ? A{1} : A{0};
-  if constexpr (std::is_floating_point_v<A>) {
-    return x < A{0} ? A{-1} : (x != x ? x : sign);
-  } else if constexpr (std::is_signed_v<A>) {
-    return x < A{0} ? A{-1} : sign;
-  } else {
-    return sign;
-  }
-}
-
 template <typename T>
 struct UnaryBody {
   using In = T;
@@ -106,22 +36,19 @@ struct UnaryBody {
     const A(&x)[E] = in[0];
     switch (op) {
       case Unary::neg:
-        return each(y, [&](int i) { return negative(x[i]); });
+        return each(y, [&](int i) { return element::neg(x[i]); });
       case Unary::abs:
-        return each(y, [&](int i) { return absolute(x[i]); });
+        return each(y, [&](int i) { return element::abs(x[i]); });
       case Unary::sign:
-        return each(y, [&](int i) { return sign_of(x[i]); });
+        return each(y, [&](int i) { return element::sign(x[i]); });
       case Unary::square:
-        return each(y, [&](int i) { return times(x[i], x[i]); });
+        return each(y, [&](int i) { return element::square(x[i]); });
       case Unary::scale:
-        return each(y, [&](int i) { return times(x[i], first); });
+        return each(y, [&](int i) { return element::scale(x[i], first); });
       case Unary::shift:
-        return each(y, [&](int i) { return plus(x[i], first); });
+        return each(y, [&](int i) { return element::shift(x[i], first); });
       case Unary::clip:
-        return each(y, [&](int i) {
-          const A above = x[i] < first ? first : x[i];
-          return above > second ? second : above;
-        });
+        return each(y, [&](int i) { return element::clip(x[i], first, second); });
     }
   }
 };
@@ -142,23 +69,17 @@ struct BinaryBody {
     const A(&b)[E] = in[1];
     switch (op) {
       case Binary::add:
-        return each(y, [&](int i) { return plus(a[i], b[i]); });
+        return each(y, [&](int i) { return element::add(a[i], b[i]); });
       case Binary::sub:
-        return each(y, [&](int i) { return minus(a[i], b[i]); });
+        return each(y, [&](int i) { return element::sub(a[i], b[i]); });
       case Binary::mul:
-        return each(y, [&](int i) { return times(a[i], b[i]); });
+        return each(y, [&](int i) { return element::mul(a[i], b[i]); });
       case Binary::div:
-        return each(y, [&](int i) { return over(a[i], b[i]); });
+        return each(y, [&](int i) { return element::div(a[i], b[i]); });
       case Binary::maximum:
-        return each(y, [&](int i) {
-          const A larger = a[i] > b[i] ? a[i] : b[i];  // b if either is NaN
-          return a[i] != a[i] ? a[i] : larger;
-        });
+        return each(y, [&](int i) { return element::maximum(a[i], b[i]); });
       case Binary::minimum:
-        return each(y, [&](int i) {
-          const A smaller = a[i] < b[i] ? a[i] : b[i];
-          return a[i] != a[i] ? a[i] : smaller;
-        });
+        return each(y, [&](int i) { return element::minimum(a[i], b[i]); });
       default:
         break;
     }
@@ -166,11 +87,11 @@ struct BinaryBody {
       // dy and x
       switch (op) {
         case Binary::abs_grad:
-          return each(y, [&](int i) { return a[i] * sign_of(b[i]); });
+          return each(y, [&](int i) { return element::abs_grad(a[i], b[i]); });
         case Binary::square_grad:
-          return each(y, [&](int i) { return (b[i] + b[i]) * a[i]; });
+          return each(y, [&](int i) { return element::square_grad(a[i], b[i]); });
         case Binary::clip_grad:
-          return each(y, [&](int i) { return (b[i] < first) | (b[i] > second) ? A{0} : a[i]; });
+          return each(y, [&](int i) { return element::clip_grad(a[i], b[i], first, second); });
         default:
           break;
       }
@@ -194,16 +115,16 @@ struct TernaryBody {
     const A(&b)[E] = in[2];
     switch (op) {
       case Ternary::div_grad:
-        return each(y, [&](int i) { return -dy[i] * a[i] / b[i]; });
+        return each(y, [&](int i) { return element::div_grad(dy[i], a[i], b[i]); });
       case Ternary::maximum_grad:
         return each(y, [&](int i) {
-          const bool first = (a[i] >= b[i]) | (a[i] != a[i]);
-          return first != second ? dy[i] : A{0};
+          return second ? element::maximum_grad<true>(dy[i], a[i], b[i])
+                        : element::maximum_grad<false>(dy[i], a[i], b[i]);
         });
       case Ternary::minimum_grad:
         return each(y, [&](int i) {
-          const bool first = (a[i] <= b[i]) | (a[i] != a[i]);
-          return first != second ? dy[i] : A{0};
+          return second ? element::minimum_grad<true>(dy[i], a[i], b[i])
+                        : element::minimum_grad<false>(dy[i], a[i], b[i]);
         });
     }
   }

@@ -1,6 +1,6 @@
 // Activations and their gradients. All of these are dense: nothing broadcasts.
+#include "backend/cuda/kernels/element.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
-#include "backend/cuda/kernels/math.cuh"
 
 namespace plimsoll::cuda {
 namespace {
@@ -15,23 +15,6 @@ enum class Activation : std::uint8_t {
   gelu,
   gelu_tanh,
 };
-
-/// The argument of the tanh form, sqrt(2 / pi) * (x + 0.044715 x^3).
-template <typename A>
-__device__ __forceinline__ A gelu_argument(A x) {
-  return x * (A(0.7978845608028654) + A(0.035677408136300125) * x * x);
-}
-
-__device__ __forceinline__ float expm1_of(float x) { return expm1f(x); }
-__device__ __forceinline__ double expm1_of(double x) { return expm1(x); }
-__device__ __forceinline__ float tanh_of(float x) { return tanhf(x); }
-__device__ __forceinline__ double tanh_of(double x) { return tanh(x); }
-__device__ __forceinline__ float softplus_of(float x) {
-  return (x < 0.0F ? 0.0F : x) + log1pf(expf(-fabsf(x)));
-}
-__device__ __forceinline__ double softplus_of(double x) {
-  return (x < 0.0 ? 0.0 : x) + log1p(exp(-fabs(x)));
-}
 
 template <typename T>
 struct ActivationBody {
@@ -48,23 +31,21 @@ struct ActivationBody {
     const A(&x)[E] = in[0];
     switch (op) {
       case Activation::relu:
-        return each(y, [&](int i) { return x[i] <= A{0} ? A{0} : x[i]; });  // NaN stays
+        return each(y, [&](int i) { return element::relu(x[i]); });
       case Activation::elu:
-        return each(y, [&](int i) { return x[i] > A{0} ? x[i] : number * expm1_of(x[i]); });
+        return each(y, [&](int i) { return element::elu(x[i], number); });
       case Activation::sigmoid:
-        return each(y, [&](int i) { return math::sigmoid<kQuick>(x[i]); });
+        return each(y, [&](int i) { return element::sigmoid<kQuick>(x[i]); });
       case Activation::tanh:
-        return each(y, [&](int i) { return tanh_of(x[i]); });
+        return each(y, [&](int i) { return element::tanh(x[i]); });
       case Activation::silu:
-        return each(y, [&](int i) { return x[i] * math::sigmoid<kQuick>(x[i]); });
+        return each(y, [&](int i) { return element::silu<kQuick>(x[i]); });
       case Activation::softplus:
-        return each(y, [&](int i) { return softplus_of(x[i]); });
+        return each(y, [&](int i) { return element::softplus(x[i]); });
       case Activation::gelu:
-        return each(y, [&](int i) { return x[i] * math::normal<kQuick>(x[i]).share; });
+        return each(y, [&](int i) { return element::gelu<kQuick>(x[i]); });
       case Activation::gelu_tanh:
-        // 0.5 * (1 + tanh(a)) is a sigmoid.
-        return each(
-            y, [&](int i) { return x[i] * math::sigmoid<kQuick>(A{2} * gelu_argument(x[i])); });
+        return each(y, [&](int i) { return element::gelu_tanh<kQuick>(x[i]); });
     }
   }
 };
@@ -86,32 +67,21 @@ struct ActivationGradBody {
     const A(&v)[E] = in[1];
     switch (op) {
       case Activation::relu:
-        return each(dx, [&](int i) { return v[i] > A{0} ? dy[i] : A{0}; });
+        return each(dx, [&](int i) { return element::relu_grad(dy[i], v[i]); });
       case Activation::elu:
-        return each(dx, [&](int i) { return v[i] > A{0} ? dy[i] : dy[i] * (v[i] + number); });
+        return each(dx, [&](int i) { return element::elu_grad(dy[i], v[i], number); });
       case Activation::sigmoid:
-        return each(dx, [&](int i) { return dy[i] * (v[i] * (A{1} - v[i])); });
+        return each(dx, [&](int i) { return element::sigmoid_grad(dy[i], v[i]); });
       case Activation::tanh:
-        return each(dx, [&](int i) { return dy[i] * (A{1} - v[i] * v[i]); });
+        return each(dx, [&](int i) { return element::tanh_grad(dy[i], v[i]); });
       case Activation::silu:
-        return each(dx, [&](int i) {
-          const A s = math::sigmoid<kQuick>(v[i]);
-          return dy[i] * (s * (A{1} + v[i] * (A{1} - s)));
-        });
+        return each(dx, [&](int i) { return element::silu_grad<kQuick>(dy[i], v[i]); });
       case Activation::softplus:
-        return each(dx, [&](int i) { return dy[i] * math::sigmoid<kQuick>(v[i]); });
+        return each(dx, [&](int i) { return element::softplus_grad<kQuick>(dy[i], v[i]); });
       case Activation::gelu:
-        return each(dx, [&](int i) {
-          const math::Normal<A> normal = math::normal<kQuick>(v[i]);
-          return dy[i] * (normal.share + v[i] * normal.density);
-        });
+        return each(dx, [&](int i) { return element::gelu_grad<kQuick>(dy[i], v[i]); });
       case Activation::gelu_tanh:
-        return each(dx, [&](int i) {
-          const A x = v[i];
-          const A s = math::sigmoid<kQuick>(A{2} * gelu_argument(x));
-          const A slope = A(2 * 0.7978845608028654) + A(6 * 0.035677408136300125) * x * x;
-          return dy[i] * (s + x * (s * (A{1} - s)) * slope);
-        });
+        return each(dx, [&](int i) { return element::gelu_tanh_grad<kQuick>(dy[i], v[i]); });
     }
   }
 };

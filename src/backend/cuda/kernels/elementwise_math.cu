@@ -1,4 +1,5 @@
 // Roots, exponentials, logarithms, angles, rounding, powers.
+#include "backend/cuda/kernels/element.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 
 namespace plimsoll::cuda {
@@ -18,29 +19,6 @@ enum class Function : std::uint8_t {
   cos,
 };
 
-// The toolkit's functions of f32 by the name of those of f64.
-__device__ __forceinline__ float sqrt_of(float x) { return sqrtf(x); }
-__device__ __forceinline__ double sqrt_of(double x) { return sqrt(x); }
-__device__ __forceinline__ float exp_of(float x) { return expf(x); }
-__device__ __forceinline__ double exp_of(double x) { return exp(x); }
-__device__ __forceinline__ float log_of(float x) { return logf(x); }
-__device__ __forceinline__ double log_of(double x) { return log(x); }
-__device__ __forceinline__ float log1p_of(float x) { return log1pf(x); }
-__device__ __forceinline__ double log1p_of(double x) { return log1p(x); }
-__device__ __forceinline__ float erf_of(float x) { return erff(x); }
-__device__ __forceinline__ double erf_of(double x) { return erf(x); }
-__device__ __forceinline__ float floor_of(float x) { return floorf(x); }
-__device__ __forceinline__ double floor_of(double x) { return floor(x); }
-__device__ __forceinline__ float round_of(float x) { return rintf(x); }
-__device__ __forceinline__ double round_of(double x) { return rint(x); }
-// Not inlined: these are large and rare, and a vector of them would be many times as large.
-__device__ __noinline__ float sin_of(float x) { return sinf(x); }
-__device__ __noinline__ double sin_of(double x) { return sin(x); }
-__device__ __noinline__ float cos_of(float x) { return cosf(x); }
-__device__ __noinline__ double cos_of(double x) { return cos(x); }
-__device__ __noinline__ float pow_of(float a, float b) { return powf(a, b); }
-__device__ __noinline__ double pow_of(double a, double b) { return pow(a, b); }
-
 template <typename T>
 struct FunctionBody {
   using In = T;
@@ -54,27 +32,27 @@ struct FunctionBody {
     const A(&x)[E] = in[0];
     switch (op) {
       case Function::sqrt:
-        return each(y, [&](int i) { return sqrt_of(x[i]); });
+        return each(y, [&](int i) { return element::sqrt(x[i]); });
       case Function::rsqrt:
-        return each(y, [&](int i) { return A{1} / sqrt_of(x[i]); });
+        return each(y, [&](int i) { return element::rsqrt(x[i]); });
       case Function::reciprocal:
-        return each(y, [&](int i) { return A{1} / x[i]; });
+        return each(y, [&](int i) { return element::reciprocal(x[i]); });
       case Function::exp:
-        return each(y, [&](int i) { return exp_of(x[i]); });
+        return each(y, [&](int i) { return element::exp(x[i]); });
       case Function::log:
-        return each(y, [&](int i) { return log_of(x[i]); });
+        return each(y, [&](int i) { return element::log(x[i]); });
       case Function::log1p:
-        return each(y, [&](int i) { return log1p_of(x[i]); });
+        return each(y, [&](int i) { return element::log1p(x[i]); });
       case Function::erf:
-        return each(y, [&](int i) { return erf_of(x[i]); });
+        return each(y, [&](int i) { return element::erf(x[i]); });
       case Function::floor:
-        return each(y, [&](int i) { return floor_of(x[i]); });
+        return each(y, [&](int i) { return element::floor(x[i]); });
       case Function::round:
-        return each(y, [&](int i) { return round_of(x[i]); });
+        return each(y, [&](int i) { return element::round(x[i]); });
       case Function::sin:
-        return each(y, [&](int i) { return sin_of(x[i]); });
+        return each(y, [&](int i) { return element::sin(x[i]); });
       case Function::cos:
-        return each(y, [&](int i) { return cos_of(x[i]); });
+        return each(y, [&](int i) { return element::cos(x[i]); });
     }
   }
 };
@@ -94,20 +72,19 @@ struct FunctionGradBody {
     const A(&v)[E] = in[1];
     switch (op) {
       case Function::sqrt:
-        return each(dx, [&](int i) { return dy[i] / (v[i] + v[i]); });
+        return each(dx, [&](int i) { return element::sqrt_grad(dy[i], v[i]); });
       case Function::rsqrt:
-        return each(dx, [&](int i) { return dy[i] * (A(-0.5) * v[i] * v[i] * v[i]); });
+        return each(dx, [&](int i) { return element::rsqrt_grad(dy[i], v[i]); });
       case Function::reciprocal:
-        return each(dx, [&](int i) { return -dy[i] * v[i] * v[i]; });
+        return each(dx, [&](int i) { return element::reciprocal_grad(dy[i], v[i]); });
       case Function::log1p:
-        return each(dx, [&](int i) { return dy[i] / (A{1} + v[i]); });
+        return each(dx, [&](int i) { return element::log1p_grad(dy[i], v[i]); });
       case Function::erf:
-        return each(dx,
-                    [&](int i) { return dy[i] * (A(1.1283791670955126) * exp_of(-v[i] * v[i])); });
+        return each(dx, [&](int i) { return element::erf_grad(dy[i], v[i]); });
       case Function::sin:
-        return each(dx, [&](int i) { return dy[i] * cos_of(v[i]); });
+        return each(dx, [&](int i) { return element::sin_grad(dy[i], v[i]); });
       case Function::cos:
-        return each(dx, [&](int i) { return -dy[i] * sin_of(v[i]); });
+        return each(dx, [&](int i) { return element::cos_grad(dy[i], v[i]); });
       default:
         return;
     }
@@ -123,7 +100,7 @@ struct PowBody {
 
   template <int E>
   __device__ __forceinline__ void operator()(const A (&in)[2][E], A (&y)[E]) const {
-    each(y, [&](int i) { return pow_of(in[0][i], in[1][i]); });
+    each(y, [&](int i) { return element::pow(in[0][i], in[1][i]); });
   }
 };
 
@@ -140,13 +117,9 @@ struct PowGradBody {
   __device__ __forceinline__ void operator()(const A (&in)[3][E], A (&dx)[E]) const {
     const A(&dy)[E] = in[0];
     if (by_exponent) {
-      return each(
-          dx, [&](int i) { return in[2][i] > A{0} ? dy[i] * in[1][i] * log_of(in[2][i]) : A{0}; });
+      return each(dx, [&](int i) { return element::pow_exponent_grad(dy[i], in[1][i], in[2][i]); });
     }
-    each(dx, [&](int i) {
-      const A b = in[2][i];
-      return b == A{0} ? A{0} : dy[i] * b * pow_of(in[1][i], b - A{1});
-    });
+    each(dx, [&](int i) { return element::pow_grad(dy[i], in[1][i], in[2][i]); });
   }
 };
 

@@ -2,9 +2,12 @@
 
 #include <cuda_runtime.h>
 
+#include "backend/cuda/kernels/rounded.cuh"
+
 // Functions of activations. With Quick, for results that are rounded to 16 bits: the special
 // function units' exponential and reciprocal, good to about 1e-6. Without: the toolkit's functions,
-// each within 2 units in the last place. NaN and infinities as in <cmath>.
+// each within 2 units in the last place. NaN and infinities as in <cmath>. Compiled by NVRTC, too:
+// see element.cuh.
 
 namespace plimsoll::cuda::math {
 
@@ -46,12 +49,12 @@ __device__ __forceinline__ Normal<float> normal(float x) {
   const float density = 0.3989422804014327F * e;
   if constexpr (Quick) {
     // Abramowitz and Stegun, 7.1.26: the share above |x|, within 1e-7, without a difference.
-    const float t = quick_reciprocal(1.0F + 0.2316418882F * fabsf(x));
+    const float t = quick_reciprocal(rounded::fma(0.2316418882F, fabsf(x), 1.0F));
     float p = 0.5307027145F;
-    p = p * t - 0.7265760135F;
-    p = p * t + 0.7107068705F;
-    p = p * t - 0.142248368F;
-    p = p * t + 0.127414796F;
+    p = rounded::fma(p, t, -0.7265760135F);
+    p = rounded::fma(p, t, 0.7107068705F);
+    p = rounded::fma(p, t, -0.142248368F);
+    p = rounded::fma(p, t, 0.127414796F);
     const float above = p * t * e;
     return {x >= 0.0F ? 1.0F - above : above, density};
   } else {

@@ -6,6 +6,7 @@
 
 #include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/libraries/gemm.h"
+#include "backend/cuda/programs/programs.h"
 
 namespace plimsoll::cuda {
 namespace {
@@ -27,14 +28,20 @@ std::string library_versions() {
     return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
   };
   const std::size_t blas = cublasLtGetVersion();
-  const std::string text = "cuBLASLt " + dotted(blas / 10000, blas / 100 % 100, blas % 100);
+  std::string text = "cuBLASLt " + dotted(blas / 10000, blas / 100 % 100, blas % 100);
+  std::string why;
+  const Nvrtc* nvrtc = build_nvrtc(&why);
+  const std::string compiler = nvrtc != nullptr
+                                   ? "NVRTC " + nvrtc->version()
+                                   : "no NVRTC (" + why + "): chains of pointwise ops run op by op";
 #if PLIMSOLL_HAS_CUDNN
   const std::size_t cudnn = cudnnGetVersion();
-  return text + ", cuDNN " + dotted(cudnn / 10000, cudnn / 100 % 100, cudnn % 100);
+  text += ", cuDNN " + dotted(cudnn / 10000, cudnn / 100 % 100, cudnn % 100) + ", " + compiler;
 #else
-  return text +
-         ", built without cuDNN: convolutions and attention to more than 256 tokens are slow";
+  text += ", " + compiler +
+          ", built without cuDNN: convolutions and attention to more than 256 tokens are slow";
 #endif
+  return text;
 }
 
 void check(cublasStatus_t result, const char* who) {

@@ -32,6 +32,7 @@ class Libraries {
   ~Libraries();
 
   cublasLtHandle_t blas() const { return blas_; }
+  const std::shared_ptr<Context>& context() const { return context_; }
 
   /// Has each library do something small on `bytes` of the device's memory at `memory`, so that
   /// what they load at first use is there. Returns when it is done.
@@ -69,7 +70,8 @@ class Libraries {
 #endif
 };
 
-/// "cuBLASLt 13.1.0, cuDNN 9.14.0"; says so where the build had no cuDNN. Needs no device.
+/// "cuBLASLt 13.1.0, cuDNN 9.14.0, NVRTC 13.0"; says so where the build had no cuDNN, or where
+/// there is no NVRTC of the build's version. Needs no device.
 std::string library_versions();
 
 /// Throws DeviceError: "[matmul] CUBLAS_STATUS_NOT_SUPPORTED: ...".
