@@ -67,6 +67,19 @@ TEST_F(StagingOnGpu, AStreamReadsWhatWasSentAndTheElementMayGo) {
   for (std::int64_t i = 0; i < 30; ++i) EXPECT_EQ(last[i], (i + 1) * kRow - 1);
 }
 
+TEST_F(StagingOnGpu, BatchesAreMadeInPinnedMemory) {
+  Pipeline pipeline(batches(12).prefetch().prefetch_to(*gpu_), host_);
+  std::int64_t index = 0;
+  while (const auto element = pipeline.next()) {
+    const auto values = element->at(0).tensor().to_vector<std::int64_t>();
+    EXPECT_EQ(values.front(), index * kRow);
+    EXPECT_EQ(values.back(), (index + 1) * kRow - 1);
+    ++index;
+  }
+  EXPECT_EQ(index, 12);
+  EXPECT_LT(host_.arena().stats().live_peak, kBatch) << "no batch in other memory";
+}
+
 TEST_F(StagingOnGpu, EverythingGoesBack) {
   const Bytes used = gpu_->budget().used();
   {

@@ -3,10 +3,12 @@
 #include <sys/resource.h>
 
 #include <mutex>
+#include <regex>
 #include <set>
 
 #include <gmock/gmock.h>
 
+#include <plimsoll/data/program_ops.h>
 #include <plimsoll/memory/out_of_memory.h>
 
 #include "data/pipeline_support.h"
@@ -215,6 +217,58 @@ TEST_F(StagingTest, AnElementThatFindsNoRoomStaysAtTheHead) {
     EXPECT_FALSE(pipeline.next());
     EXPECT_GE(refused, 2);
   }
+}
+
+/// Rows of 4 KiB that threads make in the batch's own memory: three times the number of the row.
+Dataset tripled(std::int64_t rows) {
+  return Dataset::range(rows).map([](Symbolic i) {
+    const Symbolic ones = constant_like(i, std::vector<float>(1024, 3));
+    return cast(i, DType::f32) * ones;
+  });
+}
+
+TEST_F(StagingTest, BatchesAreMadeWhereTheyAreSentFrom) {
+  constexpr Bytes kLarge = KiB(4) * 256;
+  // The most that lay in the host's other memory at a time.
+  const auto elsewhere = [&](const Dataset& input, int rows = 3840) {
+    const Device own = host();
+    Pipeline pipeline(input, own, {.threads = 2});
+    int index = 0;
+    while (const auto element = pipeline.next()) {
+      const auto values = element->at(0).tensor().to_vector<float>();
+      for (std::size_t row = 0; row * 1024 < values.size(); ++row) {
+        const auto expected =
+            static_cast<float>(3 * ((index * 256) % rows + static_cast<int>(row)));
+        EXPECT_EQ(values[row * 1024], expected);
+        EXPECT_EQ(values[row * 1024 + 1023], expected);
+      }
+      ++index;
+    }
+    EXPECT_GE(index, 15);
+    return own.arena().stats().live_peak;
+  };
+  const Dataset batched = tripled(3840).batch(256);
+  EXPECT_LT(elsewhere(batched.prefetch_to(device_, 2)), kLarge) << "no batch in other memory";
+  EXPECT_LT(elsewhere(batched.prefetch().prefetch_to(device_)), kLarge);
+  EXPECT_LT(elsewhere(batched.prefetch().repeat(2).prefetch().prefetch_to(device_, 1)), kLarge);
+  EXPECT_LT(elsewhere(tripled(3940).batch(256).prefetch_to(device_, 0), 3940), kLarge);
+  // Where they are kept or changed in between, they are copied.
+  EXPECT_GE(elsewhere(batched.cache().prefetch_to(device_, 2)), kLarge);
+}
+
+TEST_F(StagingTest, BatchesWithTextsAndLabelsAreSentAsTheyAre) {
+  const TemporaryFolder folder;
+  write_pictures(folder, 12);
+  const Dataset input =
+      Dataset::image_paths(folder.path().string())
+          .map([](Symbolic path, Symbolic label) {
+            const std::vector<float> factors = {1, 2, 3};
+            return Symbolics{cast(label, DType::f32) * constant_like(label, factors), label, path};
+          })
+          .batch(5);
+  std::vector<std::string> sent = run(input.prefetch_to(device_, 2));
+  for (std::string& each : sent) each = std::regex_replace(each, std::regex("cuda:7"), "cpu:0");
+  EXPECT_EQ(sent, run(input));
 }
 
 TEST_F(StagingTest, SavesAndRestores) {

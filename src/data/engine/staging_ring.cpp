@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/memory/out_of_memory.h>
 
 namespace plimsoll::data {
 namespace {
@@ -19,12 +18,11 @@ bool travels(const Value& value) { return !value.is_scalar() && value.dtype() !=
 
 StagingRing::StagingRing(const Engine& engine, Device device, std::size_t slots, std::string title,
                          TensorOptions options)
-    : engine_(engine),
-      device_(std::move(device)),
+    : device_(std::move(device)),
       most_(std::max<std::size_t>(slots, 1)),
-      title_(std::move(title)),
       stream_(device_),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      memory_(std::make_shared<PinnedMemory>(engine, device_, std::move(title))) {
   options_.stream = stream_.id();
 }
 
@@ -37,17 +35,8 @@ StagingRing::~StagingRing() {
 
 bool StagingRing::grow(Slot& slot, Bytes bytes) {
   slot.block.release();
-  try {
-    if (pinned_ == nullptr) pinned_ = device_.make_pinned_arena(engine_.budget());
-    const Bytes pages = align_up(bytes, pinned_->source()->page_size());
-    if (engine_.spare() < pages + engine_.reserve()) return false;
-    slot.block = pinned_->allocate(bytes, pinned_->budget().account(Tag::staging, title_));
-  } catch (const OutOfMemory&) {
-    return false;
-  } catch (const OutOfPages&) {
-    return false;
-  }
-  return true;
+  slot.block = memory_->buffer(bytes);
+  return static_cast<bool>(slot.block);
 }
 
 StagingRing::Slot* StagingRing::take(Bytes bytes) {
@@ -56,7 +45,7 @@ StagingRing::Slot* StagingRing::take(Bytes bytes) {
   });
   if (found == slots_.end() && slots_.size() < most_) {
     Slot fresh;
-    if (grow(fresh, bytes)) return &slots_.emplace_back(std::move(fresh));
+    if (bytes == 0 || grow(fresh, bytes)) return &slots_.emplace_back(std::move(fresh));
   }
   if (found == slots_.end()) {
     if (slots_.empty()) return nullptr;
@@ -65,7 +54,9 @@ StagingRing::Slot* StagingRing::take(Bytes bytes) {
   }
   found->fence.reset();
   std::rotate(found, found + 1, slots_.end());
-  if (slots_.back().block.size() >= bytes || grow(slots_.back(), bytes)) return &slots_.back();
+  Slot& slot = slots_.back();
+  if (bytes == 0) slot.block.release();
+  if (slot.block.size() >= bytes || grow(slot, bytes)) return &slot;
   slots_.pop_back();
   return nullptr;
 }
@@ -92,8 +83,10 @@ Element StagingRing::send(const Element& element) {
   result.id = element.id;
   if (bytes == 0) return result;
 
-  Slot* const slot = on_host ? take(bytes) : nullptr;
-  auto* buffer = slot == nullptr ? nullptr : static_cast<std::byte*>(slot->block.data());
+  const bool there = on_host && memory_->owns(from);
+  Slot* const slot = on_host ? take(there ? 0 : bytes) : nullptr;
+  memory_->sweep();
+  auto* buffer = slot == nullptr || there ? nullptr : static_cast<std::byte*>(slot->block.data());
   for (std::size_t i = 0; i < from.size(); ++i) {
     const Bytes size = from[i].nbytes();
     const void* data = from[i].raw_data();
@@ -109,24 +102,17 @@ Element StagingRing::send(const Element& element) {
     return result;
   }
   slot->fence = fence;
+  if (there) memory_->keep_until(fence, std::move(from));
   for (const Tensor& tensor : to) tensor.storage()->set_arrival(fence);
   return result;
 }
 
 Bytes StagingRing::release() {
-  const Bytes before = bytes();
   for (Slot& slot : slots_) {
     if (slot.fence != nullptr) slot.fence->wait();
   }
   slots_.clear();
-  pinned_.reset();
-  return before;
-}
-
-Bytes StagingRing::bytes() const {
-  Bytes sum = 0;
-  for (const Slot& slot : slots_) sum += slot.block.size();
-  return sum;
+  return memory_->release();
 }
 
 }  // namespace plimsoll::data

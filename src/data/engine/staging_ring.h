@@ -8,15 +8,16 @@
 #include <plimsoll/device/device.h>
 #include <plimsoll/device/owned_stream.h>
 
-#include "data/engine/engine.h"
+#include "data/engine/pinned_memory.h"
 
 namespace plimsoll::data {
 
-/// Sends elements to a device without waiting: each is copied into a pinned buffer, and from there
-/// by a copy stream of the ring's own. What it gives comes with a fence, see Storage::data_on.
+/// Sends elements to a device without waiting, by a copy stream of the ring's own: from where they
+/// are if that is pinned memory, else from a pinned buffer that they are copied into first. What it
+/// gives comes with a fence, see Storage::data_on.
 ///
-/// A buffer is used again when its copy is done; with all of them in use, send() waits for the
-/// first. Buffers are of the pipeline's budget, tag `staging`, as long as that leaves the others
+/// With so many on their way, send() waits for the first; a buffer is used again when its copy is
+/// done. Buffers are of the pipeline's budget, tag `staging`, as long as that leaves the others
 /// what they need; without any, elements are copied as they are and waited for. For one thread at a
 /// time.
 class StagingRing {
@@ -33,30 +34,30 @@ class StagingRing {
   /// where the device has no room; then nothing has happened.
   Element send(const Element& element);
 
-  /// Waits for copies under way and gives all buffers back; returns their bytes.
+  /// Waits for copies under way and gives all pinned memory back that nobody uses; returns its
+  /// bytes.
   Bytes release();
 
-  /// Bytes of the buffers now.
-  Bytes bytes() const;
+  /// Where elements can be made, to be sent without another copy.
+  const std::shared_ptr<PinnedMemory>& memory() const { return memory_; }
 
  private:
   struct Slot {
-    Block block;
+    Block block;                   ///< empty for an element that needs none
     std::shared_ptr<Fence> fence;  ///< null: free
   };
 
-  /// A buffer of `bytes` that nobody reads; null if there is none to be had.
+  /// A slot that is free, with a buffer of `bytes` that nobody reads; null if there is none to be
+  /// had.
   Slot* take(Bytes bytes);
   bool grow(Slot& slot, Bytes bytes);
 
-  const Engine& engine_;
   const Device device_;
   const std::size_t most_;
-  const std::string title_;
   const OwnedStream stream_;
   TensorOptions options_;
-  std::unique_ptr<Arena> pinned_;  ///< while there are buffers
-  std::vector<Slot> slots_;        ///< in the order of their last use
+  const std::shared_ptr<PinnedMemory> memory_;
+  std::vector<Slot> slots_;  ///< in the order of their last use
 };
 
 }  // namespace plimsoll::data

@@ -11,6 +11,7 @@
 #include "data/engine/engine.h"
 #include "data/engine/inbox.h"
 #include "data/engine/node.h"
+#include "data/engine/pinned_memory.h"
 #include "data/engine/row_sink.h"
 #include "data/stages/batch_rows.h"
 #include "data/stages/batch_texts.h"
@@ -31,12 +32,13 @@ struct Column {
 };
 using OpenBatch = std::vector<Column>;
 
-class BatchStage final : public Stage, private Placement, private RowSink {
+class BatchStage final : public Stage, public PinnedBatches, private Placement, private RowSink {
  public:
   BatchStage(StagePtr input, Engine& engine, const std::string& title, std::int64_t size, bool drop,
              const ElementSpec& row)
       : inbox_(std::move(input)),
         engine_(engine),
+        title_(title),
         options_(engine.tensor_options(Tag::input, title)),
         size_(static_cast<std::size_t>(size)),
         drop_(drop),
@@ -62,6 +64,7 @@ class BatchStage final : public Stage, private Placement, private RowSink {
     seen_ = state.words.at(0);
   }
   std::size_t state_words() const override { return 1 + inbox_.state_words(); }
+  void assemble_in(const std::shared_ptr<PinnedMemory>& memory) override { pinned_ = memory; }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t /*max*/) override {
@@ -154,22 +157,40 @@ class BatchStage final : public Stage, private Placement, private RowSink {
     const Bytes bytes = row.nbytes().value_or(0) * size_;
     if ((ahead || !engine_.demand()) && engine_.spare() < bytes + kLeave) return false;
     OpenBatch batch;
+    std::vector<TensorType> types;
+    for (const TensorSpec& spec : row.components) {
+      if (spec.dtype != DType::bytes) {
+        types.push_back({spec.dtype, spec.batched(static_cast<std::int64_t>(size_)).shape()});
+      } else if (!spec.dims->empty()) {
+        inbox_.pop();
+        throw DataError("[batch] byte strings can be batched one per element only");
+      }
+    }
+    std::vector<Tensor> columns = memory_for(types);
+    auto next = columns.begin();
     for (const TensorSpec& spec : row.components) {
       Column column;
       column.spec = spec;
       if (spec.dtype != DType::bytes) {
         column.row_bytes = *spec.nbytes();
-        column.rows = Tensor::empty(spec.batched(static_cast<std::int64_t>(size_)).shape(),
-                                    spec.dtype, engine_.device(), options_);
+        column.rows = std::move(*next++);
         column.base = static_cast<std::byte*>(column.rows.raw_mutable_data());
-      } else if (!spec.dims->empty()) {
-        inbox_.pop();
-        throw DataError("[batch] byte strings can be batched one per element only");
       }
       batch.push_back(std::move(column));
     }
     open_.push_back(std::move(batch));
     return true;
+  }
+
+  std::vector<Tensor> memory_for(const std::vector<TensorType>& types) const {
+    if (pinned_ != nullptr) {
+      if (auto made = pinned_->make(types, title_)) return std::move(*made);
+    }
+    std::vector<Tensor> made;
+    for (const TensorType& type : types) {
+      made.push_back(Tensor::empty(type.shape, type.dtype, engine_.device(), options_));
+    }
+    return made;
   }
 
   void add(Element& element) {
@@ -261,7 +282,9 @@ class BatchStage final : public Stage, private Placement, private RowSink {
 
   Inbox inbox_;
   Engine& engine_;
+  const std::string title_;
   TensorOptions options_;
+  std::shared_ptr<PinnedMemory> pinned_;  ///< null: batches go elsewhere than to a device
   const std::size_t size_;
   const bool drop_;
   const ElementSpec row_;

@@ -11,6 +11,7 @@
 
 #include "data/engine/inbox.h"
 #include "data/engine/node.h"
+#include "data/engine/pinned_memory.h"
 
 namespace plimsoll::data {
 namespace {
@@ -28,7 +29,7 @@ constexpr auto kBlockTime = std::chrono::microseconds(50);
 /// Two sides: the consumer's strand takes from the queue, the section's own fills it. The queue and
 /// the flags beside it are under a mutex; the inbox is the section's alone. Each element carries
 /// the position after it, so that save() needs nothing of the section.
-class PrefetchStage final : public Stage, private Section {
+class PrefetchStage final : public Stage, public PinnedBatches, private Section {
  public:
   PrefetchStage(Engine& consumer, const std::function<StagePtr(Engine&)>& make, int count,
                 bool eager)
@@ -62,6 +63,9 @@ class PrefetchStage final : public Stage, private Section {
     return held_;
   }
   bool begins_section() const override { return true; }
+  void assemble_in(const std::shared_ptr<PinnedMemory>& memory) override {
+    PinnedBatches::offer(inbox_.stage(), memory);
+  }
   std::string setting() const override {
     const std::lock_guard lock(mutex_);
     return fmt::format("{} ahead", depth());

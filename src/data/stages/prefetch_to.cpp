@@ -34,6 +34,7 @@ class TransferStage final : public OneInputStage {
     engine.runtime().gives_way = true;
     const int slots = count == kAutotune ? 2 : std::clamp(count, 1, kMostOnTheWay);
     ring_.emplace(engine, device_, static_cast<std::size_t>(slots), title, options_);
+    PinnedBatches::offer(inbox_.stage(), ring_->memory());
   }
 
   void start(std::uint64_t epoch) override {

@@ -3,12 +3,13 @@
 #include <plimsoll/base/error.h>
 
 #include "data/engine/node.h"
+#include "data/engine/pinned_memory.h"
 #include "data/stages/lazy_map.h"
 
 namespace plimsoll::data {
 namespace {
 
-class RepeatStage final : public Stage {
+class RepeatStage final : public Stage, public PinnedBatches {
  public:
   RepeatStage(StagePtr input, std::int64_t times) : input_(std::move(input)), times_(times) {}
 
@@ -28,6 +29,9 @@ class RepeatStage final : public Stage {
     input_->restore(*state.inputs.at(0));
   }
   std::size_t state_words() const override { return 3 + input_->state_words(); }
+  void assemble_in(const std::shared_ptr<PinnedMemory>& memory) override {
+    PinnedBatches::offer(*input_, memory);
+  }
 
  protected:
   Pull pull(ElementBlock& out, std::size_t max) override {
