@@ -10,7 +10,7 @@ namespace plimsoll::data {
 namespace {
 
 /// Where components begin in a block.
-constexpr Bytes kAlignment = 256;
+constexpr Bytes kComponentAlignment = 256;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ std::optional<std::vector<Tensor>> PinnedMemory::make(std::span<const TensorType
                                                       const std::string& label) {
   sweep();
   Bytes all = 0;
-  for (const TensorType& type : types) all = align_up(all + type.bytes(), kAlignment);
+  for (const TensorType& type : types) all = align_up(all + type.bytes(), kComponentAlignment);
   if (all == 0) return std::nullopt;
   const auto block = std::make_shared<Block>(allocate(all, Tag::input, label));
   if (!*block) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<std::vector<Tensor>> PinnedMemory::make(std::span<const TensorType
         Tensor::from_storage(Storage::adopt(
                                  engine_.device(), at, type.bytes(), [whole] {}, false, label),
                              type.dtype, type.shape));
-    at += align_up(type.bytes(), kAlignment);
+    at += align_up(type.bytes(), kComponentAlignment);
   }
   return tensors;
 }
