@@ -160,5 +160,22 @@ TEST(ConvolutionRoute, DoublesAndEmptyPicturesArePlain) {
   }
 }
 
+TEST(ConvolutionRoute, ACausalConvolutionOfFewerStepsThanItsPaddingIsNotTheLibrarys) {
+  ConvShape s = shape(2, 16, 16, 3, 3);
+  s.padding = {.left = 4};
+  s.in_height = s.out_height = s.kernel_height = 1;
+  s.dilation_across = 2;
+  for (const ConvPass pass : kPasses) {
+    for (const std::int64_t steps : {1, 3, 4, 5, 64}) {
+      s.in_width = s.out_width = steps;
+      EXPECT_EQ(conv_route(s, pass, DType::bf16).kernel,
+                steps <= 4 ? ConvKernel::plain : ConvKernel::library)
+          << steps;
+    }
+    // As much padding on both sides is nothing special.
+    EXPECT_EQ(conv_route(shape(2, 16, 16, 3, 9), pass, DType::bf16).kernel, ConvKernel::library);
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -163,6 +163,17 @@ inline bool takes_products(const ConvShape& s, ConvPass pass, DType dtype, bool 
   return windows * dtype_size(dtype) >= kConvLeastColumns;
 }
 
+/// Whether padding differs between two sides and one side has at least as much of it as the picture
+/// has pixels, so that elements of the weight meet zeros alone. cuDNN's weight gradients of such
+/// causal convolutions are wrong (9.14, f32). They are of tiny pictures, where any kernel will do.
+inline bool has_lopsided_padding(const ConvShape& s) {
+  const auto lopsided = [](std::int64_t before, std::int64_t after, std::int64_t extent) {
+    return before != after && std::max(before, after) >= extent;
+  };
+  return lopsided(s.padding.top, s.padding.bottom, s.in_height) ||
+         lopsided(s.padding.left, s.padding.right, s.in_width);
+}
+
 /// `tf32`: whether factors in f32 may be rounded to TF32.
 inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool tf32 = false) {
   ConvRoute route;
@@ -181,6 +192,7 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
     const ConvRoute products = products_route(s, pass, dtype, tf32);
     if (products.kernel != ConvKernel::plain) return products;
   }
+  if (has_lopsided_padding(s)) return route;
   route.kernel = ConvKernel::library;
   const bool one_order =
       !s.nhwc || s.kernel_height * s.kernel_width == 1 || s.in_channels == s.groups;

@@ -206,7 +206,10 @@ void copy_flipped(void* to, const void* from, const Padding& p, DType dtype, cud
 }
 
 void copy_unpadded(void* to, const void* from, const Padding& p, DType dtype, cudaStream_t stream) {
-  const bool dense = p.stride == p.columns && (p.count == 1 || p.step == p.rows * p.columns);
+  // A product of a batch, or a block of its rows, may begin anywhere.
+  const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+  const bool dense =
+      aligned && p.stride == p.columns && (p.count == 1 || p.step == p.rows * p.columns);
   const auto launch = [&]<typename T, bool Dense>() {
     const std::int64_t threads = p.count * p.rows * p.columns / (Dense ? kVector<T> : 1) + 1;
     copy_unpadded_kernel<T, Dense><<<blocks_for(threads), kThreads, 0, stream>>>(
