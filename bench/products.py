@@ -156,7 +156,7 @@ for precision in options.precision:
           f"median {quantile(ratios, 0.5):.2f}, worst {max(ratios):.2f}")
     for r in sorted(both, key=lambda r: -r["us"] / r["torch"])[:options.worst]:
         print(f"  {r['us'] / r['torch']:6.2f}  {r['us']:10.1f} us, PyTorch {r['torch']:10.1f}, predicted "
-              f"{r['predicted']:10.1f}  copies {r['copies']} slices {r['slices']}  {r['shape']}")
+              f"{r['predicted']:10.1f}  copies {r['copies']} {r['shape']}")
 for r in rows:
     if r["kind"] == "product" or "us" not in r:
         continue

@@ -30,7 +30,7 @@ int errors(const ops::ProductShape& s, const Tensor& a, const Tensor& b, const T
   for (int i = 0; i < 64; ++i) {
     const auto at =
         static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(s.batches * s.m * s.n));
-    // The last elements are where copies and slices would go wrong.
+    // The last elements are where copies would go wrong.
     const std::int64_t element = i < 8 ? s.batches * s.m * s.n - 1 - i % (s.m * s.n) : at;
     const std::int64_t batch = element / (s.m * s.n);
     const std::int64_t row = element / s.n % s.m;
@@ -69,7 +69,6 @@ nlohmann::json product(std::istringstream& words, const Place& place) {
           {"predicted", call.predicted(described)},
           {"errors", errors(s, a, b, call.results[0])},
           {"copies", route.copy_a + route.copy_b + route.copy_c},
-          {"slices", route.slices},
           {"within", call.workspace <= call.allowed}};
 }
 

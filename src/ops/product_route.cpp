@@ -20,7 +20,6 @@ constexpr double kTransposedTf32 = 215e12;
 constexpr double kFullRate = 50e12;
 constexpr double kCopyBytes = 2.5e12;  ///< bytes per second of copies that add zeros
 constexpr double kCopySeconds = 3e-6;  ///< what a copy takes at least
-constexpr Bytes kMostPartials = MiB(64);
 constexpr Bytes kScratch = kWorkspaceSlot - kWorkspaceReserve;
 
 Bytes bytes_of(std::int64_t elements, DType dtype) {
@@ -88,7 +87,7 @@ std::optional<ProductRoute> copied_route(ProductRoute r, const ProductShape& s, 
   return r;
 }
 
-/// About what a route takes before k is cut, in seconds.
+/// About what a route takes, in seconds.
 double estimate(const ProductRoute& r, const ProductShape& s) {
   const double flops = 2.0 * static_cast<double>(s.batches) *
                        static_cast<double>(round_up(s.m, 64)) *
@@ -107,9 +106,12 @@ double estimate(const ProductRoute& r, const ProductShape& s) {
   return seconds;
 }
 
-/// Copies operands where that pays.
+/// Copies operands where that pays. Products with a vector, or of a few results, are bound by
+/// memory: the library has kernels for them that read rows of any alignment at its full rate.
 void copy(ProductRoute& route, const ProductShape& s) {
+  constexpr std::int64_t kFewResults = 64;
   if (product_unit(s.dtype, s.tf32) == 1) return;
+  if (s.m == 1 || s.n == 1 || s.m * s.n < kFewResults) return;
   const ProductRoute plain = route;
   double least = estimate(plain, s);
   const auto try_copies = [&](bool flip_a, bool flip_b) {
@@ -123,32 +125,6 @@ void copy(ProductRoute& route, const ProductShape& s) {
   if (!s.tf32 || !s.transpose_a) return;
   try_copies(true, false);
   if (!s.transpose_b) try_copies(false, true);
-}
-
-/// Cuts k into slices where there are few blocks of results. The library does so itself in 16 bits
-/// if rows are whole 16 bytes; batches are left to it, too.
-void cut(ProductRoute& route, const ProductShape& s) {
-  constexpr std::int64_t kBlock = 128;
-  constexpr std::int64_t kBlocks = 264;
-  constexpr std::int64_t kLeastSlice = 512;
-  constexpr std::int64_t kMostSlices = 128;
-  constexpr std::int64_t kUnit = 8;
-  if (s.batches != 1 || s.dtype == DType::f64) return;
-  if (s.dtype != DType::f32 && (route.copied() || product_alignment(s) == 16)) return;
-  const std::int64_t results = blocks(route.rows, kBlock) * blocks(route.columns, kBlock);
-  std::int64_t slices = std::min({kBlocks / results, route.k / kLeastSlice, kMostSlices});
-  const std::int64_t fitting = static_cast<std::int64_t>(kMostPartials) / (route.m * route.n * 4);
-  slices = std::min(slices, fitting - 1);
-  if (slices < 3) return;
-  route.slices = slices;
-  route.slice = route.k / slices / kUnit * kUnit;
-  route.rest = route.k - slices * route.slice;
-  const std::int64_t parts = slices + (route.rest != 0 ? 1 : 0);
-  route.partials = bytes_of(parts * route.m * route.n, DType::f32);
-  // The sum reads them as they are, and adds the bias.
-  route.copy_c = false;
-  route.c = 0;
-  route.bias = 0;
 }
 
 }  // namespace
@@ -194,7 +170,6 @@ ProductRoute product_route(const ProductShape& s) {
       .m = s.m, .n = s.n, .k = s.k, .rows = s.m, .columns = s.n, .scratch = kScratch};
   if (s.m == 0 || s.n == 0 || s.k == 0 || s.batches == 0) return route;
   copy(route, s);
-  cut(route, s);
   return route;
 }
 

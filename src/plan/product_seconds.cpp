@@ -139,24 +139,7 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
                    .result = c * size};
   const ops::ProductShape best{.dtype = s.dtype, .tf32 = s.tf32};
   call.share = ops::product_rate(s, r) / ops::product_rate(best, {});
-  double seconds = 0;
-  if (r.sliced()) {
-    call.k = r.slice;
-    call.batches = r.slices;
-    call.result = 4 * c * static_cast<double>(r.slices);
-    call.bytes = (a + b) * size + call.result;
-    seconds += call_seconds(call, device) + device.launch_seconds +
-               (4 * c * static_cast<double>(r.slices) + c * size) / device.bytes_per_second;
-    if (r.rest != 0) {
-      call.k = r.rest;
-      call.batches = 1;
-      call.result = 4 * c;
-      call.bytes = 4 * c;
-      seconds += call_seconds(call, device);
-    }
-  } else {
-    seconds += call_seconds(call, device);
-  }
+  double seconds = call_seconds(call, device);
   const double blocks_m = blocks(s.m, r.rows);
   const double blocks_n = blocks(s.n, r.columns);
   seconds *= blocks_m * blocks_n;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -118,6 +119,44 @@ TEST_F(ProductsOnGpu, AnyShapeIsAsOnTheCpu) {
         check("matmul", {a, b}, with_tf32(attributes), DType::f32, 2e-3);
       }
     }
+  }
+}
+
+TEST_F(ProductsOnGpu, SumsThatTheLibrarySplitsAreAsOnTheCpu) {
+  // Around the shortest sum that may be split, vectors, a few results, and blocks of results that
+  // do not fill all multiprocessors.
+  struct Shape3 {
+    std::int64_t m, n, k;
+  };
+  for (const Shape3 s : {Shape3{65, 33, 127}, Shape3{65, 33, 128}, Shape3{7, 9, 5003},
+                         Shape3{8, 8, 5003}, Shape3{1, 63, 9001}, Shape3{453, 1, 1303},
+                         Shape3{384, 768, 2048}, Shape3{768, 384, 2049}}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        const Tensor a = random_tensor(ta ? Shape{s.k, s.m} : Shape{s.m, s.k}, 3);
+        const Tensor b = random_tensor(tb ? Shape{s.n, s.k} : Shape{s.k, s.n}, 4);
+        const Attributes attributes = {{"transpose_a", ta}, {"transpose_b", tb}};
+        check("matmul", {a, b}, attributes, DType::bf16, 4e-6);
+        check("matmul", {a, b}, attributes, DType::f32, 4e-6);
+        check("matmul", {a, b}, with_tf32(attributes), DType::f32, 2e-3);
+      }
+    }
+  }
+}
+
+TEST_F(ProductsOnGpu, SumsInPlaceHaveTheSameBitsEveryTime) {
+  // A weight gradient in f32 whose partial sums the library adds in place, block after block.
+  const DeviceScope current(gpu());
+  const Tensor x = random_tensor({4096, 768}, 3).clone(gpu(), {});
+  const Tensor dy = random_tensor({4096, 3072}, 4).clone(gpu(), {});
+  const Attributes attributes = {{"transpose_a", true}, {"transpose_b", false}};
+  const auto product = [&](const Tensor& a, const Tensor& b) {
+    return ops::call(*ops::find_op("matmul"), std::vector<Tensor>{a, b}, attributes)[0].clone(
+        test::op_cases_device(), {});
+  };
+  for (const auto& [a, b] : {std::pair{x, dy}, std::pair{dy, x}}) {
+    const Tensor first = product(a, b);
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(test::same_bits(product(a, b), first)) << i;
   }
 }
 

@@ -51,9 +51,8 @@ Products products_of_matmul(const OpInputs& inputs, std::span<const TensorType> 
 Products products_of_linear(const OpInputs& inputs);
 
 /// How a product is computed. The library's fast kernels want rows of whole 16 bytes, in TF32 also
-/// an `a` that is not transposed, and as many blocks of results as there are multiprocessors. Where
-/// it pays, operands are copied with zeros added or transposed; where the last is not so and k is
-/// long, k is cut into slices, whose sums stay in f32 and are added in order.
+/// an `a` that is not transposed. Where it pays, operands are copied with zeros added or
+/// transposed. Long sums of few results are split by the library itself.
 struct ProductRoute {
   // What the library computes at a time; more than the shape's where zeros are added.
   std::int64_t m = 0;
@@ -67,22 +66,17 @@ struct ProductRoute {
   bool copy_c = false;  ///< the result is computed in the workspace and copied out
   bool flip_a = false;  ///< the copy of a is transposed where a is not, and the other way round
   bool flip_b = false;
-  std::int64_t slices = 1;
-  std::int64_t slice = 0;  ///< elements of k in each
-  std::int64_t rest = 0;   ///< elements of k behind them, which are one more
 
   // Parts of the workspace, one after the other, each a multiple of 256 bytes.
   Bytes a = 0;
   Bytes b = 0;
   Bytes c = 0;
   Bytes bias = 0;
-  Bytes partials = 0;
   Bytes scratch = 0;  ///< the most that the library may take
 
   bool copied() const { return copy_a || copy_b || copy_c; }
-  bool sliced() const { return slices > 1; }
-  bool plain() const { return !copied() && !sliced(); }
-  Bytes parts() const { return a + b + c + bias + partials; }
+  bool plain() const { return !copied(); }
+  Bytes parts() const { return a + b + c + bias; }
   Bytes total() const { return parts() + scratch; }
 };
 

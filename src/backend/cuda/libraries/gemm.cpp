@@ -55,6 +55,20 @@ void set(cublasLtMatmulDescOpaque_t& desc, cublasLtMatmulDescAttributes_t name, 
   check(cublasLtMatmulDescSetAttribute(&desc, name, &value, sizeof(value)), "matmul");
 }
 
+/// The scratch that cuBLAS recommends for Hopper and takes by default. With less on offer, even a
+/// few bytes, the library's heuristic hardly ever splits sums, however little a split needs.
+constexpr Bytes kOffered = MiB(32);
+/// It splits shorter sums, too, which takes longer than to compute them.
+constexpr std::int64_t kLeastSplitSum = 128;
+
+/// How partial sums may be added: in the type that is computed in, or in place if c has that type.
+/// In place, blocks take turns in a fixed order, so that both give the same bits every time.
+std::uint32_t reductions(const GemmSpec& spec) {
+  std::uint32_t mask = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  if (spec.c.dtype == DType::f32) mask |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
+  return mask;
+}
+
 /// What the addresses of all batches are multiples of.
 std::uint32_t alignment_of(const GemmOperand& x) {
   return static_cast<std::uint32_t>(std::min(x.alignment, alignment_of_step(x.step, x.dtype)));
@@ -99,25 +113,33 @@ bool Gemm::choose(cublasLtHandle_t blas, Bytes limit, bool bias) {
     // An aligned address for the search; the true one comes with each run.
     set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(256));
   }
+  return (spec_.k >= kLeastSplitSum && propose(blas, kOffered, limit)) ||
+         propose(blas, limit, limit);
+}
+
+bool Gemm::propose(cublasLtHandle_t blas, Bytes offered, Bytes limit) {
   Preference preference;
-  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(limit));
-  // Partial sums stay in what is computed in.
-  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                 static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(offered));
+  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions(spec_));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(spec_.b));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(spec_.a));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(spec_.c));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(spec_.c));
-  cublasLtMatmulHeuristicResult_t found{};
+  std::array<cublasLtMatmulHeuristicResult_t, 8> found{};
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      blas, &desc_, &left_, &right_, &result_, &result_, preference.get(), 1, &found, &count);
+      blas, &desc_, &left_, &right_, &result_, &result_, preference.get(),
+      offered > limit ? static_cast<int>(found.size()) : 1, found.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
   check(status, "matmul");
-  if (count == 0 || found.state != CUBLAS_STATUS_SUCCESS) return false;
-  algorithm_ = found.algo;
-  workspace_ = found.workspaceSize;
-  return true;
+  for (int i = 0; i < count; ++i) {
+    const auto& each = found[static_cast<std::size_t>(i)];
+    if (each.state != CUBLAS_STATUS_SUCCESS || each.workspaceSize > limit) continue;
+    algorithm_ = each.algo;
+    workspace_ = each.workspaceSize;
+    return true;
+  }
+  return false;
 }
 
 void Gemm::run(cublasLtHandle_t blas, cudaStream_t stream, const void* a, const void* b, void* c,

@@ -54,6 +54,9 @@ class Gemm {
  private:
   /// False if there is no algorithm.
   bool choose(cublasLtHandle_t blas, Bytes limit, bool bias);
+  /// The first algorithm within `limit` bytes among those that the library proposes if it may use
+  /// `offered`. False if there is none.
+  bool propose(cublasLtHandle_t blas, Bytes offered, Bytes limit);
 
   GemmSpec spec_;
   bool fused_bias_ = false;  ///< else c is filled with the bias first and added to

@@ -33,8 +33,7 @@ Product::Product(cublasLtHandle_t blas, const ops::ProductShape& shape, const Al
   if (rows_left != 0) last_ = block(blas, rows_left, route_.columns, alignment);
   if (columns_left != 0) last_ = block(blas, route_.rows, columns_left, alignment);
   for (const Block* each : {&main_, &last_}) {
-    if (each->main) scratch_ = std::max(scratch_, each->main->workspace());
-    if (each->rest) scratch_ = std::max(scratch_, each->rest->workspace());
+    if (each->gemm) scratch_ = std::max(scratch_, each->gemm->workspace());
   }
 }
 
@@ -53,7 +52,8 @@ Product::Block Product::block(cublasLtHandle_t blas, std::int64_t rows, std::int
     if (r.columns < s.n) aligned = std::min(aligned, alignment_of_step(column_step, s.dtype));
     return aligned;
   };
-  GemmSpec spec{.m = made.m, .n = made.n, .k = r.k, .batches = s.batches, .tf32 = s.tf32};
+  GemmSpec spec{
+      .m = made.m, .n = made.n, .k = r.k, .batches = s.batches, .bias = s.bias, .tf32 = s.tf32};
   spec.a = {.dtype = s.dtype, .transposed = s.transpose_a != r.flip_a};
   spec.b = {.dtype = s.dtype, .transposed = s.transpose_b != r.flip_b};
   spec.c = {.dtype = s.dtype};
@@ -81,35 +81,8 @@ Product::Block Product::block(cublasLtHandle_t blas, std::int64_t rows, std::int
     spec.c.step = s.m * s.n;
     spec.c.alignment = blocks_at(alignment.c, r.rows * s.n, r.columns);
   }
-  if (r.sliced()) {
-    slice(blas, spec, made);
-  } else {
-    spec.bias = s.bias;
-    made.main.emplace(blas, spec, r.scratch);
-  }
+  made.gemm.emplace(blas, spec, r.scratch);
   return made;
-}
-
-void Product::slice(cublasLtHandle_t blas, GemmSpec spec, Block& block) const {
-  const ops::ProductRoute& r = route_;
-  block.slice_a = spec.a.transposed ? r.slice * spec.a.stride : r.slice;
-  block.slice_b = spec.b.transposed ? r.slice : r.slice * spec.b.stride;
-  spec.c = {.dtype = DType::f32, .stride = block.n, .step = block.m * block.n};
-  GemmSpec last = spec;
-  spec.k = r.slice;
-  spec.batches = r.slices;
-  spec.a.step = block.slice_a;
-  spec.b.step = block.slice_b;
-  block.main.emplace(blas, spec, r.scratch);
-  if (r.rest == 0) return;
-  const auto behind = [&](const GemmOperand& x, std::int64_t slice) {
-    return std::min(x.alignment, alignment_of_step(r.slices * slice, x.dtype));
-  };
-  last.k = r.rest;
-  last.a.alignment = behind(last.a, block.slice_a);
-  last.b.alignment = behind(last.b, block.slice_b);
-  last.c.alignment = alignment_of_step(r.slices * block.m * block.n, DType::f32);
-  block.rest.emplace(blas, last, r.scratch);
 }
 
 void Product::run(cublasLtHandle_t blas, cudaStream_t stream, const void* a, const void* b, void* c,
@@ -171,25 +144,8 @@ void Product::run_block(cublasLtHandle_t blas, cudaStream_t stream, const Block&
   const auto [a, b, c, bias] = operands;
   std::byte* copy_c = workspace;
   std::byte* copy_bias = copy_c + r.c;
-  std::byte* scratch = copy_bias + r.bias + r.partials;
-  if (r.sliced()) {
-    auto* partials = reinterpret_cast<float*>(copy_bias + r.bias);
-    block.main->run(blas, stream, a, b, partials, nullptr, scratch);
-    if (block.rest) {
-      block.rest->run(blas, stream, at(a, r.slices * block.slice_a, s.dtype),
-                      at(b, r.slices * block.slice_b, s.dtype),
-                      partials + r.slices * block.m * block.n, nullptr, scratch);
-    }
-    return add_partial_sums(c, partials, bias,
-                            {.parts = r.slices + (block.rest ? 1 : 0),
-                             .rows = block.rows,
-                             .columns = block.columns,
-                             .stride = block.n,
-                             .step = block.m * block.n,
-                             .to_stride = s.n},
-                            s.dtype, stream);
-  }
-  if (!r.copy_c) return block.main->run(blas, stream, a, b, c, bias, scratch);
+  std::byte* scratch = copy_bias + r.bias;
+  if (!r.copy_c) return block.gemm->run(blas, stream, a, b, c, bias, scratch);
   const void* row = bias;
   if (r.bias != 0) {
     copy_padded(copy_bias, bias,
@@ -197,7 +153,7 @@ void Product::run_block(cublasLtHandle_t blas, cudaStream_t stream, const Block&
                 stream);
     row = copy_bias;
   }
-  block.main->run(blas, stream, a, b, copy_c, row, scratch);
+  block.gemm->run(blas, stream, a, b, copy_c, row, scratch);
   copy_unpadded(c, copy_c,
                 {.count = s.batches,
                  .rows = block.rows,

@@ -101,87 +101,6 @@ __global__ void __launch_bounds__(kThreads) copy_unpadded_kernel(T* to, const T*
   }
 }
 
-constexpr int kSumWidth = 4;
-
-/// Where `kSumWidth` elements are, from the i-th on, and the bias they begin with. Behind the end
-/// the last element is read again, and not stored.
-template <typename T>
-struct SumPlaces {
-  std::int64_t from[kSumWidth];
-  std::int64_t to[kSumWidth];
-  float begin[kSumWidth];
-
-  __device__ SumPlaces(std::int64_t i, std::int64_t all, const T* bias, const PartialSums& s) {
-    std::int64_t row = i / s.columns;
-    std::int64_t column = i - row * s.columns;
-#pragma unroll
-    for (int e = 0; e < kSumWidth; ++e) {
-      from[e] = row * s.stride + column;
-      to[e] = row * s.to_stride + column;
-      begin[e] = bias == nullptr ? 0.0F : static_cast<float>(widen(bias[column]));
-      if (i + e + 1 < all && ++column == s.columns) {
-        column = 0;
-        ++row;
-      }
-    }
-  }
-};
-
-/// Adds parts [first, last) to `sums`. `Whole`: elements of a part follow each other, so that four
-/// are read at a time.
-template <bool Whole>
-__device__ void add_parts(float* sums, const float* partials, const std::int64_t* from,
-                          std::int64_t first, std::int64_t last, std::int64_t step) {
-#pragma unroll 8
-  for (std::int64_t part = first; part < last; ++part) {
-    const float* at = partials + part * step;
-    if constexpr (Whole) {
-      const Vec<float, kSumWidth> read = load_vec<kSumWidth>(at + from[0]);
-#pragma unroll
-      for (int e = 0; e < kSumWidth; ++e) sums[e] += read.lane[e];
-    } else {
-#pragma unroll
-      for (int e = 0; e < kSumWidth; ++e) sums[e] += at[from[e]];
-    }
-  }
-}
-
-/// Four elements a thread; `Groups` threads share the parts of the same elements, each a run of
-/// them, and the first adds what the others have.
-template <typename T, bool Whole, int Groups>
-__global__ void __launch_bounds__(32 * Groups)
-    partial_sums_kernel(T* c, const float* partials, const T* bias, PartialSums s) {
-  __shared__ float shared[Groups][32][kSumWidth];
-  const std::int64_t all = s.rows * s.columns;
-  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * 32;
-  const std::int64_t share = (s.parts + Groups - 1) / Groups;
-  const int group = static_cast<int>(threadIdx.y);
-  const std::int64_t first = group * share;
-  const std::int64_t last = min(s.parts, first + share);
-  for (std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * 32; block * kSumWidth < all;
-       block += threads) {
-    const std::int64_t i = (block + threadIdx.x) * kSumWidth;
-    if (i < all) {
-      SumPlaces<T> places(i, all, group == 0 ? bias : nullptr, s);
-      add_parts<Whole>(places.begin, partials, places.from, first, last, s.step);
-#pragma unroll
-      for (int e = 0; e < kSumWidth; ++e) shared[group][threadIdx.x][e] = places.begin[e];
-    }
-    __syncthreads();
-    if (group == 0 && i < all) {
-      const SumPlaces<T> places(i, all, nullptr, s);
-#pragma unroll
-      for (int e = 0; e < kSumWidth; ++e) {
-        float sum = shared[0][threadIdx.x][e];
-#pragma unroll
-        for (int g = 1; g < Groups; ++g) sum += shared[g][threadIdx.x][e];
-        if (i + e < all) c[places.to[e]] = narrow<T>(static_cast<Acc<T>>(sum));
-      }
-    }
-    __syncthreads();
-  }
-}
-
 }  // namespace
 
 void copy_padded(void* to, const void* from, const Padding& p, DType dtype, cudaStream_t stream) {
@@ -217,30 +136,6 @@ void copy_unpadded(void* to, const void* from, const Padding& p, DType dtype, cu
   };
   with_size(dtype_size(dtype), [&]<typename T>() {
     dense ? launch.template operator()<T, true>() : launch.template operator()<T, false>();
-  });
-  check_launch("matmul");
-}
-
-void add_partial_sums(void* c, const float* partials, const void* bias, const PartialSums& s,
-                      DType dtype, cudaStream_t stream) {
-  constexpr int kGroups = 8;
-  const std::int64_t all = s.rows * s.columns;
-  const std::int64_t vectors = (all + kSumWidth - 1) / kSumWidth;
-  const bool whole = s.stride == s.columns && s.step % kSumWidth == 0 && all % kSumWidth == 0;
-  // Many parts of few elements are shared among threads.
-  const bool shared = s.parts >= 2 * kGroups;
-  const auto launch = [&]<typename T, bool Whole, int Groups>() {
-    partial_sums_kernel<T, Whole, Groups>
-        <<<blocks_for(vectors, 32, 132 * 64 / Groups), dim3(32, Groups), 0, stream>>>(
-            static_cast<T*>(c), partials, static_cast<const T*>(bias), s);
-  };
-  with_float(dtype, [&]<typename T>() {
-    if (shared) {
-      whole ? launch.template operator()<T, true, kGroups>()
-            : launch.template operator()<T, false, kGroups>();
-    } else {
-      whole ? launch.template operator()<T, true, 1>() : launch.template operator()<T, false, 1>();
-    }
   });
   check_launch("matmul");
 }

@@ -9,8 +9,7 @@
 
 #include "backend/cuda/libraries/gemm.h"
 
-// Products of any shape: cuBLASLt's, on copies with zeros added and in slices of k where
-// ops::product_route says so.
+// Products of any shape: cuBLASLt's, on copies with zeros added where ops::product_route says so.
 
 namespace plimsoll::cuda {
 
@@ -39,10 +38,7 @@ class Product {
     std::int64_t columns = 0;
     std::int64_t m = 0;  ///< with zeros added
     std::int64_t n = 0;
-    std::optional<Gemm> main;
-    std::optional<Gemm> rest;  ///< of the elements of k behind the slices
-    std::int64_t slice_a = 0;  ///< elements from one slice to the next
-    std::int64_t slice_b = 0;
+    std::optional<Gemm> gemm;
   };
   struct Operands {
     const void* a;
@@ -53,7 +49,6 @@ class Product {
 
   Block block(cublasLtHandle_t blas, std::int64_t rows, std::int64_t columns,
               const Alignment& alignment) const;
-  void slice(cublasLtHandle_t blas, GemmSpec spec, Block& block) const;
   void copy_left(void* to, const void* a, const Block& block, cudaStream_t stream) const;
   void copy_right(void* to, const void* b, const Block& block, cudaStream_t stream) const;
   void run_block(cublasLtHandle_t blas, cudaStream_t stream, const Block& block,
@@ -85,18 +80,5 @@ void copy_flipped(void* to, const void* from, const Padding& padding, DType dtyp
 /// The way back: from [to_rows, to_columns] to [rows, columns].
 void copy_unpadded(void* to, const void* from, const Padding& padding, DType dtype,
                    cudaStream_t stream);
-
-/// c [rows, columns] = the sum of `parts` matrices of f32, in a fixed order, plus a row of bias
-/// unless that is null; rounded once.
-struct PartialSums {
-  std::int64_t parts = 1;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t stride = 0;     ///< elements of a partial sum's row
-  std::int64_t step = 0;       ///< elements from one part to the next
-  std::int64_t to_stride = 0;  ///< elements of c's row
-};
-void add_partial_sums(void* c, const float* partials, const void* bias, const PartialSums& sums,
-                      DType dtype, cudaStream_t stream);
 
 }  // namespace plimsoll::cuda
