@@ -28,6 +28,14 @@ std::vector<TensorType> batch_norm_grad_types(const OpInputs& inputs) {
   return {inputs[0], inputs[2], inputs[2]};
 }
 
+/// x and, for gradients, dy are read for the sums, then once more for the result.
+template <int Pictures>
+Cost twice_read_cost(const OpInputs& inputs, std::span<const TensorType> outputs) {
+  Cost cost = normalize_cost(inputs, outputs);
+  cost.bytes += Pictures * static_cast<double>(inputs[0].bytes());
+  return cost;
+}
+
 /// What comes through the statistics themselves, where somebody uses them for more than running
 /// means.
 Tensor through_statistics(GradientContext& g, const Tensor& dx) {
@@ -52,7 +60,7 @@ const OpDef kBatchNormGrad = {
     .summary = "the gradients of batch_norm by x, scale and bias",
     .inputs = 5,
     .types = batch_norm_grad_types,
-    .cost = normalize_cost,
+    .cost = twice_read_cost<2>,
     .in_place = kOverEither,
     .precision = Precision::keep,
     .channels = {.rule = ChannelRule::normalize, .inputs = 3, .outputs = 1},
@@ -80,7 +88,7 @@ const OpDef kBatchNorm = {
           g.set(2, parts[2]);
         },
     .kept = [](std::uint32_t) { return Kept{.inputs = 3, .outputs = 6}; },
-    .cost = normalize_cost,
+    .cost = twice_read_cost<1>,
     .in_place = kOverFirst,
     .cheap = true,
     .precision = Precision::keep,
@@ -100,7 +108,7 @@ const OpDef kBatchNormInferenceGrad = {
           types.push_back(inputs[3]);
           return types;
         },
-    .cost = normalize_cost,
+    .cost = twice_read_cost<2>,
     .in_place = kOverEither,
     .precision = Precision::keep,
     .channels = {.rule = ChannelRule::normalize, .inputs = 3, .outputs = 1},

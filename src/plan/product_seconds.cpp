@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include <plimsoll/ops/attention_route.h>
 #include <plimsoll/ops/linear_cross_entropy_chunks.h>
@@ -12,52 +11,104 @@
 namespace plimsoll::plan {
 namespace {
 
-// Fitted on an H200 to 200 random products and to those of eight models; rates are shares of the
-// device's, which products of whole tiles exceed.
+// Fitted on an H200; rates are shares of the device's, which products of whole tiles exceed.
 
-/// A block of results that a multiprocessor computes at a time, and how much of the rate it gets.
+/// A block of results that a multiprocessor computes at a time.
 struct Tile {
   std::int64_t m;
   std::int64_t n;
-  double share;
 };
-constexpr std::array<Tile, 12> kTiles = {{{256, 128, 1.02},
-                                          {128, 256, 1.02},
-                                          {192, 128, 0.9},
-                                          {128, 192, 0.9},
-                                          {128, 128, 1.08},
-                                          {128, 64, 0.59},
-                                          {64, 128, 0.59},
-                                          {64, 64, 0.66},
-                                          {32, 64, 0.27},
-                                          {64, 32, 0.27},
-                                          {16, 64, 0.22},
-                                          {64, 16, 0.22}}};
-/// Of older kernels, which take rows of any alignment and never split sums.
-constexpr std::array<Tile, 3> kOldTiles = {{{128, 128, 1.2}, {128, 64, 1.15}, {64, 128, 1.15}}};
-constexpr double kOldShare = 0.3;  ///< of the rate: what is slower runs in those
+constexpr std::array<Tile, 12> kTiles = {{{256, 128},
+                                          {128, 256},
+                                          {192, 128},
+                                          {128, 192},
+                                          {128, 128},
+                                          {128, 64},
+                                          {64, 128},
+                                          {64, 64},
+                                          {32, 64},
+                                          {64, 32},
+                                          {16, 64},
+                                          {64, 16}}};
+using Shares = std::array<double, kTiles.size()>;
 
-/// How products use the device, beside their tiles.
-struct Traffic {
-  double all;      ///< of the memory's time for everything, the least that a call takes
-  double written;  ///< of the time for the result, which is not hidden behind arithmetic
+/// How the library's kernels for a precision use the device.
+struct Figures {
+  double rate;            ///< of the device's
+  Shares tiles;           ///< of that rate, for each of kTiles; 0 where there is no such kernel
+  double traffic;         ///< of the memory's time for everything, the least that a call takes
+  double written;         ///< of the time for the result, which is not hidden behind arithmetic
+  double vector_traffic;  ///< of the memory's time, where the result is a vector
+  double vector_seconds;  ///< for each element of a vector's sum, until it is split
+  double wave_seconds;    ///< until a block's first factors are there
+  double whole_waves;     ///< how much of the last, unfilled wave is waited for
+  double split_seconds;   ///< beside the traffic of partial sums,
+  double split_traffic;   ///< of the memory's time for them
+  double copies;          ///< of the bandwidth, for copies that add zeros
 };
-constexpr Traffic kProductTraffic = {1.05, 0.5};
-constexpr Traffic kOldTraffic = {3.1, 2.5};
-constexpr double kVectorTraffic = 2.4;      ///< of the memory's time, where the result is a vector
-constexpr double kVectorSeconds = 0.85e-9;  ///< for each element of a sum,
-constexpr std::int64_t kVectorSums = 4096;  ///< until it is split
 
-constexpr double kRate16 = 1.22;
-constexpr double kRateTf32 = 1.1;
-constexpr double kRate32 = 0.91;
-constexpr double kWaveSeconds = 0.87e-6;  ///< until a block's first factors are there
-constexpr double kWholeWaves = 0.17;      ///< how much of the last, unfilled wave is waited for
+/// To 200 random products and to those of eight models.
+constexpr Figures k16 = {
+    .rate = 1.22,
+    .tiles = {1.02, 1.02, 0.9, 0.9, 1.08, 0.59, 0.59, 0.66, 0.27, 0.27, 0.22, 0.22},
+    .traffic = 1.05,
+    .written = 0.5,
+    .vector_traffic = 2.4,
+    .vector_seconds = 0.85e-9,
+    .wave_seconds = 0.87e-6,
+    .whole_waves = 0.17,
+    .split_seconds = 2.6e-6,
+    .split_traffic = 1.4,
+    .copies = 0.57};
+/// In 16 bits, of older kernels, which take rows of any alignment and never split sums.
+constexpr Figures k16Old = {.rate = 1.22,
+                            .tiles = {0, 0, 0, 0, 1.2, 1.15, 1.15, 0, 0, 0, 0, 0},
+                            .traffic = 3.1,
+                            .written = 2.5,
+                            .vector_traffic = 2.4,
+                            .vector_seconds = 0.85e-9,
+                            .wave_seconds = 0.87e-6,
+                            .whole_waves = 0.17,
+                            .split_seconds = 0,
+                            .split_traffic = 0,
+                            .copies = 0.57};
+/// The rate and the shares of large tiles to products of models, the rest to 100 random products
+/// each, bench/products.py's of seed 101.
+constexpr Figures kTf32 = {
+    .rate = 1.1,
+    .tiles = {1.02, 1.02, 0.9, 0.9, 1.08, 0.53, 0.53, 0.29, 0.24, 0.24, 0.15, 0.15},
+    .traffic = 1.25,
+    .written = 1.27,
+    .vector_traffic = 0.98,
+    .vector_seconds = 1.93e-9,
+    .wave_seconds = 0.87e-6,
+    .whole_waves = 0.17,
+    .split_seconds = 4.1e-6,
+    .split_traffic = 2.27,
+    .copies = 0.69};
+constexpr Figures kF32 = {
+    .rate = 0.91,
+    .tiles = {1.02, 1.02, 0.9, 0.9, 1.08, 0.57, 0.57, 0.89, 0.27, 0.27, 0.37, 0.37},
+    .traffic = 1.69,
+    .written = 1.42,
+    .vector_traffic = 1.71,
+    .vector_seconds = 0.8e-9,
+    .wave_seconds = 0.3e-6,
+    .whole_waves = 0.65,
+    .split_seconds = 3.1e-6,
+    .split_traffic = 1.49,
+    .copies = 0.57};
+
+constexpr double kOldShare = 0.3;           ///< of the rate: what is slower runs in older kernels
+constexpr std::int64_t kVectorSums = 4096;  ///< of a vector; longer ones are split
 constexpr std::int64_t kLeastSplit = 256;
 constexpr double kMostSplit = 1.5;  ///< blocks for each multiprocessor
-constexpr double kSplitSeconds = 2.6e-6;
-constexpr double kSplitTraffic = 1.4;
-constexpr double kCopyShare = 0.57;  ///< of the bandwidth, for copies that add zeros
+
+const Figures& figures_of(DType dtype, bool tf32, double share, const DeviceDescription& device) {
+  if (dtype_size(dtype) == 2) return share < kOldShare ? k16Old : k16;
+  const bool has_tf32 = device.flops(DType::f32, true) > device.flops(DType::f32, false);
+  return tf32 && has_tf32 ? kTf32 : kF32;
+}
 
 // Attention in one kernel: of the rate, with heads of up to 64 elements and of more.
 constexpr double kFusedForward = 0.52;
@@ -85,39 +136,39 @@ double elements(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
 
 double call_seconds(const ProductCall& c, const DeviceDescription& device) {
   const double memory = c.bytes / device.bytes_per_second;
+  const Figures& figures = figures_of(c.dtype, c.tf32, c.share, device);
   if (c.m == 1 || c.n == 1) {
-    return kVectorTraffic * memory +
-           kVectorSeconds * static_cast<double>(std::min(c.k, kVectorSums)) + device.launch_seconds;
+    return figures.vector_traffic * memory +
+           figures.vector_seconds * static_cast<double>(std::min(c.k, kVectorSums)) +
+           device.launch_seconds;
   }
   const double processors = std::max(1, device.processors);
-  const bool narrow = dtype_size(c.dtype) == 2;
-  const bool old = narrow && c.share < kOldShare;
-  const bool has_tf32 = device.flops(DType::f32, true) > device.flops(DType::f32, false);
-  const double best = narrow ? kRate16 : c.tf32 && has_tf32 ? kRateTf32 : kRate32;
-  const double rate = best * device.flops(c.dtype, c.tf32) * c.share / processors;
+  const double rate = figures.rate * device.flops(c.dtype, c.tf32) * c.share / processors;
   double least = std::numeric_limits<double>::infinity();
-  for (const Tile& tile : old ? std::span<const Tile>(kOldTiles) : std::span<const Tile>(kTiles)) {
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const Tile& tile = kTiles[i];
+    if (figures.tiles[i] == 0) continue;
     const double results =
         blocks(c.m, tile.m) * blocks(c.n, tile.n) * static_cast<double>(c.batches);
-    for (int split = 1; split <= (old ? 1 : 32); split *= 2) {
+    for (int split = 1; split <= (figures.split_seconds > 0 ? 32 : 1); split *= 2) {
       if (split > 1 && (c.k / split < kLeastSplit || results * split > kMostSplit * processors)) {
         break;
       }
       const double filled = results * split / processors;
-      const double waves =
-          std::max(1.0, kWholeWaves * std::ceil(filled) + (1 - kWholeWaves) * filled);
-      double seconds =
-          waves * (kWaveSeconds + 2 * elements(tile.m, tile.n, c.k / split) / (rate * tile.share));
+      const double waves = std::max(
+          1.0, figures.whole_waves * std::ceil(filled) + (1 - figures.whole_waves) * filled);
+      double seconds = waves * (figures.wave_seconds + 2 * elements(tile.m, tile.n, c.k / split) /
+                                                           (rate * figures.tiles[i]));
       if (split > 1) {
-        seconds += kSplitSeconds + kSplitTraffic * 8.0 * split * elements(c.m, c.n, c.batches) /
-                                       device.bytes_per_second;
+        seconds += figures.split_seconds + figures.split_traffic * 8.0 * split *
+                                               elements(c.m, c.n, c.batches) /
+                                               device.bytes_per_second;
       }
       least = std::min(least, seconds);
     }
   }
-  const Traffic& traffic = old ? kOldTraffic : kProductTraffic;
-  return std::max(least + traffic.written * c.result / device.bytes_per_second,
-                  traffic.all * memory) +
+  return std::max(least + figures.written * c.result / device.bytes_per_second,
+                  figures.traffic * memory) +
          device.launch_seconds;
 }
 
@@ -143,10 +194,11 @@ double products_seconds(const ops::Products& products, const DeviceDescription& 
   const double blocks_m = blocks(s.m, r.rows);
   const double blocks_n = blocks(s.n, r.columns);
   seconds *= blocks_m * blocks_n;
+  const double copies_share = figures_of(s.dtype, s.tf32, call.share, device).copies;
   const auto copies = [&](Bytes part, double times) {
     if (part == 0) return;
     seconds += times * (device.launch_seconds +
-                        2 * static_cast<double>(part) / (kCopyShare * device.bytes_per_second));
+                        2 * static_cast<double>(part) / (copies_share * device.bytes_per_second));
   };
   copies(r.a, blocks_m);
   copies(r.b, blocks_n);
