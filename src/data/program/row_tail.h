@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include <plimsoll/data/image/scratch.h>
@@ -45,8 +46,11 @@ class RowTail {
     Bytes buffer = 0;  ///< where its result goes, from the first one
   };
 
+  void find_bytes();
+
   const Program::Parts* parts_ = nullptr;
   std::vector<Call> calls_;
+  std::optional<float> added_to_bytes_;  ///< where the calls are an addition and a cast to u8
   int rows_ = 0;
   std::int64_t height_ = 0;
   std::int64_t width_ = 0;
