@@ -66,7 +66,7 @@ def _owned(place: Any) -> Callable[[Any], Any]:
 
     def convert(element: Any) -> Any:
         made = take(element)
-        copied = torch.cuda.Event()
+        copied = torch.cuda.Event(blocking=True)  # whoever waits for it sleeps: decoding needs the core
         copied.record(torch.cuda.current_stream(place))
         waiting.append((element, copied))
         if len(waiting) > _IN_FLIGHT:
