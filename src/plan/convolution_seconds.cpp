@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <plimsoll/ops/depthwise_rows.h>
+
 #include "plan/product_seconds.h"
 
 namespace plimsoll::plan {
@@ -19,18 +21,37 @@ struct Share {
 using Shares = std::array<Share, 3>;
 
 // Measured on an H200 with cuDNN 9.14: ResNet-50 and U-Net, of rates that products reach.
-constexpr Shares k16 = {{{1.08, 0.75}, {1.03, 0.66}, {0.92, 0.76}}};
+constexpr Shares k16 = {{{1.08, 0.75}, {1.03, 0.66}, {0.92, 1.0}}};
 constexpr Shares kTf32 = {{{1.10, 0.72}, {1.0, 0.70}, {0.55, 0.33}}};
 constexpr Shares kF32 = {{{0.6, 0.7}, {0.45, 0.45}, {0.34, 0.25}}};
-/// Of the rate of f32: multiply-adds of single numbers.
-constexpr std::array<double, 3> kDepthwise = {0.37, 0.37, 0.12};
+/// Our own depthwise kernels, fitted to EfficientNet-B0's there: the traffic's time and the
+/// arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows.
+struct DepthwiseShare {
+  double rows;
+  double any;
+};
+constexpr std::array<DepthwiseShare, 3> kDepthwise = {{{0.45, 0.11}, {0.45, 0.07}, {0.17, 0.105}}};
+/// cuDNN's depthwise kernels, which take channels that ours do not: a launch and more, times the
+/// traffic, and of the rate of f32.
+struct LibraryDepthwise {
+  double seconds;
+  double traffic;
+  double share;
+};
+constexpr std::array<LibraryDepthwise, 3> kLibraryDepthwise = {
+    {{3.3e-6, 4.6, 1 / 31.0}, {5.4e-6, 3.5, 1 / 28.0}, {3.5e-6, 30, 1 / 80.0}}};
 constexpr double kTraffic = 0.8;
+/// Of the memory's rate that copies of windows reach, for each byte of an element, where channels
+/// are no whole 16 bytes: an element at a time.
+constexpr double kSingleElements = 0.133;
 /// Of the memory's rate that cuDNN's own copies of pictures reach.
 constexpr double kCopies = 0.4;
 
 // Fitted to random shapes in bf16 there.
 constexpr std::int64_t kLeastChannels = 32;  ///< what fewer are computed as
 constexpr double kOdd = 0.6;                 ///< of the rate, where channels are padded
+constexpr double kOddGroups = 3;             ///< times as long, where those of groups are
+constexpr double kStridedByInput = 0.7;      ///< of the rate, by an input that strides leave out
 constexpr double kBegin = 1e-6;              ///< beside a launch
 constexpr double kCopy = 2e-6;               ///< of a picture, however small
 constexpr double kReorder = 4e-6;            ///< of a weight, however small
@@ -110,7 +131,9 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   const std::int64_t out = s.out_channels / s.groups;
   const bool odd = !ops::takes_picture(s.nhwc, in, work.dtype, work.tf32) ||
                    !ops::takes_picture(s.nhwc, out, work.dtype, work.tf32);
-  const double share = (columns(work) <= 64 ? of_pass.narrow : of_pass.wide) * (odd ? kOdd : 1.0);
+  const bool strided = work.pass == ConvPass::by_input && s.stride_down * s.stride_across > 1;
+  const double share = (columns(work) <= 64 ? of_pass.narrow : of_pass.wide) * (odd ? kOdd : 1.0) *
+                       (strided && !full ? kStridedByInput : 1.0);
   const double more = static_cast<double>(std::max(kLeastChannels, in)) / static_cast<double>(in) *
                       static_cast<double>(std::max(kLeastChannels, out)) / static_cast<double>(out);
   double seconds =
@@ -123,7 +146,26 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   if (route.weight != 0) {
     seconds += kReorder + 2 * static_cast<double>(route.weight) / device.bytes_per_second;
   }
-  return seconds + kBegin + copies_seconds(work, device);
+  seconds += kBegin + copies_seconds(work, device);
+  return odd && s.groups > 1 ? kOddGroups * seconds : seconds;
+}
+
+/// By our own kernels or, with channels that those do not take, by cuDNN's.
+double depthwise_seconds(const ops::ConvWork& work, bool own, double bytes,
+                         const DeviceDescription& device) {
+  const ops::ConvShape& s = work.shape;
+  const auto pass = static_cast<std::size_t>(work.pass);
+  const double memory = bytes / device.bytes_per_second;
+  const double arithmetic = s.flops() / device.flops_f32;
+  if (!own) {
+    const LibraryDepthwise& figures = kLibraryDepthwise[pass];
+    return figures.seconds + figures.traffic * memory + arithmetic / figures.share;
+  }
+  const bool by_weight = work.pass == ConvPass::by_weight;
+  const bool rows = by_weight ? ops::has_depthwise_weight_rows(s) : ops::has_depthwise_rows(s);
+  const DepthwiseShare& share = kDepthwise[pass];
+  // The weight is laid out first, or its parts are added at last.
+  return 2 * device.launch_seconds + memory + arithmetic / (rows ? share.rows : share.any);
 }
 
 /// By products over windows that are copied out.
@@ -137,7 +179,10 @@ double by_products_seconds(const ops::ConvWork& work, const ops::ConvRoute& rout
   double seconds = parts * products_seconds(products, device);
   const double rate = kTraffic * device.bytes_per_second;
   if (route.columns != 0) {
-    seconds += parts * (static_cast<double>(route.columns) / rate + device.launch_seconds) +
+    const auto size = static_cast<double>(dtype_size(work.dtype));
+    const bool single = !ops::takes_picture(true, work.shape.in_channels, work.dtype, true);
+    const double copying = single ? kSingleElements * size * device.bytes_per_second : rate;
+    seconds += parts * (static_cast<double>(route.columns) / copying + device.launch_seconds) +
                bytes_of(work.shape.in_shape(), work.dtype) / rate;
   }
   if (route.weight != 0) {
@@ -152,12 +197,12 @@ double by_products_seconds(const ops::ConvWork& work, const ops::ConvRoute& rout
 double convolution_seconds(const ops::ConvWork& work, const DeviceDescription& device) {
   const ops::ConvShape& s = work.shape;
   const ops::ConvRoute route = ops::conv_route(s, work.pass, work.dtype, work.tf32);
-  const auto pass = static_cast<std::size_t>(work.pass);
   const double bytes = bytes_of(s.in_shape(), work.dtype) + bytes_of(s.out_shape(), work.dtype) +
                        bytes_of(s.weight_shape(), work.dtype);
   const double moved = bytes / (kTraffic * device.bytes_per_second) + device.launch_seconds;
-  if (route.kernel == ops::ConvKernel::depthwise) {
-    return std::max(s.flops() / (kDepthwise[pass] * device.flops_f32), moved);
+  const bool own = route.kernel == ops::ConvKernel::depthwise;
+  if (own || (ops::is_depthwise(s) && route.kernel == ops::ConvKernel::library && s.nhwc)) {
+    return depthwise_seconds(work, own, bytes, device);
   }
   if (route.kernel == ops::ConvKernel::products) return by_products_seconds(work, route, device);
   return library_seconds(work, route, moved, device);
