@@ -141,9 +141,10 @@ struct Operand {
   void bring(const dnnl::stream& stream, const Desc& from_desc, void* from, const Desc& to_desc,
              void* to, void* scratchpad) const {
     const dnnl::engine& engine = onednn::engine();
-    reorder.execute(stream, {{DNNL_ARG_FROM, {from_desc, engine, from}},
-                             {DNNL_ARG_TO, {to_desc, engine, to}},
-                             {DNNL_ARG_SCRATCHPAD, {scratch, engine, scratchpad}}});
+    onednn::execute(reorder, stream,
+                    {{DNNL_ARG_FROM, {from_desc, engine, from}},
+                     {DNNL_ARG_TO, {to_desc, engine, to}},
+                     {DNNL_ARG_SCRATCHPAD, {scratch, engine, scratchpad}}});
   }
   void bring_in(const dnnl::stream& stream, void* from, void* to, void* scratchpad) const {
     bring(stream, outer, from, inner, to, scratchpad);
@@ -314,7 +315,7 @@ class Conv final : public OnednnConv {
       const Desc bias({k.out_channels}, *onednn::data_type(spec_.dtype), Tag::a);
       args.emplace(DNNL_ARG_BIAS, dnnl::memory(bias, engine, at(a.bias, offset.bias)));
     }
-    k.primitive.execute(stream_, args);
+    onednn::execute(k.primitive, stream_, args);
     if (k.x.reordered && spec_.pass == ConvPass::by_input) {
       k.x.bring_out(stream_, x_inner, x, scratch);
     }

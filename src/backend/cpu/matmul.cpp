@@ -251,7 +251,7 @@ void run_part(const KernelContext& k, const ProductState& state, const ProductPa
                  dnnl::memory(desc.bias_desc(), engine, at(k.in(2), part.columns.begin)));
   }
   const LibraryScope library;
-  state.kernels[part.kernel].primitive.execute(state.stream, args);
+  onednn::execute(state.kernels[part.kernel].primitive, state.stream, args);
 }
 
 void run_onednn(const KernelContext& k, const ProductState& state) {

@@ -2,6 +2,7 @@
 
 #if PLIMSOLL_HAS_ONEDNN
 
+#include <csignal>
 #include <cstdlib>
 
 namespace plimsoll::cpu::onednn {
@@ -27,6 +28,29 @@ auto if_there(Make make) -> std::optional<decltype(make())> {
     return std::nullopt;
   }
 }
+
+/// Signals wait until it goes out of scope, except those that a thread's own instructions cause:
+/// blocking them would end the process without its handler.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    static const sigset_t waiting = [] {
+      sigset_t set;
+      sigfillset(&set);
+      for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
+        sigdelset(&set, own);
+      }
+      return set;
+    }();
+    pthread_sigmask(SIG_BLOCK, &waiting, &before_);
+  }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
 
 /// Before anything else is asked of the library. Version 2 ends products in bf16 with an illegal
 /// instruction on virtual machines that offer AMX: it is left out there. What the user says by
@@ -58,6 +82,12 @@ std::optional<dnnl::memory::data_type> data_type(DType dtype) {
   if (dtype == DType::f32) return dnnl::memory::data_type::f32;
   if (dtype == DType::bf16 && bf16) return dnnl::memory::data_type::bf16;
   return std::nullopt;
+}
+
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             const std::unordered_map<int, dnnl::memory>& arguments) {
+  const SignalsWait signals;
+  primitive.execute(stream, arguments);
 }
 
 #if DNNL_VERSION_MAJOR >= 3

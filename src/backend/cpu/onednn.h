@@ -5,6 +5,7 @@
 
 #if PLIMSOLL_HAS_ONEDNN
 #include <optional>
+#include <unordered_map>
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -40,6 +41,14 @@ std::optional<dnnl::convolution_backward_data::primitive_desc> convolution_by_in
     const Desc& x, const Desc& w, const Desc& y, const Window& window);
 std::optional<dnnl::convolution_backward_weights::primitive_desc> convolution_by_weight(
     const Desc& x, const Desc& w, const Desc& y, const Window& window);
+
+/// Computes, on this thread; nothing else calls the library's execute. No signal is handled on this
+/// thread meanwhile: kernels of versions up to 3.11.1 let the stack pointer point into the heap,
+/// and a handler, whose frame goes below it, would write over other blocks
+/// (github.com/uxlfoundation/oneDNN/issues/4845). Other threads take what comes, or this one does
+/// afterwards.
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             const std::unordered_map<int, dnnl::memory>& arguments);
 
 /// True if the bytes of both are laid out alike.
 inline bool same_layout(const Desc& a, const Desc& b) { return a == b; }
