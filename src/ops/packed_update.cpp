@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include <plimsoll/backend/common/packed_moments.h>
-
 #include "ops/update_inputs.h"
 
 namespace plimsoll::ops {
@@ -58,9 +56,8 @@ const RegisterOps kPackedUpdateRegistered(kPackedUpdateOps);
 }  // namespace
 
 std::vector<TensorType> packed_moments(const TensorType& parameter) {
-  const std::int64_t blocks =
-      (parameter.elements() + packed::kMomentBlock - 1) / packed::kMomentBlock;
-  const Shape numbers{blocks, packed::kMomentBlock};
+  const std::int64_t blocks = (parameter.elements() + kMomentBlock - 1) / kMomentBlock;
+  const Shape numbers{blocks, kMomentBlock};
   const Shape scales{blocks, 1};
   return {{DType::i8, numbers}, {DType::f32, scales}, {DType::u8, numbers}, {DType::f32, scales}};
 }

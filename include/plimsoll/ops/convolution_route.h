@@ -174,6 +174,13 @@ inline bool has_lopsided_padding(const ConvShape& s) {
          lopsided(s.padding.left, s.padding.right, s.in_width);
 }
 
+/// Whether padding differs between two sides at all. In full f32, cuDNN's weight gradient of a row
+/// of 5 pixels with 2 zeros in front of it and none behind, windows of 3 and 2 channels is wrong,
+/// too.
+inline bool has_uneven_padding(const ConvShape& s) {
+  return s.padding.top != s.padding.bottom || s.padding.left != s.padding.right;
+}
+
 /// `tf32`: whether factors in f32 may be rounded to TF32.
 inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool tf32 = false) {
   ConvRoute route;
@@ -193,6 +200,8 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
     if (products.kernel != ConvKernel::plain) return products;
   }
   if (has_lopsided_padding(s)) return route;
+  const bool full = dtype == DType::f32 && !tf32;
+  if (full && pass == ConvPass::by_weight && has_uneven_padding(s)) return route;
   route.kernel = ConvKernel::library;
   const bool one_order =
       !s.nhwc || s.kernel_height * s.kernel_width == 1 || s.in_channels == s.groups;

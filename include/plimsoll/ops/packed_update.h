@@ -4,6 +4,9 @@
 
 namespace plimsoll::ops {
 
+/// Elements that share a scale.
+inline constexpr std::int64_t kMomentBlock = 256;
+
 /// adam_update() with moments of 8 bits, for a parameter of any shape. Its elements in order are
 /// blocks of 256, the last one filled up with zeros; each has scales of its own. `first` is i8 and
 /// `second` u8, [blocks, 256], and the scales are f32, [blocks, 1]; all of them 0 before the first

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <plimsoll/backend/common/inline.h>
+#include <plimsoll/ops/packed_update.h>
 
 // Moments of 8 bits, as adam_8bit_update keeps them. The scale of a block is the largest size in
 // it. An element is a number of steps, and its share of the scale is their square (of the first
@@ -17,7 +18,7 @@
 
 namespace plimsoll::packed {
 
-inline constexpr std::int64_t kMomentBlock = 256;
+using ops::kMomentBlock;
 inline constexpr float kFirstSteps = 127;   ///< of i8, on either side of 0
 inline constexpr float kSecondSteps = 255;  ///< of u8
 
