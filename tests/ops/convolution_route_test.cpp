@@ -160,21 +160,19 @@ TEST(ConvolutionRoute, DoublesAndEmptyPicturesArePlain) {
   }
 }
 
-TEST(ConvolutionRoute, ACausalConvolutionOfFewerStepsThanItsPaddingIsNotTheLibrarys) {
-  ConvShape s = shape(2, 16, 16, 3, 3);
-  s.padding = {.left = 4};
+TEST(ConvolutionRoute, WeightGradientsOfUnevenPaddingInF32AreNotTheLibrarys) {
+  ConvShape s = shape(2, 16, 16, 5, 3, 1, 1, /*nhwc=*/false);
+  s.padding = {.left = 2};
   s.in_height = s.out_height = s.kernel_height = 1;
-  s.dilation_across = 2;
   for (const ConvPass pass : kPasses) {
-    for (const std::int64_t steps : {1, 3, 4, 5, 64}) {
-      s.in_width = s.out_width = steps;
-      EXPECT_EQ(conv_route(s, pass, DType::bf16).kernel,
-                steps <= 4 ? ConvKernel::plain : ConvKernel::library)
-          << steps;
-    }
-    // As much padding on both sides is nothing special.
-    EXPECT_EQ(conv_route(shape(2, 16, 16, 3, 9), pass, DType::bf16).kernel, ConvKernel::library);
+    const bool ours = pass == ConvPass::by_weight;
+    EXPECT_EQ(conv_route(s, pass, DType::f32).kernel,
+              ours ? ConvKernel::plain : ConvKernel::library);
+    EXPECT_EQ(conv_route(s, pass, DType::bf16).kernel, ConvKernel::library);
   }
+  // Channels last, as in every plan, it is products.
+  s.nhwc = true;
+  EXPECT_EQ(conv_route(s, ConvPass::by_weight, DType::f32).kernel, ConvKernel::products);
 }
 
 }  // namespace

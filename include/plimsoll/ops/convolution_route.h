@@ -163,20 +163,9 @@ inline bool takes_products(const ConvShape& s, ConvPass pass, DType dtype, bool 
   return windows * dtype_size(dtype) >= kConvLeastColumns;
 }
 
-/// Whether padding differs between two sides and one side has at least as much of it as the picture
-/// has pixels, so that elements of the weight meet zeros alone. cuDNN's weight gradients of such
-/// causal convolutions are wrong (9.14, f32). They are of tiny pictures, where any kernel will do.
-inline bool has_lopsided_padding(const ConvShape& s) {
-  const auto lopsided = [](std::int64_t before, std::int64_t after, std::int64_t extent) {
-    return before != after && std::max(before, after) >= extent;
-  };
-  return lopsided(s.padding.top, s.padding.bottom, s.in_height) ||
-         lopsided(s.padding.left, s.padding.right, s.in_width);
-}
-
-/// Whether padding differs between two sides at all. In full f32, cuDNN's weight gradient of a row
-/// of 5 pixels with 2 zeros in front of it and none behind, windows of 3 and 2 channels is wrong,
-/// too.
+/// Whether padding differs between two sides, as in causal convolutions. cuDNN's weight gradients
+/// of some of them are wrong in full f32 (9.14, channels first): of a row of 5 pixels, say, with 2
+/// zeros in front of it and none behind, windows of 3 and 2 channels.
 inline bool has_uneven_padding(const ConvShape& s) {
   return s.padding.top != s.padding.bottom || s.padding.left != s.padding.right;
 }
@@ -199,7 +188,6 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
     const ConvRoute products = products_route(s, pass, dtype, tf32);
     if (products.kernel != ConvKernel::plain) return products;
   }
-  if (has_lopsided_padding(s)) return route;
   const bool full = dtype == DType::f32 && !tf32;
   if (full && pass == ConvPass::by_weight && has_uneven_padding(s)) return route;
   route.kernel = ConvKernel::library;
