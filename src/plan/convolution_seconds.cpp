@@ -50,7 +50,8 @@ constexpr double kCopies = 0.4;
 // Fitted to random shapes in bf16 there.
 constexpr std::int64_t kLeastChannels = 32;  ///< what fewer are computed as
 constexpr double kOdd = 0.6;                 ///< of the rate, where channels are padded
-constexpr double kOddGroups = 3;             ///< times as long, where those of groups are
+constexpr double kOddWindows = 1.2;          ///< times as long, with their copies
+constexpr double kOddGroups = 3;             ///< the same, where those of groups are padded
 constexpr double kStridedByInput = 0.7;      ///< of the rate, by an input that strides leave out
 constexpr double kBegin = 1e-6;              ///< beside a launch
 constexpr double kCopy = 2e-6;               ///< of a picture, however small
@@ -146,8 +147,14 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   if (route.weight != 0) {
     seconds += kReorder + 2 * static_cast<double>(route.weight) / device.bytes_per_second;
   }
-  seconds += kBegin + copies_seconds(work, device);
-  return odd && s.groups > 1 ? kOddGroups * seconds : seconds;
+  seconds += kBegin;
+  if (!odd) return seconds;
+  // Kernels for windows of a pixel take any channels as they are.
+  if (s.kernel_height * s.kernel_width > 1 || s.groups > 1) {
+    seconds += copies_seconds(work, device);
+    seconds *= s.groups > 1 ? kOddGroups : kOddWindows;
+  }
+  return seconds;
 }
 
 /// By our own kernels or, with channels that those do not take, by cuDNN's.

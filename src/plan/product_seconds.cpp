@@ -30,12 +30,12 @@ constexpr std::array<Tile, 12> kTiles = {{{256, 128},
                                           {64, 32},
                                           {16, 64},
                                           {64, 16}}};
-using Shares = std::array<double, kTiles.size()>;
+using TileShares = std::array<double, kTiles.size()>;
 
 /// How the library's kernels for a precision use the device.
 struct Figures {
   double rate;            ///< of the device's
-  Shares tiles;           ///< of that rate, for each of kTiles; 0 where there is no such kernel
+  TileShares tiles;       ///< of that rate, for each of kTiles; 0 where there is no such kernel
   double traffic;         ///< of the memory's time for everything, the least that a call takes
   double written;         ///< of the time for the result, which is not hidden behind arithmetic
   double vector_traffic;  ///< of the memory's time, where the result is a vector
@@ -48,7 +48,7 @@ struct Figures {
 };
 
 /// To 200 random products and to those of eight models.
-constexpr Figures k16 = {
+constexpr Figures kProduct16 = {
     .rate = 1.22,
     .tiles = {1.02, 1.02, 0.9, 0.9, 1.08, 0.59, 0.59, 0.66, 0.27, 0.27, 0.22, 0.22},
     .traffic = 1.05,
@@ -61,20 +61,20 @@ constexpr Figures k16 = {
     .split_traffic = 1.4,
     .copies = 0.57};
 /// In 16 bits, of older kernels, which take rows of any alignment and never split sums.
-constexpr Figures k16Old = {.rate = 1.22,
-                            .tiles = {0, 0, 0, 0, 1.2, 1.15, 1.15, 0, 0, 0, 0, 0},
-                            .traffic = 3.1,
-                            .written = 2.5,
-                            .vector_traffic = 2.4,
-                            .vector_seconds = 0.85e-9,
-                            .wave_seconds = 0.87e-6,
-                            .whole_waves = 0.17,
-                            .split_seconds = 0,
-                            .split_traffic = 0,
-                            .copies = 0.57};
+constexpr Figures kProductOld16 = {.rate = 1.22,
+                                   .tiles = {0, 0, 0, 0, 1.2, 1.15, 1.15, 0, 0, 0, 0, 0},
+                                   .traffic = 3.1,
+                                   .written = 2.5,
+                                   .vector_traffic = 2.4,
+                                   .vector_seconds = 0.85e-9,
+                                   .wave_seconds = 0.87e-6,
+                                   .whole_waves = 0.17,
+                                   .split_seconds = 0,
+                                   .split_traffic = 0,
+                                   .copies = 0.57};
 /// The rate and the shares of large tiles to products of models, the rest to 100 random products
 /// each, bench/products.py's of seed 101.
-constexpr Figures kTf32 = {
+constexpr Figures kProductTf32 = {
     .rate = 1.1,
     .tiles = {1.02, 1.02, 0.9, 0.9, 1.08, 0.53, 0.53, 0.29, 0.24, 0.24, 0.15, 0.15},
     .traffic = 1.25,
@@ -86,7 +86,7 @@ constexpr Figures kTf32 = {
     .split_seconds = 4.1e-6,
     .split_traffic = 2.27,
     .copies = 0.69};
-constexpr Figures kF32 = {
+constexpr Figures kProductF32 = {
     .rate = 0.91,
     .tiles = {1.02, 1.02, 0.9, 0.9, 1.08, 0.57, 0.57, 0.89, 0.27, 0.27, 0.37, 0.37},
     .traffic = 1.69,
@@ -105,9 +105,9 @@ constexpr std::int64_t kLeastSplit = 256;
 constexpr double kMostSplit = 1.5;  ///< blocks for each multiprocessor
 
 const Figures& figures_of(DType dtype, bool tf32, double share, const DeviceDescription& device) {
-  if (dtype_size(dtype) == 2) return share < kOldShare ? k16Old : k16;
+  if (dtype_size(dtype) == 2) return share < kOldShare ? kProductOld16 : kProduct16;
   const bool has_tf32 = device.flops(DType::f32, true) > device.flops(DType::f32, false);
-  return tf32 && has_tf32 ? kTf32 : kF32;
+  return tf32 && has_tf32 ? kProductTf32 : kProductF32;
 }
 
 // Attention in one kernel: of the rate, with heads of up to 64 elements and of more.

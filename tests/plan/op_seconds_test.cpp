@@ -110,6 +110,10 @@ TEST(OpSeconds, ConvolutionsArePredictedAsTheyWereMeasured) {
                         Case{DType::bf16, false, {32, 32, 32, 512}, {512, 512, 3, 3}, 1, 219},
                         Case{DType::bf16, false, {256, 28, 28, 128}, {512, 128, 1, 1}, 1, 73},
                         Case{DType::bf16, false, {128, 56, 56, 96}, {96, 1, 7, 7}, 96, 186},
+                        Case{DType::bf16, false, {128, 56, 56, 144}, {144, 1, 3, 3}, 144, 104.8},
+                        Case{DType::bf16, false, {128, 28, 28, 240}, {240, 1, 5, 5}, 240, 80.5},
+                        Case{DType::bf16, false, {64, 14, 14, 512}, {512, 1, 3, 3}, 512, 14.3},
+                        Case{DType::bf16, false, {32, 224, 224, 3}, {64, 3, 3, 3}, 1, 169.4},
                         Case{DType::f32, true, {32, 128, 128, 128}, {128, 128, 3, 3}, 1, 425},
                         Case{DType::f32, false, {128, 14, 14, 256}, {256, 256, 3, 3}, 1, 868}}) {
     const double predicted = 1e6 * conv_seconds(c.dtype, c.tf32, c.x, c.w, c.groups);
