@@ -1,11 +1,7 @@
 // Depthwise convolutions with channels last: every channel has a window of its own, so that they
-// move bytes and hardly compute. A thread has kLanes channels and, for the windows that nets have,
-// several results beside each other, for which it reads each pixel of a row once. Loads are under
-// way together: what is outside of a picture is zero, not left out.
-#include <algorithm>
-
-#include <plimsoll/base/error.h>
-
+// move bytes and hardly compute. A thread has kLanes channels. Forward and, for strides of 1, by
+// the input it has kRow results beside each other and reads each pixel of a row once for all of
+// them. Loads are under way together: what is outside of a picture is zero, not left out.
 #include "backend/cuda/kernels/convolution_depthwise.cuh"
 
 namespace plimsoll::cuda {
@@ -13,101 +9,60 @@ namespace {
 
 using namespace depthwise;
 
-/// The weight [channels, window] as f32 [window, channels].
+/// The weight [channels, window] as f32 [window, channels]; `flipped`: from its last pixel on.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    lay_out_weight(float* to, const T* from, int channels, int window) {
+    lay_out_weight(float* to, const T* from, int channels, int window, bool flipped) {
   const int count = channels * window;
   for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count;
        i += static_cast<int>(gridDim.x * blockDim.x)) {
     const int channel = i % channels;
     const int pixel = i / channels;
-    to[i] = static_cast<float>(widen(from[channel * window + pixel]));
+    to[i] =
+        static_cast<float>(widen(from[channel * window + (flipped ? window - 1 - pixel : pixel)]));
   }
 }
 
-/// What threads have, one after another: vectors of channels, runs of a row, rows, pictures. Below
-/// 2^31 in all, so that finding a place costs no divisions.
-struct Places {
-  Divider vectors;
-  Divider runs;
-  Divider rows;
-  std::uint32_t work = 0;
-
-  Places(std::int64_t pictures, std::int64_t height, std::int64_t runs_of_row,
-         std::int64_t channels)
-      : vectors(channels / kLanes),
-        runs(runs_of_row),
-        rows(height),
-        work(static_cast<std::uint32_t>(pictures * height * runs_of_row * (channels / kLanes))) {}
-};
-
-struct Place {
-  int channel;
-  int run;
-  int row;
-  std::int64_t n;
-
-  __device__ __forceinline__ Place(const Places& p, std::uint32_t i) {
-    channel = static_cast<int>(p.vectors.divide(i)) * kLanes;
-    run = static_cast<int>(p.runs.divide(i));
-    row = static_cast<int>(p.rows.divide(i));
-    n = i;
-  }
-};
-
-/// Calls body(places, first) for parts of the batch that Places can count, from picture `first` on.
-template <typename Body>
-void for_pictures(std::int64_t n, std::int64_t height, std::int64_t runs, std::int64_t channels,
-                  Body&& body) {
-  const std::int64_t each = height * runs * (channels / kLanes);
-  if (each > kMostIndexed) throw InvalidArgument("[conv2d] a picture has more than 2^32 elements");
-  const std::int64_t most = kMostIndexed / each;
-  for (std::int64_t first = 0; first < n; first += most) {
-    body(Places(std::min(most, n - first), height, runs, channels), first);
-  }
-}
-
-constexpr std::int64_t kMostBlocks = 132 * 64;
-
-/// A window that is Width wide; results beside each other are Across pixels apart. `w` is
-/// [height * Width, channels].
-template <typename T, int Width, int Across>
+/// Strides and dilation of 1, a window that is Width wide. `w` is [height * Width, channels].
+template <typename T, int Width>
 __global__ void __launch_bounds__(kThreads, 2)
-    rows_forward(T* y, const T* x, const float* w, const T* bias, const Window g,
-                 const Places places) {
-  constexpr int kResults = kRow / Across;
-  constexpr int kPixels = (kResults - 1) * Across + Width;
-  const std::uint32_t threads = gridDim.x * blockDim.x;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < places.work; i += threads) {
-    const Place at(places, i);
-    const int first = at.run * kResults;
-    const int left = first * Across - g.left;
-    float sums[kResults][kLanes] = {};
+    dense_rows(T* y, const T* x, const float* w, const T* bias, const Window g, std::int64_t work) {
+  const int vectors = g.channels / kLanes;
+  const int tiles = (g.out_width + kRow - 1) / kRow;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < work;
+       i += threads) {
+    const int channel = static_cast<int>(i % vectors) * kLanes;
+    std::int64_t rest = i / vectors;
+    const int first = static_cast<int>(rest % tiles) * kRow;
+    rest /= tiles;
+    const int row = static_cast<int>(rest % g.out_height);
+    const std::int64_t n = rest / g.out_height;
+    float sums[kRow][kLanes] = {};
     for (int ky = 0; ky < g.kernel_height; ++ky) {
-      const int down = at.row * g.stride_down - g.top + ky * g.dilation_down;
-      if (!is_within(down, g.in_height)) continue;
+      const int down = row - g.top + ky;
+      if (down < 0 || down >= g.in_height) continue;
       const T* pixels =
-          x + ((at.n * g.in_height + down) * g.in_width + left) * g.channels + at.channel;
-      Raw<T> raw[kPixels];
+          x + ((n * g.in_height + down) * g.in_width + first - g.left) * g.channels + channel;
+      Raw<T> raw[kRow + Width - 1];
 #pragma unroll
-      for (int p = 0; p < kPixels; ++p) {
-        raw[p] = load_raw(pixels + static_cast<std::int64_t>(p) * g.channels,
-                          is_within(left + p, g.in_width));
+      for (int at = 0; at < kRow + Width - 1; ++at) {
+        raw[at] = load_raw(pixels + static_cast<std::int64_t>(at) * g.channels,
+                           is_within(first - g.left + at, g.in_width));
       }
       float factors[Width][kLanes];
 #pragma unroll
       for (int kx = 0; kx < Width; ++kx) {
-        load_wide<kLanes>(w + static_cast<std::int64_t>(ky * Width + kx) * g.channels + at.channel,
+        load_wide<kLanes>(w + static_cast<std::int64_t>(ky * Width + kx) * g.channels + channel,
                           factors[kx]);
       }
 #pragma unroll
-      for (int p = 0; p < kPixels; ++p) {
+      for (int at = 0; at < kRow + Width - 1; ++at) {
         float values[kLanes];
-        widen_raw<T>(raw[p], values);
+        widen_raw<T>(raw[at], values);
 #pragma unroll
-        for (int t = 0; t < kResults; ++t) {
-          const int kx = p - t * Across;
+        for (int t = 0; t < kRow; ++t) {
+          const int kx = at - t;
           if (kx < 0 || kx >= Width) continue;
 #pragma unroll
           for (int c = 0; c < kLanes; ++c) {
@@ -117,11 +72,10 @@ __global__ void __launch_bounds__(kThreads, 2)
       }
     }
     Acc<T> bias_of[kLanes] = {};
-    if (bias != nullptr) load_wide<kLanes>(bias + at.channel, bias_of);
-    T* results =
-        y + ((at.n * g.out_height + at.row) * g.out_width + first) * g.channels + at.channel;
+    if (bias != nullptr) load_wide<kLanes>(bias + channel, bias_of);
+    T* results = y + ((n * g.out_height + row) * g.out_width + first) * g.channels + channel;
 #pragma unroll
-    for (int t = 0; t < kResults; ++t) {
+    for (int t = 0; t < kRow; ++t) {
       if (first + t >= g.out_width) break;
       Acc<T> values[kLanes];
 #pragma unroll
@@ -131,98 +85,36 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-/// How many pixels of a row lie before the first whole run of strides, so that pixels of a run have
-/// the same places in it everywhere.
-template <int Across>
-int before_runs(const ConvShape& s) {
-  return static_cast<int>(s.padding.left % Across);
-}
-
-/// The gradient by the input with any strides down, and Across from one result to the next. A run
-/// begins where pixel and padding are whole strides, `before` pixels to the left of the picture at
-/// first. Which pixels of the window belong to which of the run is then known beforehand.
-template <typename T, int Width, int Across>
-__global__ void __launch_bounds__(kThreads, 2)
-    rows_by_input(T* x, const T* y, const float* w, const Window g, const Places places,
-                  const Divider stride_down, const int before) {
-  static_assert(kRow % Across == 0);
-  constexpr int kBefore = (Width - 1) / Across;  // results that begin before the run
-  constexpr int kPixels = kBefore + (kRow - 1) / Across + 1;
-  const std::uint32_t threads = gridDim.x * blockDim.x;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < places.work; i += threads) {
-    const Place at(places, i);
-    const int first = at.run * kRow - before;
-    const int left = (first + g.left) / Across - kBefore;
-    float sums[kRow][kLanes] = {};
-    for (int ky = 0; ky < g.kernel_height; ++ky) {
-      const int down = at.row + g.top - ky * g.dilation_down;
-      if (down < 0) break;
-      auto row = static_cast<std::uint32_t>(down);
-      if (stride_down.divide(row) != 0 || !is_within(static_cast<int>(row), g.out_height)) continue;
-      const T* results =
-          y + ((at.n * g.out_height + row) * g.out_width + left) * g.channels + at.channel;
-      Raw<T> raw[kPixels];
-#pragma unroll
-      for (int p = 0; p < kPixels; ++p) {
-        raw[p] = load_raw(results + static_cast<std::int64_t>(p) * g.channels,
-                          is_within(left + p, g.out_width));
-      }
-      float factors[Width][kLanes];
-#pragma unroll
-      for (int kx = 0; kx < Width; ++kx) {
-        load_wide<kLanes>(w + static_cast<std::int64_t>(ky * Width + kx) * g.channels + at.channel,
-                          factors[kx]);
-      }
-#pragma unroll
-      for (int p = 0; p < kPixels; ++p) {
-        float values[kLanes];
-        widen_raw<T>(raw[p], values);
-#pragma unroll
-        for (int t = 0; t < kRow; ++t) {
-          const int kx = t - (p - kBefore) * Across;
-          if (kx < 0 || kx >= Width) continue;
-#pragma unroll
-          for (int c = 0; c < kLanes; ++c) {
-            sums[t][c] = fmaf(values[c], factors[kx][c], sums[t][c]);
-          }
-        }
-      }
-    }
-    T* pixels = x + ((at.n * g.in_height + at.row) * g.in_width + first) * g.channels + at.channel;
-#pragma unroll
-    for (int t = 0; t < kRow; ++t) {
-      if (!is_within(first + t, g.in_width)) continue;
-      Acc<T> values[kLanes];
-#pragma unroll
-      for (int c = 0; c < kLanes; ++c) values[c] = static_cast<Acc<T>>(sums[t][c]);
-      store_wide<kLanes>(pixels + static_cast<std::int64_t>(t) * g.channels, values);
-    }
-  }
-}
-
 /// Any window. `w` is [window, channels].
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     any_forward(T* y, const T* x, const float* w, const T* bias, const Window g,
-                const Places places) {
-  const std::uint32_t threads = gridDim.x * blockDim.x;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < places.work; i += threads) {
-    const Place at(places, i);
+                std::int64_t work) {
+  const int vectors = g.channels / kLanes;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < work;
+       i += threads) {
+    const int channel = static_cast<int>(i % vectors) * kLanes;
+    std::int64_t rest = i / vectors;
+    const int column = static_cast<int>(rest % g.out_width);
+    rest /= g.out_width;
+    const int row = static_cast<int>(rest % g.out_height);
+    const std::int64_t n = rest / g.out_height;
     Acc<T> sums[kLanes] = {};
     for (int ky = 0; ky < g.kernel_height; ++ky) {
-      const int down = at.row * g.stride_down - g.top + ky * g.dilation_down;
+      const int down = row * g.stride_down - g.top + ky * g.dilation_down;
       if (!is_within(down, g.in_height)) continue;
-      const T* pixels = x + (at.n * g.in_height + down) * g.in_width * g.channels + at.channel;
 #pragma unroll 4
       for (int kx = 0; kx < g.kernel_width; ++kx) {
-        const int across = at.run * g.stride_across - g.left + kx * g.dilation_across;
+        const int across = column * g.stride_across - g.left + kx * g.dilation_across;
         float values[kLanes];
         float factors[kLanes];
-        widen_raw<T>(load_raw(pixels + static_cast<std::int64_t>(across) * g.channels,
-                              is_within(across, g.in_width)),
-                     values);
+        widen_raw<T>(
+            load_raw(x + ((n * g.in_height + down) * g.in_width + across) * g.channels + channel,
+                     is_within(across, g.in_width)),
+            values);
         load_wide<kLanes>(
-            w + static_cast<std::int64_t>(ky * g.kernel_width + kx) * g.channels + at.channel,
+            w + static_cast<std::int64_t>(ky * g.kernel_width + kx) * g.channels + channel,
             factors);
 #pragma unroll
         for (int c = 0; c < kLanes; ++c) sums[c] += values[c] * factors[c];
@@ -230,94 +122,76 @@ __global__ void __launch_bounds__(kThreads)
     }
     if (bias != nullptr) {
       Acc<T> bias_of[kLanes];
-      load_wide<kLanes>(bias + at.channel, bias_of);
+      load_wide<kLanes>(bias + channel, bias_of);
 #pragma unroll
       for (int c = 0; c < kLanes; ++c) sums[c] += bias_of[c];
     }
-    store_wide<kLanes>(y + static_cast<std::int64_t>(i) * kLanes, sums);
+    store_wide<kLanes>(y + i * kLanes, sums);
   }
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    any_by_input(T* x, const T* y, const float* w, const Window g, const Places places,
-                 const Divider stride_down, const Divider stride_across) {
-  const std::uint32_t threads = gridDim.x * blockDim.x;
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < places.work; i += threads) {
-    const Place at(places, i);
+    any_by_input(T* x, const T* y, const float* w, const Window g, std::int64_t work) {
+  const int vectors = g.channels / kLanes;
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < work;
+       i += threads) {
+    const int channel = static_cast<int>(i % vectors) * kLanes;
+    std::int64_t rest = i / vectors;
+    const int column = static_cast<int>(rest % g.in_width);
+    rest /= g.in_width;
+    const int row = static_cast<int>(rest % g.in_height);
+    const std::int64_t n = rest / g.in_height;
     Acc<T> sums[kLanes] = {};
     for (int ky = 0; ky < g.kernel_height; ++ky) {
-      const int down = at.row + g.top - ky * g.dilation_down;
-      if (down < 0) break;
-      auto row = static_cast<std::uint32_t>(down);
-      if (stride_down.divide(row) != 0 || !is_within(static_cast<int>(row), g.out_height)) continue;
-      const T* results = y + (at.n * g.out_height + row) * g.out_width * g.channels + at.channel;
+      const int down = row + g.top - ky * g.dilation_down;
+      if (down < 0 || down % g.stride_down != 0 || down / g.stride_down >= g.out_height) continue;
+      const T* results =
+          y + (n * g.out_height + down / g.stride_down) * g.out_width * g.channels + channel;
 #pragma unroll 4
       for (int kx = 0; kx < g.kernel_width; ++kx) {
-        const int across = at.run + g.left - kx * g.dilation_across;
-        auto column = static_cast<std::uint32_t>(max(across, 0));
-        const bool whole = stride_across.divide(column) == 0;
-        const bool inside =
-            across >= 0 && whole && is_within(static_cast<int>(column), g.out_width);
+        const int across = column + g.left - kx * g.dilation_across;
+        const int at = across / g.stride_across;
+        const bool inside = across >= 0 && at * g.stride_across == across && at < g.out_width;
         float values[kLanes];
         float factors[kLanes];
-        widen_raw<T>(load_raw(results + static_cast<std::int64_t>(column) * g.channels, inside),
+        widen_raw<T>(load_raw(results + static_cast<std::int64_t>(at) * g.channels, inside),
                      values);
         load_wide<kLanes>(
-            w + static_cast<std::int64_t>(ky * g.kernel_width + kx) * g.channels + at.channel,
+            w + static_cast<std::int64_t>(ky * g.kernel_width + kx) * g.channels + channel,
             factors);
 #pragma unroll
         for (int c = 0; c < kLanes; ++c) sums[c] += values[c] * factors[c];
       }
     }
-    store_wide<kLanes>(x + static_cast<std::int64_t>(i) * kLanes, sums);
+    store_wide<kLanes>(x + i * kLanes, sums);
   }
 }
 
-/// What the passes by pictures are given; the weight is laid out already.
+/// The pictures' results from their pixels, forward or, with the weight flipped, the other way.
 template <typename T>
-struct Arrays {
-  T* x;
-  T* y;
-  const float* w;
-  const T* bias;
-};
-
-template <typename T>
-void run_forward(const Arrays<T>& arrays, const ConvShape& s, cudaStream_t stream) {
+void run_dense_rows(T* y, const T* x, const float* w, const T* bias, const ConvShape& s,
+                    cudaStream_t stream) {
   const Window g = window_of(s);
-  const std::int64_t x = s.in_height * s.in_width * s.in_channels;
-  const std::int64_t y = s.out_height * s.out_width * s.in_channels;
-  const auto launch = [&](std::int64_t runs, auto kernel) {
-    for_pictures(s.n, s.out_height, runs, s.in_channels, [&](const Places& places, std::int64_t n) {
-      kernel<<<blocks_for(places.work, kThreads, kMostBlocks), kThreads, 0, stream>>>(
-          arrays.y + n * y, arrays.x + n * x, arrays.w, arrays.bias, g, places);
-    });
-  };
-  const bool rows = with_rows(s, [&]<int Width, int Across>() {
-    constexpr int kResults = kRow / Across;
-    launch((s.out_width + kResults - 1) / kResults, rows_forward<T, Width, Across>);
+  const std::int64_t work =
+      s.n * s.out_height * ((s.out_width + kRow - 1) / kRow) * (s.in_channels / kLanes);
+  with_width(s, [&]<int Width>() {
+    dense_rows<T, Width>
+        <<<blocks_for(work, kThreads, 132 * 64), kThreads, 0, stream>>>(y, x, w, bias, g, work);
   });
-  if (!rows) launch(s.out_width, any_forward<T>);
 }
 
-template <typename T>
-void run_by_input(const Arrays<T>& arrays, const ConvShape& s, cudaStream_t stream) {
-  const Window g = window_of(s);
-  const std::int64_t x = s.in_height * s.in_width * s.in_channels;
-  const std::int64_t y = s.out_height * s.out_width * s.in_channels;
-  const Divider down(s.stride_down);
-  const auto launch = [&](std::int64_t runs, auto kernel, auto last) {
-    for_pictures(s.n, s.in_height, runs, s.in_channels, [&](const Places& places, std::int64_t n) {
-      kernel<<<blocks_for(places.work, kThreads, kMostBlocks), kThreads, 0, stream>>>(
-          arrays.x + n * x, arrays.y + n * y, arrays.w, g, places, down, last);
-    });
-  };
-  const bool rows = with_rows(s, [&]<int Width, int Across>() {
-    const int before = before_runs<Across>(s);
-    launch((s.in_width + before + kRow - 1) / kRow, rows_by_input<T, Width, Across>, before);
-  });
-  if (!rows) launch(s.in_width, any_by_input<T>, Divider(s.stride_across));
+/// What the gradient by the input is a convolution of, with strides of 1.
+ConvShape turned(const ConvShape& s) {
+  ConvShape t = s;
+  t.in_height = s.out_height;
+  t.in_width = s.out_width;
+  t.out_height = s.in_height;
+  t.out_width = s.in_width;
+  t.padding.top = s.kernel_height - 1 - s.padding.top;
+  t.padding.left = s.kernel_width - 1 - s.padding.left;
+  return t;
 }
 
 template <typename T>
@@ -326,15 +200,28 @@ void run_depthwise(const ConvSpec& spec, const ConvArrays& arrays, float* worksp
   const ConvShape& s = spec.shape;
   if (spec.pass == ConvPass::by_weight)
     return depthwise::run_by_weight<T>(spec, arrays, workspace, stream);
+  const bool forward = spec.pass == ConvPass::forward;
+  auto* x = static_cast<T*>(arrays.x);
+  auto* y = static_cast<T*>(arrays.y);
+  const auto* bias = static_cast<const T*>(arrays.bias);
   const int channels = static_cast<int>(s.in_channels);
   const int window = static_cast<int>(s.kernel_height * s.kernel_width);
+  const bool rows = has_rows(s);
   lay_out_weight<T><<<blocks_for(channels * window), kThreads, 0, stream>>>(
-      workspace, static_cast<const T*>(arrays.w), channels, window);
-  const Arrays<T> typed{.x = static_cast<T*>(arrays.x),
-                        .y = static_cast<T*>(arrays.y),
-                        .w = workspace,
-                        .bias = static_cast<const T*>(arrays.bias)};
-  spec.pass == ConvPass::forward ? run_forward(typed, s, stream) : run_by_input(typed, s, stream);
+      workspace, static_cast<const T*>(arrays.w), channels, window, rows && !forward);
+  if (rows) {
+    forward ? run_dense_rows<T>(y, x, workspace, bias, s, stream)
+            : run_dense_rows<T>(x, y, workspace, nullptr, turned(s), stream);
+    return;
+  }
+  const Window g = window_of(s);
+  const std::int64_t work = (forward ? s.out_shape().elements() : s.in_shape().elements()) / kLanes;
+  const unsigned blocks = blocks_for(work, kThreads, 132 * 64);
+  if (forward) {
+    any_forward<T><<<blocks, kThreads, 0, stream>>>(y, x, workspace, bias, g, work);
+  } else {
+    any_by_input<T><<<blocks, kThreads, 0, stream>>>(x, y, workspace, g, work);
+  }
 }
 
 }  // namespace

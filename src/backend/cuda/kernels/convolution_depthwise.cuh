@@ -1,10 +1,7 @@
 #pragma once
 
-#include <plimsoll/ops/depthwise_rows.h>
-
 #include "backend/cuda/kernels/convolution.h"
 #include "backend/cuda/kernels/dtype.cuh"
-#include "backend/cuda/kernels/index.cuh"
 #include "backend/cuda/kernels/launch.h"
 
 // What the kernels of depthwise convolutions share: channels last, kLanes channels in a thread.
@@ -14,7 +11,7 @@ namespace plimsoll::cuda::depthwise {
 using ops::ConvShape;
 
 constexpr int kLanes = 4;
-/// Results beside each other that a thread has, with a stride of 1.
+/// Results beside each other that a thread has.
 constexpr int kRow = 8;
 
 struct Window {
@@ -74,24 +71,29 @@ __device__ __forceinline__ bool is_within(int at, int extent) {
   return static_cast<unsigned>(at) < static_cast<unsigned>(extent);
 }
 
-/// body.operator()<Width, Across>() for windows of which a thread has several results beside each
-/// other (`Across`: the stride between them); false for others.
+inline bool is_dense(const ConvShape& s) {
+  return s.stride_down == 1 && s.stride_across == 1 && s.dilation_down == 1 &&
+         s.dilation_across == 1;
+}
+
+/// Whether there are kernels for a window of its width that have a row of results in a thread.
+inline bool has_rows(const ConvShape& s) {
+  return is_dense(s) && (s.kernel_width == 3 || s.kernel_width == 5 || s.kernel_width == 7);
+}
+
+/// body.operator()<Width>() for windows that have; false for others.
 template <typename Body>
-bool with_rows(const ConvShape& s, Body&& body) {
-  if (!ops::has_depthwise_rows(s)) return false;
-  const auto with_width = [&]<int Width>() {
-    s.stride_across == 1 ? body.template operator()<Width, 1>()
-                         : body.template operator()<Width, 2>();
-  };
+bool with_width(const ConvShape& s, Body&& body) {
+  if (!has_rows(s)) return false;
   switch (s.kernel_width) {
     case 3:
-      with_width.template operator()<3>();
+      body.template operator()<3>();
       return true;
     case 5:
-      with_width.template operator()<5>();
+      body.template operator()<5>();
       return true;
     case 7:
-      with_width.template operator()<7>();
+      body.template operator()<7>();
       return true;
     default:
       return false;

@@ -8,8 +8,7 @@ namespace {
 /// Most threads of a block along the channels, and how many it has at least in all.
 constexpr int kAcross = 32;
 constexpr int kBlock = 256;
-/// Results beside each other that a thread has, with a stride of 1: fewer than forward, for more
-/// threads at a time.
+/// Results beside each other that a thread has: fewer than forward, for more threads at a time.
 constexpr int kFew = 4;
 /// Threads that add up parts of one element.
 constexpr int kSlices = 16;
@@ -69,47 +68,44 @@ __device__ __forceinline__ bool piece_of(const Cut& cut, int channels, Piece& pi
   return piece.channel < channels && rest < cut.each * cut.side && piece.part < cut.parts;
 }
 
-/// parts: [parts, window, channels]. A thread has a row of the window, which is Width wide; results
-/// beside each other are Across pixels apart.
-template <typename T, int Width, int Across>
+/// parts: [parts, window, channels]. A thread has a row of the window.
+template <typename T, int Width>
 __global__ void __launch_bounds__(kBlock, 3)
-    rows_by_weight(float* parts, const T* x, const T* y, const Window g, const Cut cut) {
-  constexpr int kResults = kFew / Across;
-  constexpr int kPixels = (kResults - 1) * Across + Width;
+    dense_by_weight(float* parts, const T* x, const T* y, const Window g, const Cut cut) {
   Piece piece;
   if (!piece_of(cut, g.channels, piece)) return;
   float sums[Width][kLanes] = {};
   for (std::int64_t r = piece.begin; r < piece.end; ++r) {
     const int row = static_cast<int>(r % g.out_height);
     const std::int64_t n = r / g.out_height;
-    const int down = row * g.stride_down - g.top + piece.each * g.dilation_down;
+    const int down = row - g.top + piece.each;
     if (!is_within(down, g.in_height)) continue;
     const T* pixels = x + (n * g.in_height + down) * g.in_width * g.channels + piece.channel;
     const T* results = y + r * g.out_width * g.channels + piece.channel;
-    for (int first = 0; first < g.out_width; first += kResults) {
-      Raw<T> raw_dy[kResults];
-      Raw<T> raw[kPixels];
+    for (int first = 0; first < g.out_width; first += kFew) {
+      Raw<T> raw_dy[kFew];
+      Raw<T> raw[kFew + Width - 1];
 #pragma unroll
-      for (int t = 0; t < kResults; ++t) {
+      for (int t = 0; t < kFew; ++t) {
         raw_dy[t] = load_raw(results + static_cast<std::int64_t>(first + t) * g.channels,
                              first + t < g.out_width);
       }
 #pragma unroll
-      for (int at = 0; at < kPixels; ++at) {
-        const int across = first * Across - g.left + at;
+      for (int at = 0; at < kFew + Width - 1; ++at) {
+        const int across = first - g.left + at;
         raw[at] = load_raw(pixels + static_cast<std::int64_t>(across) * g.channels,
                            is_within(across, g.in_width));
       }
-      float dy[kResults][kLanes];
+      float dy[kFew][kLanes];
 #pragma unroll
-      for (int t = 0; t < kResults; ++t) widen_raw<T>(raw_dy[t], dy[t]);
+      for (int t = 0; t < kFew; ++t) widen_raw<T>(raw_dy[t], dy[t]);
 #pragma unroll
-      for (int at = 0; at < kPixels; ++at) {
+      for (int at = 0; at < kFew + Width - 1; ++at) {
         float values[kLanes];
         widen_raw<T>(raw[at], values);
 #pragma unroll
-        for (int t = 0; t < kResults; ++t) {
-          const int kx = at - t * Across;
+        for (int t = 0; t < kFew; ++t) {
+          const int kx = at - t;
           if (kx < 0 || kx >= Width) continue;
 #pragma unroll
           for (int c = 0; c < kLanes; ++c) sums[kx][c] = fmaf(values[c], dy[t][c], sums[kx][c]);
@@ -197,13 +193,12 @@ void run_by_weight(const ConvSpec& spec, const ConvArrays& arrays, float* parts,
   const int window = g.kernel_height * g.kernel_width;
   // A block has threads for each row of the window.
   Cut cut = cut_of(s, workspace, g.kernel_height, 1);
-  const bool rows = ops::has_depthwise_weight_rows(s);
-  if (rows) {
-    with_rows(s, [&]<int Width, int Across>() {
-      const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down());
-      rows_by_weight<T, Width, Across><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
-    });
-  } else {
+  const bool dense =
+      s.kernel_height <= s.kernel_width && with_width(s, [&]<int Width>() {
+        const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down());
+        dense_by_weight<T, Width><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
+      });
+  if (!dense) {
     cut = cut_of(s, workspace, 1, window);
     const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down(), static_cast<unsigned>(window));
     any_by_weight<T><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
