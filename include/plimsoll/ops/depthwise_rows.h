@@ -10,8 +10,8 @@ namespace plimsoll::ops {
 /// once for all of them. Otherwise each result is computed by itself, which takes longer.
 inline bool has_depthwise_rows(const ConvShape& s) {
   const bool window = s.kernel_width == 3 || s.kernel_width == 5 || s.kernel_width == 7;
-  const bool dense = s.stride_down == 1 && s.stride_across == 1 && s.dilation_down == 1 &&
-                     s.dilation_across == 1;
+  const bool dense =
+      s.stride_down == 1 && s.stride_across == 1 && s.dilation_down == 1 && s.dilation_across == 1;
   return window && dense;
 }
 
