@@ -22,6 +22,15 @@ PlannedFunction::Body body_of(const nb::object& body) {
   };
 }
 
+/// The same of a body that gives (tensors, number).
+PlannedFunction::NumberedBody numbered_body_of(const nb::object& body) {
+  return [held = hold(body)](const std::vector<Tensor>& inputs) -> PlannedFunction::Numbered {
+    const Locked locked;
+    const nb::object made = nb::handle(held.get())(nb::cast(inputs));
+    return {as_tensors(made[0], {"function", "what it returns"}), nb::cast<std::int64_t>(made[1])};
+  };
+}
+
 nb::object scanned(nb::object step, nb::handle states, nb::handle xs, nb::handle shared,
                    bool reverse, nb::handle steps) {
   const std::vector<Tensor> first = as_tensors(states, {"scan", "states"});
@@ -87,17 +96,33 @@ void bind_function(nb::module_& m) {
           nb::sig("def call(self, inputs: list[typing.Any], body: typing.Callable[[list[Tensor]], "
                   "list[Tensor]]) -> list[Tensor]"))
       .def(
+          "call_numbered",
+          [](const PlannedFunction& self, nb::handle inputs, nb::object body) {
+            const std::vector<Tensor> tensors = as_tensors(inputs, {"function", "its argument"});
+            use_process();
+            const PlannedFunction::NumberedBody traced = numbered_body_of(body);
+            PlannedFunction::Numbered results;
+            {
+              const Unlocked unlocked;
+              results = self.call_numbered(tensors, traced);
+            }
+            return nb::make_tuple(results.tensors, results.number);
+          },
+          nb::arg("inputs"), nb::arg("body"),
+          nb::sig("def call_numbered(self, inputs: list[typing.Any], body: "
+                  "typing.Callable[[list[Tensor]], tuple[list[Tensor], int]]) -> "
+                  "tuple[list[Tensor], int]"))
+      .def(
           "explain",
           [](const PlannedFunction& self, nb::handle inputs, nb::object body) {
             const std::vector<Tensor> tensors = as_tensors(inputs, {"plan", "its argument"});
-            const PlannedFunction::Body traced = body_of(body);
+            const PlannedFunction::NumberedBody traced = numbered_body_of(body);
             const Unlocked unlocked;
-            return self.plan(tensors, traced).explain();
+            return self.plan_numbered(tensors, traced).explain();
           },
           nb::arg("inputs"), nb::arg("body"),
-          nb::sig(
-              "def explain(self, inputs: list[typing.Any], body: typing.Callable[[list[Tensor]], "
-              "list[Tensor]]) -> str"))
+          nb::sig("def explain(self, inputs: list[typing.Any], body: "
+                  "typing.Callable[[list[Tensor]], tuple[list[Tensor], int]]) -> str"))
       .def_prop_ro("signatures", &PlannedFunction::signatures)
       .def_prop_ro("traces", &PlannedFunction::traces);
 }

@@ -269,6 +269,12 @@ void bind_tape(nb::module_& m) {
           },
           nb::sig("def __getitem__(self, index: int, /) -> Tensor | None"));
 
+  m.def(
+      "_same_variables",
+      [](const std::vector<Variable>& a, const std::vector<Variable>& b) { return a == b; },
+      nb::arg("a"), nb::arg("b"),
+      nb::sig("def _same_variables(a: list[Variable], b: list[Variable]) -> bool"));
+
   nb::class_<Tape>(m, "GradientTape",
                    "Records the ops of a block, so that gradients can be taken.\n\n"
                    ">>> with pm.GradientTape() as tape:\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Iterator, Mapping, Sequence
 
 from . import _core
@@ -37,9 +38,13 @@ class Element(tuple[Any, ...]):
 
 def element_of(names: Sequence[str]) -> type[Element] | None:
     """What elements with such names are; None where a tuple, or the only component, will do."""
-    if len(names) < 2 or not any(names):
-        return None
-    return type("Element", (Element,), {"__slots__": (), "names": tuple(names)})
+    return None if len(names) < 2 or not any(names) else _named(tuple(names))
+
+
+@functools.cache
+def _named(names: tuple[str, ...]) -> type[Element]:
+    """One class for the same names, so that functions know what they have been given before."""
+    return type("Element", (Element,), {"__slots__": (), "names": names})
 
 
 @guarded

@@ -22,7 +22,7 @@ C = TypeVar("C", bound=type)
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 _RAISE = dis.opmap["RAISE_VARARGS"]
-_GUARDED = ("__init__", "__call__", "__iter__", "__next__", "__len__", "__enter__")
+_GUARDED = ("__init__", "__call__", "__get__", "__iter__", "__next__", "__len__", "__enter__")
 
 
 def _is_ours(entry: types.TracebackType) -> bool:

@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
+import inspect
+import itertools
+import logging
+import threading
+import weakref
+from typing import Any, Callable, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from . import _core
-from ._core import Device, Session, Tensor, Variable
+from ._core import Device, Session, Tensor
+from ._mistakes import shown
+from ._structure import differences, flatten, statics, unflatten
 from ._traceback import boundary, guarded
 
+S = TypeVar("S")
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
 
-_TENSOR = object()
+# Combinations of values that are not tensors, from which on a new one is worth a warning.
+_EXPECTED = 4
 
 
-def _flatten(value: Any, tensors: list[Any]) -> Any:
-    """The structure of `value`, whose tensors go to the list; hashable where its leaves are."""
-    if isinstance(value, (Tensor, Variable)):
-        tensors.append(value)
-        return _TENSOR
-    if isinstance(value, (list, tuple)):
-        return (type(value).__name__, tuple(_flatten(each, tensors) for each in value))
-    if isinstance(value, dict):
-        return ("dict", tuple((key, _flatten(each, tensors)) for key, each in value.items()))
-    return ("static", value)
+class _Traces:
+    """What was traced of a function, for each combination of arguments that are not tensors."""
 
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.planned: dict[Any, _core.PlannedFunction] = {}
+        # Structures of results by their number; traces with equal ones share it.
+        self.forms: dict[int, Any] = {}
+        self.numbers: dict[Any, int] = {}
+        self.dropped = 0
+        """Traces of combinations that are not kept any more."""
 
-def _unflatten(structure: Any, tensors: list[Tensor]) -> Any:
-    if structure is _TENSOR:
-        return tensors.pop(0)
-    kind, parts = structure
-    if kind == "static":
-        return parts
-    if kind == "dict":
-        return {key: _unflatten(each, tensors) for key, each in parts}
-    values = [_unflatten(each, tensors) for each in parts]
-    return tuple(values) if kind == "tuple" else values
+    def number(self, form: Any) -> int:
+        with self.lock:
+            try:
+                known = self.numbers.setdefault(form, len(self.forms))
+            except TypeError:  # a result that cannot be compared
+                known = len(self.forms)
+            self.forms[known] = form
+            return known
 
 
 @guarded
@@ -57,51 +65,125 @@ class Function(Generic[P, R]):
         functools.update_wrapper(self, f)
         self._f = f
         self._options = (device, budget, signatures, seed)
-        # One for each combination of arguments that are not tensors.
-        self._planned: dict[Any, _core.PlannedFunction] = {}
-        self._results: dict[Any, Any] = {}
+        self._traces = _Traces()
+        self._first: tuple[Any, ...] = ()
+        # Of a method: the traces for each object, which goes as soon as nobody else has it.
+        self._methods: dict[int, tuple[weakref.ref[Any], _Traces]] = {}
+
+    @overload
+    def __get__(self, instance: None, owner: Any = None) -> Function[P, R]: ...
+    @overload
+    def __get__(self: Function[Concatenate[S, Q], R], instance: S, owner: Any = None) -> Function[Q, R]: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        bound = object.__new__(Function)
+        functools.update_wrapper(bound, self._f)
+        bound._f, bound._options, bound._methods = self._f, self._options, {}
+        bound._first, bound._traces = (instance,), self._traces_of(instance)
+        return bound
+
+    def _traces_of(self, instance: Any) -> _Traces:
+        known = self._methods.get(id(instance))
+        if known is not None and known[0]() is instance:
+            return known[1]
+        methods, at = self._methods, id(instance)
+        try:
+            gone = weakref.ref(instance, lambda _: methods.pop(at, None))
+        except TypeError:
+            raise TypeError(
+                f"[function] {self._name()} is a method of {type(instance).__name__}, whose __slots__ have no "
+                "place for weak references; add \"__weakref__\" to them"
+            ) from None
+        return methods.setdefault(at, (gone, _Traces()))[1]
+
+    def _name(self) -> str:
+        return str(getattr(self._f, "__name__", "function"))
+
+    def _place(self, where: tuple[Any, ...]) -> str:
+        """An argument in a message: x, or batch[0]."""
+        (side, first), rest = where[:2], where[2:]
+        name = str(first)
+        if side == 0:
+            try:
+                known = list(inspect.signature(self._f).parameters.values())[len(self._first) :]
+            except (TypeError, ValueError):
+                known = []
+            plain = [each.name for each in known if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+            name = plain[first] if first < len(plain) else f"argument {first}"
+        return name + "".join(f"[{each!r}]" for each in rest)
+
+    def _planned_for(self, structure: Any) -> _core.PlannedFunction:
+        traces = self._traces
+        device, budget, signatures, seed = self._options
+        try:
+            hash(structure)
+        except TypeError:
+            raise self._not_comparable(structure) from None
+        with traces.lock:
+            planned = traces.planned.pop(structure, None)
+            if planned is None:
+                if len(traces.planned) + traces.dropped >= _EXPECTED:
+                    self._warn(structure, next(reversed(traces.planned), None))
+                planned = _core.PlannedFunction(self._name(), device, budget, signatures, seed)
+                if len(traces.planned) >= max(signatures, 1):
+                    traces.dropped += traces.planned.pop(next(iter(traces.planned))).traces
+            traces.planned[structure] = planned  # the one that was used last
+            return planned
+
+    def _warn(self, structure: Any, before: Any) -> None:
+        for where, now, then in itertools.islice(differences(structure, before), 1):
+            if len(where) < 2 or not hasattr(now, "value") or not hasattr(then, "value"):
+                return
+            number = isinstance(now.value, (int, float)) and not isinstance(now.value, bool)
+            hint = "; give numbers that change as tensors: pm.tensor(...)" if number else ""
+            logging.getLogger("plimsoll").warning(
+                "[%s] traced again, as for every value that is not a tensor: %s is %s, before %s%s",
+                self._name(), self._place(where), shown(now.value), shown(then.value), hint,
+            )
+
+    def _not_comparable(self, structure: Any) -> TypeError:
+        for where, value in statics(structure):
+            try:
+                hash(value)
+            except TypeError:
+                hint = "make it a tensor: pm.tensor(...)" if hasattr(value, "__array__") else "give its parts instead"
+                return TypeError(
+                    f"[function] {self._place(where)} of {self._name()}() is {shown(value)}, which is neither a tensor "
+                    f"nor a value that can be a key of a dict, such as a number or text; {hint}"
+                )
+        return TypeError(f"[function] keys of dicts that {self._name()}() is given must be hashable")
 
     def _prepare(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[_core.PlannedFunction, list[Any], Callable[[list[Tensor]], list[Tensor]], Any]:
+    ) -> tuple[_core.PlannedFunction, list[Any], Callable[[list[Tensor]], tuple[list[Tensor], int]]]:
         tensors: list[Any] = []
-        structure = _flatten((args, kwargs), tensors)
-        try:
-            planned = self._planned.get(structure)
-        except TypeError:
-            raise TypeError(
-                f"[function] {getattr(self._f, '__name__', 'function')}() takes tensors, and values "
-                "that can be compared, such as numbers and strings; make arrays tensors with "
-                "pm.tensor(...)"
-            ) from None
-        if planned is None:
-            device, budget, signatures, seed = self._options
-            name = getattr(self._f, "__name__", "function")
-            planned = _core.PlannedFunction(name, device, budget, signatures, seed)
-            self._planned[structure] = planned
+        structure = flatten((args, kwargs), tensors)
+        f, first, traces = self._f, self._first, self._traces
 
-        def body(traced: list[Tensor]) -> list[Tensor]:
-            given, named = _unflatten(structure, list(traced))
+        def body(traced: list[Tensor]) -> tuple[list[Tensor], int]:
+            given, named = unflatten(structure, iter(traced))
             found: list[Any] = []
-            self._results[structure] = _flatten(self._f(*given, **named), found)
-            return found
+            form = flatten(f(*first, *given, **named), found)
+            return found, traces.number(form)
 
-        return planned, tensors, body, structure
+        return self._planned_for(structure), tensors, body
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        planned, tensors, body, structure = self._prepare(args, kwargs)
-        results = planned.call(tensors, body)
-        return cast(R, _unflatten(self._results[structure], results))
+        planned, tensors, body = self._prepare(args, kwargs)
+        results, number = planned.call_numbered(tensors, body)
+        return cast(R, unflatten(self._traces.forms[number], iter(results)))
 
     def plan(self, *args: P.args, **kwargs: P.kwargs) -> str:
         """What a call with such arguments takes, for people; nothing is computed."""
-        planned, tensors, body, _ = self._prepare(args, kwargs)
+        planned, tensors, body = self._prepare(args, kwargs)
         return planned.explain(tensors, body)
 
     @property
     def traces(self) -> int:
         """How often the Python code has run."""
-        return sum(each.traces for each in self._planned.values())
+        with self._traces.lock:
+            return self._traces.dropped + sum(each.traces for each in self._traces.planned.values())
 
     def __repr__(self) -> str:
         return f"pm.function({getattr(self._f, '__name__', self._f)}, {self.traces} traces)"

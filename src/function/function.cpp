@@ -19,6 +19,7 @@
 #include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/seed.h>
+#include <plimsoll/ops/switches.h>
 #include <plimsoll/plan/planner.h>
 
 #include "function/shared_range.h"
@@ -27,6 +28,8 @@ namespace plimsoll {
 namespace {
 
 using Tensors = PlannedFunction::Tensors;
+using Numbered = PlannedFunction::Numbered;
+using NumberedBody = PlannedFunction::NumberedBody;
 
 /// Signatures from which on a new one is worth a warning: a batch and its remainder are two.
 constexpr std::int64_t kExpectedSignatures = 2;
@@ -37,7 +40,7 @@ std::vector<TensorType> types_of(const Tensors& tensors) {
   return types;
 }
 
-/// What differs between two signatures.
+/// What differs between two signatures. Of the same types it is what the function reads besides.
 std::string difference(const std::vector<TensorType>& now, const std::vector<TensorType>& before) {
   if (now.size() != before.size()) {
     return fmt::format("{} inputs, before {}", now.size(), before.size());
@@ -47,7 +50,7 @@ std::string difference(const std::vector<TensorType>& now, const std::vector<Ten
       return fmt::format("input {} is {}, before {}", i, now[i].to_string(), before[i].to_string());
     }
   }
-  return "nothing";
+  return "a module was switched to or from training, or a variable frozen or unfrozen";
 }
 
 std::uint64_t next_key() {
@@ -66,7 +69,7 @@ class PlannedFunction::Impl {
     for (const Signature& each : signatures_) forget(each);
   }
 
-  Tensors call(const Tensors& inputs, const Body& body) {
+  Numbered call(const Tensors& inputs, const NumberedBody& body) {
     const std::lock_guard lock(mutex_);
     Signature& signature = signature_for(inputs, body);
     SharedRange& range = *signature.range;
@@ -74,14 +77,16 @@ class PlannedFunction::Impl {
     plan::Executor& executor = executor_for(signature);
     for (const auto& hook : signature.hooks) hook(range.stream());
     executor.run(inputs, {.seed = options_.seed.value_or(ops::default_seed()), .step = calls_++});
-    Tensors results;
+    Numbered results;
+    results.number = signature.number;
     for (const Tensor& output : executor.outputs()) {
-      results.push_back(output.clone(range.device(), {.tag = Tag::user, .label = options_.name}));
+      results.tensors.push_back(
+          output.clone(range.device(), {.tag = Tag::user, .label = options_.name}));
     }
     return results;
   }
 
-  const plan::Plan& plan(const Tensors& inputs, const Body& body) {
+  const plan::Plan& plan(const Tensors& inputs, const NumberedBody& body) {
     const std::lock_guard lock(mutex_);
     Signature& signature = signature_for(inputs, body);
     const std::lock_guard running(signature.range->mutex());
@@ -94,7 +99,9 @@ class PlannedFunction::Impl {
  private:
   struct Signature {
     std::uint64_t key = 0;
+    std::int64_t number = 0;  ///< what the body said of the trace
     std::vector<TensorType> types;
+    std::vector<ops::SwitchReads::Read> switches;
     std::shared_ptr<SharedRange> range;
     std::shared_ptr<const graph::Graph> graph;
     std::vector<Variable> variables;
@@ -119,11 +126,11 @@ class PlannedFunction::Impl {
   }
 
   /// The first of the list is the one that was used last.
-  Signature& signature_for(const Tensors& inputs, const Body& body) {
+  Signature& signature_for(const Tensors& inputs, const NumberedBody& body) {
     const std::vector<TensorType> types = types_of(inputs);
     const Device device = device_of(inputs);
     for (auto it = signatures_.begin(); it != signatures_.end(); ++it) {
-      if (it->types == types && it->range->device() == device) {
+      if (it->types == types && it->range->device() == device && still_holds(*it)) {
         signatures_.splice(signatures_.begin(), signatures_, it);
         return signatures_.front();
       }
@@ -144,17 +151,28 @@ class PlannedFunction::Impl {
     return signatures_.emplace_front(std::move(made));
   }
 
-  Signature traced(const std::vector<TensorType>& types, const Device& device, const Body& body) {
+  /// Whether what the trace read besides its inputs is as it was.
+  static bool still_holds(const Signature& signature) {
+    return std::all_of(signature.switches.begin(), signature.switches.end(),
+                       [](const ops::SwitchReads::Read& each) { return each.holds(); });
+  }
+
+  Signature traced(const std::vector<TensorType>& types, const Device& device,
+                   const NumberedBody& body) {
     graph::Tracer tracer;
     Tensors inputs;
     for (std::size_t i = 0; i < types.size(); ++i) {
       inputs.push_back(tracer.input(fmt::format("input {}", i), types[i]));
     }
+    const ops::SwitchReads reads;
+    std::int64_t number = 0;
     {
       const DefaultDevice here(device);
       const ops::DispatchScope dispatch(tracer);
       const ops::RandomScope random({});
-      for (const Tensor& output : body(inputs)) {
+      const Numbered outputs = body(inputs);
+      number = outputs.number;
+      for (const Tensor& output : outputs.tensors) {
         if (!output.defined()) {
           throw InvalidArgument(fmt::format("[{}] a result is undefined", options_.name));
         }
@@ -172,7 +190,9 @@ class PlannedFunction::Impl {
     }
     graph->verify();
     Signature made{.key = next_key(),
+                   .number = number,
                    .types = types,
+                   .switches = reads.settled(),
                    .range = SharedRange::of(device),
                    .graph = std::move(graph)};
     for (const auto& [id, variable] : tracer.variables()) {
@@ -287,7 +307,22 @@ class PlannedFunction::Impl {
 PlannedFunction::PlannedFunction(FunctionOptions options)
     : impl_(std::make_shared<Impl>(std::move(options))) {}
 
+namespace {
+
+PlannedFunction::NumberedBody numbered(const PlannedFunction::Body& body) {
+  return [&body](const Tensors& inputs) -> PlannedFunction::Numbered {
+    return {.tensors = body(inputs)};
+  };
+}
+
+}  // namespace
+
 Tensors PlannedFunction::call(const Tensors& inputs, const Body& body) const {
+  return call_numbered(inputs, numbered(body)).tensors;
+}
+
+PlannedFunction::Numbered PlannedFunction::call_numbered(const Tensors& inputs,
+                                                         const NumberedBody& body) const {
   const ops::VariableReader* reader = ops::VariableReader::current();
   if (reader != nullptr && reader->records()) return body(inputs);
   for (const Tensor& input : inputs) {
@@ -301,6 +336,11 @@ Tensors PlannedFunction::call(const Tensors& inputs, const Body& body) const {
 }
 
 const plan::Plan& PlannedFunction::plan(const Tensors& inputs, const Body& body) const {
+  return plan_numbered(inputs, numbered(body));
+}
+
+const plan::Plan& PlannedFunction::plan_numbered(const Tensors& inputs,
+                                                 const NumberedBody& body) const {
   return impl_->plan(inputs, body);
 }
 

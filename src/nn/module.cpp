@@ -10,6 +10,7 @@
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/seed.h>
+#include <plimsoll/ops/switches.h>
 
 namespace plimsoll::nn {
 
@@ -97,7 +98,12 @@ Module::~Module() = default;
 
 const std::string& Module::name() const { return state_->name; }
 const std::string& Module::path() const { return state_->path; }
-bool Module::training() const { return state_->training; }
+bool Module::training() const {
+  if (ops::SwitchReads* reads = ops::SwitchReads::current()) {
+    reads->note({state_, &state_->training});
+  }
+  return state_->training;
+}
 const std::vector<std::shared_ptr<Module>>& Module::children() const { return state_->children; }
 const std::vector<std::string>& Module::child_names() const { return state_->child_names; }
 

@@ -6,6 +6,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/switches.h>
 #include <plimsoll/ops/update.h>
 #include <plimsoll/ops/variable_reader.h>
 
@@ -61,6 +62,9 @@ const std::string& Variable::name() const { return state().declared->name; }
 void Variable::set_name(std::string name) const { state().declared->name = std::move(name); }
 Tag Variable::tag() const { return state().declared->tag; }
 bool Variable::trainable() const {
+  if (ops::SwitchReads* reads = ops::SwitchReads::current()) {
+    reads->note({state_, &state().trainable});
+  }
   return state().trainable && is_floating(state_->tensor.dtype());
 }
 void Variable::set_trainable(bool trainable) const { state().trainable = trainable; }

@@ -37,13 +37,25 @@ class PlannedFunction {
   using Tensors = std::vector<Tensor>;
   using Body = std::function<Tensors(const Tensors& inputs)>;
 
+  /// Results with a number that the body gives each of its traces, for what a caller keeps of it.
+  struct Numbered {
+    Tensors tensors;
+    std::int64_t number = 0;
+  };
+  using NumberedBody = std::function<Numbered(const Tensors& inputs)>;
+
   explicit PlannedFunction(FunctionOptions options);
 
   /// Runs the plan for inputs of these types; where there is none yet, traces `body` and makes one.
   /// Within a trace, `body` becomes part of it.
+  /// A trace serves as long as the modules that it asked are training, or not, as they were, and
+  /// the variables that it read are trained, or frozen, as they were; after that it is made again.
   Tensors call(const Tensors& inputs, const Body& body) const;
   /// The plan for inputs of these types, which need no data. Makes it, and takes no memory.
   const plan::Plan& plan(const Tensors& inputs, const Body& body) const;
+  /// The same with bodies that number their traces; the number is that of the trace which was used.
+  Numbered call_numbered(const Tensors& inputs, const NumberedBody& body) const;
+  const plan::Plan& plan_numbered(const Tensors& inputs, const NumberedBody& body) const;
 
   /// Signatures that are kept, and traces made so far.
   std::size_t signatures() const;
