@@ -9,13 +9,12 @@
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/backend.h>
 #include <plimsoll/device/owned_stream.h>
-#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/kernel_alignment.h>
-#include <plimsoll/ops/pointwise.h>
 
 #include "plan/copy_queues.h"
 #include "plan/fused_launches.h"
+#include "plan/generated_launches.h"
 #include "plan/pointwise_groups.h"
 #include "plan/range_check.h"
 #include "plan/step_model.h"
@@ -55,14 +54,6 @@ struct Executor::State {
   struct Fused {
     FusedLaunch tasks;
     decltype(ops::FusedKernel::run) run;
-  };
-
-  /// Several launches as one kernel that was generated for them: group `index` of `program`.
-  struct Generated {
-    std::size_t first;
-    std::size_t count;
-    std::vector<const void*> arrays;
-    std::vector<void*> written;
   };
 
   State(const Plan& p, const Device& d, const ExecutorOptions& o)
@@ -259,17 +250,16 @@ struct Executor::State {
   /// Gives every task and the copies of the outputs to the device.
   void submit(const ops::RandomKey& random) {
     auto group = fused.begin();
-    auto made = generated.begin();
+    std::size_t made = 0;
     for (std::size_t t = 0; t < launches.size();) {
       before(t);
       if (group != fused.end() && group->tasks.first == t) {
         launch(*group, random);
         t += group++->tasks.count;
-      } else if (made != generated.end() && made->first == t) {
+      } else if (made < generated.all().size() && generated.all()[made].first == t) {
         const ProfilerRange named(device, "pointwise");
-        program->run(static_cast<std::size_t>(made - generated.begin()), made->arrays,
-                     made->written, queue);
-        t += made++->count;
+        generated.run(made, queue);
+        t += generated.all()[made++].count;
       } else {
         launch(t++, random);
       }
@@ -282,68 +272,20 @@ struct Executor::State {
     std::vector<const ops::FusedPattern*> patterns;
     for (const ops::FusedKernel& kernel : kernels) patterns.push_back(kernel.pattern);
     for (const FusedLaunch& tasks : fused_launches(plan, patterns)) {
-      // A copy that begins or is waited for in between keeps them apart.
-      const auto within = [&](int at) {
-        const auto t = static_cast<std::size_t>(at);
-        return t > tasks.first && t < tasks.first + tasks.count;
-      };
-      if (std::ranges::any_of(plan.copies, [&](const PlannedCopy& copy) {
-            return within(copy.begins) || within(copy.needed);
-          })) {
-        continue;
-      }
       const auto kernel = std::ranges::find(kernels, tasks.pattern, &ops::FusedKernel::pattern);
       fused.push_back({tasks, kernel->run});
     }
   }
 
-  /// Has groups of pointwise tasks compiled, where the device's backend can; what cannot be
-  /// compiled or loaded runs task by task. Not before a second step: many plans run only once.
-  void compile_groups() {
-    const ops::PointwiseCompiler* compiler =
-        generate ? ops::pointwise_compiler(device.backend().name) : nullptr;
-    if (compiler == nullptr) return;
-    std::vector<bool> taken(plan.tasks.size(), false);
-    for (const Fused& f : fused) {
-      std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(f.tasks.first), f.tasks.count, true);
-    }
-    const std::vector<PointwiseTasks> found = pointwise_groups(plan, taken);
-    if (found.empty()) return;
-    std::vector<ops::PointwiseGroup> groups;
-    for (const PointwiseTasks& tasks : found) groups.push_back(tasks.group);
-    try {
-      program = compiler->compile(groups, [&](Bytes bytes) { return charge_program(bytes); });
-    } catch (const DeviceError& error) {
-      log_warning(
-          fmt::format("[Executor] pointwise ops run one by one, as no kernels for them "
-                      "could be made: {}",
-                      error.what()));
-    }
-    if (program == nullptr) {
-      program_charge = {};
-      return;
-    }
-    for (const PointwiseTasks& tasks : found) {
-      Generated one{.first = tasks.first, .count = tasks.count};
-      for (const TaskPlace& at : tasks.arrays) {
-        one.arrays.push_back(launches[at.task].inputs[at.index].data);
-      }
-      for (const TaskPlace& at : tasks.written) {
-        one.written.push_back(launches[at.task].outputs[at.index].data);
-      }
-      generated.push_back(std::move(one));
-    }
-  }
-  /// Nobody is asked to give memory for it.
-  bool charge_program(Bytes bytes) {
-    const Budget budget = device.budget();
-    if (budget.available() < bytes) return false;
-    try {
-      program_charge = budget.charge(Tag::runtime, "compiled kernels", bytes);
-    } catch (const OutOfMemory&) {  // somebody was quicker
-      return false;
-    }
-    return true;
+  /// Not before a second step: many plans run only once.
+  void generate_kernels() {
+    if (!generate || !GeneratedLaunches::possible(device)) return;
+    std::vector<FusedLaunch> taken;
+    for (const Fused& f : fused) taken.push_back(f.tasks);
+    generated.compile(
+        device, pointwise_groups(plan, fused_tasks(taken, plan)),
+        [&](const TaskPlace& at) { return launches[at.task].inputs[at.index].data; },
+        [&](const TaskPlace& at) { return launches[at.task].outputs[at.index].data; });
   }
 
   Plan plan;
@@ -359,11 +301,9 @@ struct Executor::State {
   std::unique_ptr<CopyQueues> copies;  ///< null if there are none
   std::vector<StreamId> beside;        ///< on which those are
   std::vector<Launch> launches;
-  std::vector<Fused> fused;                              ///< by rising task
-  bool generate;                                         ///< whether kernels are generated
-  Charge program_charge;                                 ///< goes after the program
-  std::shared_ptr<const ops::PointwiseProgram> program;  ///< of what follows
-  std::vector<Generated> generated;                      ///< by rising task
+  std::vector<Fused> fused;  ///< by rising task
+  bool generate;             ///< whether kernels are generated
+  GeneratedLaunches generated;
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
   std::vector<Tensor> outputs;           ///< copies
@@ -490,7 +430,7 @@ void Executor::run(std::span<const Tensor> feeds, const ops::RandomKey& random) 
   begin(feeds, random);
   // The first step runs as it is, so that libraries load what they need; then it is recorded.
   if (++s.runs == 2 && s.check == nullptr) {
-    s.compile_groups();
+    s.generate_kernels();
     s.record(random);
   }
   if (s.recording != nullptr) {

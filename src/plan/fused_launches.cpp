@@ -156,6 +156,16 @@ std::size_t length_of(const Plan& plan, const FusedPattern& pattern, std::size_t
   return group.size();
 }
 
+bool holds_a_copy(const Plan& plan, const FusedLaunch& launch) {
+  const auto within = [&](int at) {
+    const auto t = static_cast<std::size_t>(at);
+    return t > launch.first && t < launch.first + launch.count;
+  };
+  return std::ranges::any_of(plan.copies, [&](const PlannedCopy& copy) {
+    return within(copy.begins) || within(copy.needed);
+  });
+}
+
 }  // namespace
 
 std::vector<FusedLaunch> fused_launches(const Plan& plan,
@@ -178,7 +188,16 @@ std::vector<FusedLaunch> fused_launches(const Plan& plan,
     }
     t += taken;
   }
+  std::erase_if(launches, [&](const FusedLaunch& launch) { return holds_a_copy(plan, launch); });
   return launches;
+}
+
+std::vector<bool> fused_tasks(std::span<const FusedLaunch> launches, const Plan& plan) {
+  std::vector<bool> taken(plan.tasks.size(), false);
+  for (const FusedLaunch& launch : launches) {
+    std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(launch.first), launch.count, true);
+  }
+  return taken;
 }
 
 }  // namespace plimsoll::plan

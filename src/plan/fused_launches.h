@@ -19,9 +19,13 @@ struct FusedLaunch {
 };
 
 /// What can be fused by `patterns`, the first that fits before others, without changing what any
-/// task reads: where a plan has put results over memory that is free by then, the tasks stay apart.
-/// The plan itself stays as it is.
+/// task reads: where a plan has put results over memory that is free by then, the tasks stay apart,
+/// as do those between which a copy to or from the host begins or is waited for. The plan itself
+/// stays as it is.
 std::vector<FusedLaunch> fused_launches(const Plan& plan,
                                         std::span<const ops::FusedPattern* const> patterns);
+
+/// By task of the plan: whether it is in one of the launches.
+std::vector<bool> fused_tasks(std::span<const FusedLaunch> launches, const Plan& plan);
 
 }  // namespace plimsoll::plan

@@ -174,6 +174,20 @@ TEST_F(FusedLaunches, AResultOverAnInputOfAnotherSizeIsNoRow) {
   EXPECT_EQ(fused(moved.plan).size(), 0U);
 }
 
+TEST_F(FusedLaunches, ACopyThatBeginsOrIsNeededInBetweenKeepsThemApart) {
+  Moved moved(add_and_norm({64, 128}, DType::f32));
+  const auto at = static_cast<int>(moved.add);
+  const plan::Place sum = moved.sum().outputs[0];
+  const auto launches = [&](int begins, int needed) {
+    moved.plan.copies = {{.out = true, .place = sum, .begins = begins, .needed = needed}};
+    return fused(moved.plan).size();
+  };
+  EXPECT_EQ(launches(at, at + 2), 1U);
+  EXPECT_EQ(launches(at + 1, at + 2), 0U);
+  EXPECT_EQ(launches(at - 1, at + 1), 0U);
+  EXPECT_EQ(launches(at + 2, at + 3), 1U);
+}
+
 TEST_F(FusedLaunches, WorkspaceOfItsOwnKeepsTheSecondApart) {
   Moved moved(add_and_norm({64, 128}, DType::f32));
   moved.norm().workspace = 256;
