@@ -49,6 +49,17 @@ message=$("$PLIMSOLL" plan --device h2000 2>&1) || status=$?
 (($("$PLIMSOLL" plan --batch 64 --curve | wc -l) == 2)) || fail "a curve of nothing"
 "$PLIMSOLL" plan --batch 64 --curve --json | grep -q '"curve":\[{"budget":' || fail "curve as JSON"
 
+# A page is drawn with the curve too, and JSON is all that there is on stdout.
+folder=$(mktemp -d)
+trap 'rm -rf "$file" "$folder"' EXIT
+"$PLIMSOLL" plan --batch 64 --curve --html "$folder/curve.html" | grep -q "slowdown" || fail "a curve and a page"
+[[ -s $folder/curve.html ]] || fail "--curve --html draws nothing"
+for also in "" --curve; do
+  # shellcheck disable=SC2086
+  "$PLIMSOLL" plan --batch 64 --json $also --html "$folder/json.html" 2>/dev/null |
+    python3 -c 'import json, sys; json.load(sys.stdin)' || fail "--json $also --html: not one JSON object"
+done
+
 # Too small: exit 3 with both figures.
 status=0
 message=$("$PLIMSOLL" plan --batch 512 --budget 1MiB --no-split 2>&1) || status=$?

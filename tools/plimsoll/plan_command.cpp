@@ -37,13 +37,18 @@ struct PlanCommand : TrainOptions {
   std::string html;
 };
 
-/// A plan is drawn as a run that has not begun.
-report::Run as_run(const TrainOptions& o, const train::TrainingPlan& plan,
-                   const std::vector<plan::CurvePoint>& curve) {
+using Curve = std::vector<plan::CurvePoint>;
+
+Json points_of(const Curve& curve) {
   Json points = Json::array();
   for (const plan::CurvePoint& point : curve) {
     points.push_back({{"budget", point.budget}, {"seconds", point.seconds}});
   }
+  return points;
+}
+
+/// A plan is drawn as a run that has not begun.
+report::Run as_run(const TrainOptions& o, const train::TrainingPlan& plan, const Curve& curve) {
   report::Run run;
   run.name = fmt::format("{}, batch {}", o.model, plan.batch());
   run.state = report::RunState::planned;
@@ -54,7 +59,7 @@ report::Run as_run(const TrainOptions& o, const train::TrainingPlan& plan,
       {"model", o.model},
       {"data",
        o.data}}.dump(-1, ' ', false, Json::error_handler_t::replace);
-  run.curve = points.dump();
+  run.curve = points_of(curve).dump();
   run.begin =
       Json{{"device", plan.device.name}, {"batch", plan.batch()}, {"parts", plan.parts()}}.dump(
           -1, ' ', false, Json::error_handler_t::replace);
@@ -67,12 +72,16 @@ report::Run as_run(const TrainOptions& o, const train::TrainingPlan& plan,
   return run;
 }
 
-void draw(const PlanCommand& o, const Prepared& prepared, const std::optional<Opened>& opened,
-          const plan::DeviceDescription& description, const train::TrainingPlan& plan) {
-  const auto curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
-                            : prepared.trainer->curve(prepared.request, description);
-  report::write_html(as_run(o, plan, curve), o.html);
-  fmt::print("report: {}\n", o.html);
+void print_curve(const Curve& curve) {
+  fmt::print("{:>12}  {:>12}  {}\n", "budget", "step time", "slowdown");
+  const double fastest = curve.front().seconds;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const plan::CurvePoint& point = curve[i];
+    // A larger budget that saves no time is not worth a line.
+    if (i + 1 < curve.size() && curve[i + 1].seconds <= point.seconds * 1.001) continue;
+    fmt::print("{:>12}  {:>12}  {:.2f}x\n", format_bytes(point.budget),
+               format_duration(point.seconds), fastest > 0 ? point.seconds / fastest : 1.0);
+  }
 }
 
 void plan_now(PlanCommand& o) {
@@ -86,37 +95,28 @@ void plan_now(PlanCommand& o) {
   }
   const plan::DeviceDescription description =
       opened ? plan::describe_device(opened->device) : plan::describe_device(o.device);
-  if (!o.curve) {
-    const train::TrainingPlan plan = opened
-                                         ? prepared.trainer->plan(prepared.request, opened->device)
-                                         : prepared.trainer->plan(prepared.request, description);
-    if (o.json) {
-      fmt::print("{}\n", plan.to_json());
-    } else {
-      fmt::print("{}{}", prepared.data.summary, plan.explain());
-    }
-    if (!o.html.empty()) draw(o, prepared, opened, description, plan);
-    return;
+  const bool draws = !o.html.empty();
+  // What does not fit is refused before anything is printed.
+  std::optional<train::TrainingPlan> plan;
+  if (draws || !o.curve) {
+    plan = opened ? prepared.trainer->plan(prepared.request, opened->device)
+                  : prepared.trainer->plan(prepared.request, description);
   }
-  const auto curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
-                            : prepared.trainer->curve(prepared.request, description);
+  Curve curve;
+  if (draws || o.curve) {
+    curve = opened ? prepared.trainer->curve(prepared.request, opened->device)
+                   : prepared.trainer->curve(prepared.request, description);
+  }
   if (o.json) {
-    Json list = Json::array();
-    for (const plan::CurvePoint& point : curve) {
-      list.push_back({{"budget", point.budget}, {"seconds", point.seconds}});
-    }
-    fmt::print("{}\n", Json{{"curve", list}}.dump());
-    return;
+    fmt::print("{}\n", o.curve ? Json{{"curve", points_of(curve)}}.dump() : plan->to_json());
+  } else if (o.curve) {
+    print_curve(curve);
+  } else {
+    fmt::print("{}{}", prepared.data.summary, plan->explain());
   }
-  fmt::print("{:>12}  {:>12}  {}\n", "budget", "step time", "slowdown");
-  const double fastest = curve.front().seconds;
-  for (std::size_t i = 0; i < curve.size(); ++i) {
-    const plan::CurvePoint& point = curve[i];
-    // A larger budget that saves no time is not worth a line.
-    if (i + 1 < curve.size() && curve[i + 1].seconds <= point.seconds * 1.001) continue;
-    fmt::print("{:>12}  {:>12}  {:.2f}x\n", format_bytes(point.budget),
-               format_duration(point.seconds), fastest > 0 ? point.seconds / fastest : 1.0);
-  }
+  if (!draws) return;
+  report::write_html(as_run(o, *plan, curve), o.html);
+  fmt::print(o.json ? stderr : stdout, "report: {}\n", o.html);
 }
 
 }  // namespace
