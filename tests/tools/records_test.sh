@@ -34,6 +34,26 @@ done
 "$PLIMSOLL" data unpack packed/shard-00000.tfrecord again >/dev/null || fail "unpack exits $?"
 diff <(digests photos) <(digests again) || fail "repacked files differ"
 
+# Files that are there are neither written over nor taken for some of these.
+status=0
+"$PLIMSOLL" data unpack tfrecord again 2>err || status=$?
+[[ $status == 2 ]] && grep -q "again: there are files in it already; give a new folder" err ||
+  fail "unpacking into a folder with files exits $status: $(cat err)"
+diff <(digests photos) <(digests again) || fail "files were changed by what was refused"
+
+# Classes without names are folders in the order of their labels, and stay that when packed again.
+for class in {a..l}; do mkdir -p "twelve/$class" && cp photos/one/*.jpg "twelve/$class"; done
+"$PLIMSOLL" data pack twelve unnamed >/dev/null && rm unnamed/classes.json
+"$PLIMSOLL" data unpack unnamed numbered >/dev/null || fail "unpack without names exits $?"
+[[ $(ls numbered | tr '\n' ' ') == "00 01 02 03 04 05 06 07 08 09 10 11 " ]] ||
+  fail "classes without names: $(ls numbered)"
+
+# A folder that cannot be written to is named with the reason.
+status=0
+"$PLIMSOLL" data unpack unnamed photos/one/"$(ls photos/one | head -n 1)"/out 2>err || status=$?
+[[ $status == 2 ]] && grep -q "out/.*: cannot be written: Not a directory" err ||
+  fail "unpacking below a file exits $status: $(cat err)"
+
 # A bad record is named with its file and offset.
 python3 - tfrecord/shard-00001.tfrecord <<'PYTHON'
 import sys

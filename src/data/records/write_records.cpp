@@ -53,7 +53,10 @@ WrittenRecords write_records(const Dataset& dataset, const std::string& folder,
   check(dataset, options);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw DataError(fmt::format("{}: {}", printable(folder), error.message()));
+  if (error) {
+    throw DataError(fmt::format("[write_records] the folder {} cannot be created: {}",
+                                printable(folder), error.message()));
+  }
   const auto format = format_for(dataset.element_spec(), options);
   const std::int64_t all = dataset.cardinality();
   // Shard s of n ends before element (s + 1) * all / n, so that sizes differ by one at most.
