@@ -95,7 +95,8 @@ void write_csv(std::span<const Run> runs, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
-    throw DataError(fmt::format("[report] {} cannot be made: {}", folder, error.message()));
+    throw DataError(
+        fmt::format("[report] the folder {} cannot be created: {}", folder, error.message()));
   }
   const auto put = [&](const char* name, const std::string& text) {
     write_file((fs::path(folder) / name).string(), text);

@@ -126,8 +126,8 @@ void write_tensorboard(std::span<const Run> runs, const std::string& folder) {
     std::error_code error;
     fs::create_directories(place, error);
     if (error) {
-      throw DataError(
-          fmt::format("[report] {} cannot be made: {}", place.string(), error.message()));
+      throw DataError(fmt::format("[report] the folder {} cannot be created: {}", place.string(),
+                                  error.message()));
     }
     const std::string name = fmt::format("events.out.tfevents.{:010}.plimsoll",
                                          static_cast<std::int64_t>(std::max(run.began, 0.0)));

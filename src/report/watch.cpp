@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/report/live.h>
 
 #include "report/live_page.h"
@@ -41,6 +42,7 @@ class Watch {
   void run() {
     for (;;) {
       const bool more = follower_.update();
+      require_log();
       const bool over = ended() || stopped();
       show(more, over);
       if (over) break;
@@ -53,6 +55,16 @@ class Watch {
 
  private:
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+
+  /// A file of something else would be watched for ever.
+  void require_log() const {
+    const Run& run = follower_.run();
+    if (run.state != RunState::empty || run.problem_count == 0) return;
+    throw DataError(fmt::format(
+        "[watch] {}: this is not a run log, as no line of it can be read; name a file that "
+        "`plimsoll train --log FILE` wrote, a folder of --checkpoints, or a process",
+        printable(run.path)));
+  }
 
   bool ended() const {
     const RunState state = follower_.run().state;

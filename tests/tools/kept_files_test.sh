@@ -40,6 +40,7 @@ unchanged trace.csv "$here"/../../examples/traces/step.csv
 # What is no log at all is no empty run.
 for file in "$picture" table.csv; do
   refuses_command report 2 "this is not a run log" "$file" --out page.html
+  refuses_command watch 2 "this is not a run log" "$file"
   [[ ! -e page.html ]] || fail "a page of $file"
 done
 
@@ -65,7 +66,7 @@ for folder in pictures/run pictures ./pictures/../pictures/run; do
   refuses_command train 2 "taken for a class" --data pictures "${learn[@]}" --steps 1 --checkpoints "$folder"
 done
 "$PLIMSOLL" train --data pictures "${learn[@]}" --steps 1 --checkpoints beside >out 2>err || fail "$(cat err)"
-grep -q "the class 'empty' has no pictures" err || fail "an empty class is not named: $(cat err)"
+grep -q "the class 'empty' has no images" err || fail "an empty class is not named: $(cat err)"
 ! grep -q hidden err || fail "a hidden folder is a class: $(cat err)"
 rmdir pictures/empty
 (

@@ -35,7 +35,7 @@ constexpr const char* kReportFooter =
     "Examples:\n"
     "  plimsoll report run.jsonl\n"
     "  plimsoll report small.jsonl large.jsonl --out compare.html\n"
-    "  plimsoll report run.jsonl --tensorboard logs --perfetto run.pftrace\n";
+    "  plimsoll report run.jsonl --tensorboard logs --perfetto run.pftrace";
 
 struct ReportArguments {
   std::vector<std::string> runs;
@@ -135,9 +135,9 @@ report::Run read_named_run(const std::string& path) {
   report::Run run = report::read_run(path);
   if (run.state == report::RunState::empty && run.problem_count > 0) {
     throw DataError(fmt::format(
-        "[report] {}: this is not a run log: none of its {} is a line of one; name a file that "
+        "[report] {}: this is not a run log, as no line of it can be read; name a file that "
         "`plimsoll train --log FILE` wrote, or a folder of --checkpoints",
-        printable(path), counted(run.problem_count, "line")));
+        printable(path)));
   }
   return run;
 }
@@ -169,7 +169,9 @@ void add_report(Command& app) {
       app.add_subcommand("report", "Draw runs as a page; export them to other tools")
           ->footer(kReportFooter);
   const auto options = std::make_shared<ReportArguments>();
-  report->add_option("RUN", options->runs, "Run logs or folders of checkpoints")->required();
+  report->add_option("RUN", options->runs, "Run logs or folders of checkpoints")
+      ->required()
+      ->type_name("");
   report
       ->add_option("--out", options->out,
                    "Write the page to this file; default: report.html, if no other output is asked "

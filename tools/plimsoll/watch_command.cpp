@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/report/live.h>
 #include <plimsoll/train/control.h>
 
@@ -108,7 +109,10 @@ void watch_now(Command& command, const WatchArguments& o) {
     const bool number = o.run.size() < 10 &&
                         std::ranges::all_of(o.run, [](char c) { return c >= '0' && c <= '9'; });
     if (!number || !fs::exists(fs::path("/proc") / o.run, error)) {
-      throw DataError(fmt::format("{}: there is no such file, folder or process", o.run));
+      throw DataError(
+          fmt::format("{}: there is no such file, folder or process; `plimsoll ctl` lists the runs "
+                      "of this user",
+                      printable(o.run)));
     }
     log = log_of_process(o.run);
     if (log.empty()) return watch_memory(std::stoi(o.run));
@@ -126,7 +130,8 @@ void add_watch(Command& app) {
           ->footer(kWatchFooter);
   const auto options = std::make_shared<WatchArguments>();
   watch->add_option("RUN", options->run, "A run log, a folder of checkpoints, or a process id")
-      ->required();
+      ->required()
+      ->type_name("");
   watch
       ->add_option("--http", options->http,
                    "Also show the page on the loopback address; default: any free port")
