@@ -27,7 +27,9 @@ struct Unit {
 };
 
 Unit unit_of(const nn::Model& model) {
-  const TensorType input = model.input_type(1);
+  const std::vector<TensorType> types = model.batch_types(1);
+  if (types.empty()) return {"examples", 1};  // a module of the user's own: the data tells
+  const TensorType& input = types.front();
   if (input.shape.rank() == 2 && !is_floating(input.dtype)) return {"tokens", input.shape.dim(1)};
   return {input.shape.rank() == 4 ? "images" : "examples", 1};
 }
