@@ -13,11 +13,14 @@
 #include <plimsoll/base/version.h>
 #include <plimsoll/data/augment.h>
 #include <plimsoll/data/dataset.h>
+#include <plimsoll/data/declare.h>
 #include <plimsoll/data/digits.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/data/program.h>
+#include <plimsoll/data/program_function.h>
 #include <plimsoll/data/program_ops.h>
+#include <plimsoll/data/record_writer.h>
 #include <plimsoll/data/symbolic.h>
 #include <plimsoll/device/default_device.h>
 #include <plimsoll/device/device.h>
@@ -49,6 +52,7 @@
 #include <plimsoll/ops/reduce_axis.h>
 #include <plimsoll/ops/rope.h>
 #include <plimsoll/ops/seed.h>
+#include <plimsoll/ops/shape_lists.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/tape.h>
@@ -81,6 +85,11 @@ namespace plimsoll {
 // Ops and what most programs use are pm::relu and pm::Trainer, without a further name.
 using namespace ops;   // NOLINT: this header is for programs, and pm:: is theirs
 using namespace math;  // NOLINT: as above
+// Beside those of ops/create.h, which would hide them.
+using ops::arange;
+using ops::full;
+using ops::random_normal;
+using ops::random_uniform;
 using data::Dataset;
 using data::Pipeline;
 using data::Program;

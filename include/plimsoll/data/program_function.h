@@ -9,12 +9,17 @@
 #include <plimsoll/data/element.h>
 #include <plimsoll/data/map_function.h>
 #include <plimsoll/data/spec.h>
+#include <plimsoll/data/symbolic.h>
 
 namespace plimsoll::data {
 
-/// A function of one's own as an instruction of a program ("call_function"): the escape for a step
-/// in the middle of a program that no op does. It runs on any thread, several at a time, and may
-/// run twice for one element.
+/// A function of one's own as an instruction of a program ("call_function"), for a step that no op
+/// does. It runs on any thread, several at a time, and may run twice for one element.
+///
+///   const pd::RegisteredFunction median({.name = "median", .outputs = {{pm::DType::f32}}, .run = ...});
+///   dataset.map([&](pm::Symbolic x) {
+///     return pm::Symbolics{x - pd::call_function(median, {x})[0]};
+///   });
 struct ProgramFunction {
   /// Part of the program's text and signature: the same function should have the same name in every
   /// process.
@@ -41,6 +46,11 @@ class RegisteredFunction {
  private:
   std::string key_;
 };
+
+/// What the function gives for these, in the program that they belong to: one for each of its
+/// outputs. InvalidArgument without inputs.
+std::vector<Symbolic> call_function(const RegisteredFunction& function,
+                                    const std::vector<Symbolic>& inputs);
 
 /// The function of that key. InvalidArgument if it is gone.
 std::shared_ptr<const ProgramFunction> find_program_function(const std::string& key);

@@ -14,7 +14,7 @@ namespace plimsoll::train {
 /// sums of all batches give the number. It never needs more than one batch at a time.
 ///
 ///   {.metrics = {"accuracy", "top_5_accuracy"}}
-///   {.metrics = {{.name = "bias",
+///   {.metrics = {"accuracy", pm::train::MetricDef{.name = "bias",
 ///                 .sums = [](const pm::Tensor& y, const pm::Tensor& t) { return ...; },  // [2]
 ///                 .result = [](std::span<const double> s) { return s[0] / s[1]; }}}}
 struct MetricDef {

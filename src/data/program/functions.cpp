@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/data/program_ops.h>
 
 namespace plimsoll::data {
 namespace {
@@ -35,6 +36,17 @@ RegisteredFunction::RegisteredFunction(ProgramFunction function) {
 RegisteredFunction::~RegisteredFunction() {
   const std::lock_guard lock(registry().mutex);
   registry().functions.erase(key_);
+}
+
+std::vector<Symbolic> call_function(const RegisteredFunction& function,
+                                    const std::vector<Symbolic>& inputs) {
+  if (inputs.empty()) {
+    throw InvalidArgument(fmt::format(
+        "[call_function] the function \"{}\" is called without inputs; give it at least one, which "
+        "says what program it is called in",
+        function.key()));
+  }
+  return call_like(inputs.front(), "call_function", inputs, {{"function", function.key()}});
 }
 
 std::shared_ptr<const ProgramFunction> find_program_function(const std::string& key) {

@@ -49,6 +49,23 @@ TEST(ProgramFunctions, RunInTheMiddleOfAProgram) {
   EXPECT_EQ(result[1].as<std::int64_t>(), 8);
 }
 
+TEST(ProgramFunctions, AreCalledByTheirHandle) {
+  const Device device = host();
+  const RegisteredFunction registered(doubled());
+  const Program program =
+      trace_program(elements_of({numbers_of(DType::f32, {2}), TensorSpec::scalar(DType::i64)}),
+                    [&](const Symbolic& row, const Symbolic& count) {
+                      const auto results = call_function(registered, {row, count});
+                      return Symbolics{row - results[0], results[1]};
+                    });
+  const Element result =
+      program.run({Value(row_of<float>({1, 2}, {2}, device)), Value(std::int64_t{7})}, device);
+  EXPECT_THAT(result[0].tensor().to_vector<float>(), ElementsAre(FloatEq(-1), FloatEq(-2)));
+  EXPECT_EQ(result[1].as<std::int64_t>(), 8);
+  EXPECT_THAT(message_of<InvalidArgument>([&] { call_function(registered, {}); }),
+              HasSubstr("\"doubled\" is called without inputs"));
+}
+
 TEST(ProgramFunctions, OfOneNameAreToldApartByANumber) {
   const RegisteredFunction first(doubled());
   const RegisteredFunction second(doubled());
