@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/plan/generated_kernels.h>
 #include <plimsoll/plan/placement.h>
+
+#include "plan/launch_seconds.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -151,6 +154,22 @@ std::string offload_text(const StepModel& model, const Plan& plan) {
   return text;
 }
 
+/// Predicts a plan by its own launches: those that were assumed while it was sought may have no
+/// place where it puts values.
+void predict_launches(const StepModel& model, bool keeps_all, Plan& plan) {
+  if (!fuses(plan.device)) return;
+  std::vector<double> apart(model.graph->nodes().size(), 0);
+  for (const Work& work : model.work) apart[static_cast<std::size_t>(work.node)] = work.seconds;
+  const std::vector<double> seconds = task_seconds(plan, apart);
+  plan.seconds = plan.again_seconds = 0;
+  for (std::size_t t = 0; t < seconds.size(); ++t) {
+    plan.seconds += seconds[t];
+    if (plan.tasks[t].again) plan.again_seconds += seconds[t];
+  }
+  if (keeps_all) plan.kept_seconds = plan.seconds;
+  plan.seconds += plan.wait_seconds;
+}
+
 }  // namespace
 
 Bytes output_bytes(const StepModel& model) {
@@ -255,10 +274,11 @@ Plan build_plan(const StepModel& model, const Choice& choice, const PlanOptions&
 
   add_copies(model, schedule, plan, place_of);
   count_at_peak(model, schedule, plan);
-  if (schedule.again_seconds > 0) {
+  predict_launches(model, choice.runs.empty() && choice.keep == kept_all.keep, plan);
+  if (plan.again_seconds > 0) {
     plan.measures.push_back({recompute_text(model, schedule),
                              kept_all.peak > schedule.peak ? kept_all.peak - schedule.peak : 0,
-                             schedule.again_seconds});
+                             plan.again_seconds});
   }
   if (!plan.copies.empty()) {
     plan.measures.push_back(

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/text.h>
+#include <plimsoll/plan/generated_kernels.h>
 #include <plimsoll/plan/plan.h>
 #include <plimsoll/plan/slow_tasks.h>
 
@@ -72,6 +73,7 @@ std::string Plan::explain() const {
                     format_bytes(unconstrained_peak)),
         4);
   }
+  for (const std::string& line : generated_lines(*this)) add("  " + line, 4);
   for (const SlowTasks& slow : slow_tasks(*this)) add("  slow: " + slow.to_string(), 4);
   if (const std::string note = runtime_note(device); !note.empty()) add("  note: " + note, 4);
   return text;
@@ -109,6 +111,16 @@ std::string Plan::to_json() const {
   for (const Measure& measure : measures) {
     json["measures"].push_back(
         {{"what", measure.what}, {"saved", measure.saved}, {"seconds", measure.seconds}});
+  }
+  json["generated"] = nlohmann::json::array();
+  for (const GeneratedKernels& kernels : generated_kernels(*this)) {
+    json["generated"].push_back({{"kernels", kernels.count},
+                                 {"ops", kernels.ops},
+                                 {"elements", kernels.elements},
+                                 {"bytes", kernels.bytes},
+                                 {"bytes_apart", kernels.apart_bytes},
+                                 {"seconds", kernels.seconds},
+                                 {"seconds_apart", kernels.apart_seconds}});
   }
   json["slow"] = nlohmann::json::array();
   for (const SlowTasks& slow : slow_tasks(*this)) {

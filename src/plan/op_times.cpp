@@ -8,6 +8,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
+#include <plimsoll/plan/generated_kernels.h>
 
 #include "plan/step_model.h"
 
@@ -125,7 +126,7 @@ double OpTimes::seconds(const Plan& plan) const {
   std::vector<double> by_node(plan.graph->nodes().size(), 0);
   for (const Work& work : model.work) by_node[static_cast<std::size_t>(work.node)] = work.seconds;
   double sum = plan.wait_seconds;
-  for (const PlannedTask& task : plan.tasks) sum += by_node[static_cast<std::size_t>(task.node)];
+  for (const double seconds : task_seconds(plan, by_node)) sum += seconds;
   return sum;
 }
 

@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "plan/launch_seconds.h"
+
 namespace plimsoll::plan {
 namespace {
 
@@ -305,7 +307,8 @@ Choice RecomputeSearch::solve_as(Bytes target, bool tight) {
   const Choice& all = all_[tight ? 1 : 0];
   if (all.peak <= target) return all;
   const std::optional<Choice> complete = exact(target);
-  if (complete && model_.host_room == 0) return *complete;
+  // A complete search adds up runs, and knows of no launches that several of them share.
+  if (complete && model_.host_room == 0 && !fuses(model_.device)) return *complete;
   Choice best = improve(greedy(all, target), target);
   for (const Choice& segments : segmented()) {
     if (left_ <= 0) break;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/launch_seconds.h"
+#include "plan/shared_launches.h"
 #include "plan/transfers.h"
 
 namespace plimsoll::plan {
@@ -143,6 +145,7 @@ void Scheduler::finish() {
       schedule_.instances[static_cast<std::size_t>(live_[r])].last = count;
     }
   }
+  if (fuses(model_.device)) share_launches(model_, stored_, schedule_);
   if (!fetched_.empty()) plan_transfers(model_, stored_, fetched_, tight_, schedule_);
   change_.assign(static_cast<std::size_t>(count) + 2, 0);
   for (const Instance& instance : schedule_.instances) {

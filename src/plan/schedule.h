@@ -60,6 +60,9 @@ struct Schedule {
   Bytes host_bytes = 0;  ///< in the host's memory at most, state not counted
   Bytes peak = 0;        ///< most bytes at any task, workspace included, persistent ones not
   int peak_task = 0;
+  /// Of each task, where tasks share launches: their sum is what a step takes. Empty on a device
+  /// that runs tasks one by one: each takes its work's.
+  std::vector<double> task_seconds;
   double seconds = 0;
   double again_seconds = 0;  ///< of which spent on computing again
   double wait_seconds = 0;   ///< and on waiting for copies

@@ -9,8 +9,10 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/kernel.h>
 
+#include "plan/launch_seconds.h"
 #include "plan/op_seconds.h"
 #include "plan/predicted_time.h"
+#include "plan/shared_launches.h"
 
 namespace plimsoll::plan {
 namespace {
@@ -129,6 +131,7 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
                           const StepModelOptions& options) {
   StepModel model;
   model.graph = std::move(graph);
+  model.device = device;
   model.host_room = options.host_room;
   model.host_bytes_per_second = std::max(device.host_bytes_per_second, 1.0);
   model.measured_copy_rate =
@@ -225,6 +228,7 @@ StepModel make_step_model(std::shared_ptr<const Graph> graph, const DeviceDescri
     ++model.first_backward;
   }
   for (Root& root : model.roots) find_gap_in(root, model.first_backward);
+  if (fuses(device)) find_joinings(model);
   return model;
 }
 

@@ -24,6 +24,16 @@ struct Root {
   int last_use = 0;
 };
 
+/// How a work may share a launch with its neighbours, on a device that fuses; see
+/// shared_launches.h.
+struct Joining {
+  double seconds = 0;         ///< that the work takes by itself, by the device's description
+  std::int64_t elements = 0;  ///< of its result if it can be in a generated kernel; else 0
+  double arithmetic = 0;      ///< seconds that it adds to such a kernel's arithmetic
+  int group = -1;             ///< works of one group may be one launch as neighbours; -1: in none
+  std::vector<int> after;     ///< works right after which it may take over their first output
+};
+
 /// A node that has work to do, as the planner sees it.
 struct Work {
   graph::NodeId node = graph::kNone;
@@ -36,12 +46,14 @@ struct Work {
   double seconds = 0;
   double tf32_saves = 0;  ///< of which would be saved by TF32
   Bytes workspace = 0;
+  Joining joining;
 };
 
 /// A graph digested for planning: what is persistent, what each node reads and writes, what it
 /// costs, and the order in which nodes run when nothing is recomputed.
 struct StepModel {
   std::shared_ptr<const graph::Graph> graph;
+  DeviceDescription device;
   std::vector<Root> roots;
   std::vector<Work> work;                  ///< in base order
   int first_backward = 0;                  ///< position of the first gradient

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "plan/predicted_time.h"
+#include <plimsoll/plan/generated_kernels.h>
 
 namespace plimsoll::plan {
 namespace {
@@ -15,7 +15,10 @@ using Kind = TimelineValue::Kind;
 class Builder {
  public:
   explicit Builder(const Plan& plan)
-      : plan_(plan), graph_(*plan.graph), updates_(graph_.values().size()) {
+      : plan_(plan),
+        graph_(*plan.graph),
+        seconds_(task_seconds(plan)),
+        updates_(graph_.values().size()) {
     for (const graph::Node& node : graph_.nodes()) {
       if (node.op->writes == 0) continue;
       for (const graph::ValueId input : node.inputs) {
@@ -30,7 +33,7 @@ class Builder {
     for (int at = 0; at < count; ++at) {
       follow_copies(at);
       const PlannedTask& task = plan_.tasks[static_cast<std::size_t>(at)];
-      add_task(task);
+      add_task(task, seconds_[static_cast<std::size_t>(at)]);
       for (const Place& place : task.inputs) use(place, at);
       if (task.workspace != 0) {
         end_overlaps(task.workspace_offset, task.workspace);
@@ -56,11 +59,11 @@ class Builder {
   }
 
  private:
-  void add_task(const PlannedTask& task) {
+  void add_task(const PlannedTask& task, double seconds) {
     const graph::Node& node = graph_.node(task.node);
     all_.tasks.push_back({.op = std::string(node.op->name),
                           .scope = node.scope,
-                          .seconds = predicted_seconds(node, types_of(graph_, node), plan_.device),
+                          .seconds = seconds,
                           .backward = node.backward,
                           .again = task.again});
   }
@@ -123,7 +126,8 @@ class Builder {
 
   const Plan& plan_;
   const graph::Graph& graph_;
-  std::vector<bool> updates_;  ///< values that an update reads, by the memory they are
+  std::vector<double> seconds_;  ///< of tasks
+  std::vector<bool> updates_;    ///< values that an update reads, by the memory they are
   Timeline all_;
   std::map<Bytes, TimelineValue> held_;  ///< by offset
   std::vector<TimelineValue> done_;

@@ -19,9 +19,9 @@ class TransferPlan {
         count_(static_cast<int>(schedule.tasks.size())) {
     start_.reserve(schedule.tasks.size() + 1);
     double time = 0;
-    for (const Task& task : schedule.tasks) {
+    for (std::size_t t = 0; t < schedule.tasks.size(); ++t) {
       start_.push_back(time);
-      time += model.work[static_cast<std::size_t>(task.work)].seconds;
+      time += seconds_of(t);
     }
     start_.push_back(time);
     // The first task that reads each instance.
@@ -53,6 +53,10 @@ class TransferPlan {
   Instance& instance(int i) { return schedule_.instances[static_cast<std::size_t>(i)]; }
   const Root& root_of(int i) { return model_.roots[static_cast<std::size_t>(instance(i).root)]; }
   int first_of(int i) const { return first_[static_cast<std::size_t>(i)]; }
+  double seconds_of(std::size_t task) const {
+    if (!schedule_.task_seconds.empty()) return schedule_.task_seconds[task];
+    return model_.work[static_cast<std::size_t>(schedule_.tasks[task].work)].seconds;
+  }
 
   /// The first task from `least` on that begins after `time`; at most `most`.
   int task_after(double time, int least, int most) const {
@@ -165,8 +169,7 @@ class TransferPlan {
       begin(false, in_free);
       wait(t, false);
       if (t == count_) break;
-      const Task& task = schedule_.tasks[static_cast<std::size_t>(t)];
-      clock += model_.work[static_cast<std::size_t>(task.work)].seconds;
+      clock += seconds_of(static_cast<std::size_t>(t));
     }
     // Copies take their share of the memory's bandwidth from the tasks they run beside.
     for (const Transfer& transfer : schedule_.transfers) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <plimsoll/plan/generated_kernels.h>
 #include <plimsoll/plan/timeline.h>
 
 namespace plimsoll::train {
@@ -99,9 +100,7 @@ void FitLog::plan(const TrainingPlan& plan, const std::string& why, std::int64_t
 void FitLog::op_times(const TrainingPlan& plan, std::span<const double> node_seconds) {
   if (!log_.writes()) return;
   OrderedJson seconds = OrderedJson::array();
-  for (const plan::PlannedTask& task : plan.phases.front().steps.front()->tasks) {
-    const auto node = static_cast<std::size_t>(task.node);
-    const double each = node < node_seconds.size() ? node_seconds[node] : 0;
+  for (const double each : plan::task_seconds(*plan.phases.front().steps.front(), node_seconds)) {
     seconds.push_back(each > 0 ? OrderedJson(each) : OrderedJson());
   }
   log_.write("op_times", {{"seconds", raw(seconds)}});

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/text.h>
+#include <plimsoll/plan/generated_kernels.h>
 #include <plimsoll/plan/slow_tasks.h>
 
 #include "train/layout.h"
@@ -102,6 +103,7 @@ std::string TrainingPlan::explain() const {
                       step.kept_seconds > 0 ? measure.seconds / step.kept_seconds * 100 : 0.0),
           6);
     }
+    for (const std::string& line : plan::generated_lines(step)) add("    " + line, 6);
     for (const plan::SlowTasks& slow : plan::slow_tasks(step)) {
       add("    slow: " + slow.to_string(), 6);
     }
@@ -165,7 +167,16 @@ std::string TrainingPlan::to_json() const {
                      {"lower_bound", largest(phase).lower_bound},
                      {"seconds", phase.seconds()},
                      {"measures", PlanJson::array()},
+                     {"generated", PlanJson::array()},
                      {"slow", PlanJson::array()}};
+    for (const plan::GeneratedKernels& kernels : plan::generated_kernels(largest(phase))) {
+      each["generated"].push_back({{"kernels", kernels.count},
+                                   {"ops", kernels.ops},
+                                   {"bytes", kernels.bytes},
+                                   {"bytes_apart", kernels.apart_bytes},
+                                   {"seconds", kernels.seconds},
+                                   {"seconds_apart", kernels.apart_seconds}});
+    }
     for (const plan::SlowTasks& slow : plan::slow_tasks(largest(phase))) {
       each["slow"].push_back({{"op", slow.op},
                               {"tasks", slow.count},
