@@ -40,6 +40,12 @@ struct Device::State {
   static std::shared_ptr<State> make_child(const std::shared_ptr<State>& parent, std::string name,
                                            Budget budget);
 
+  /// What `device` stands on. Throws InvalidArgument naming the function `who` if it was moved
+  /// from.
+  static DeviceBackend& opened(const Device& device, const char* who) {
+    return *device.state(who).backend;
+  }
+
   /// The backend that `device` is of. Throws InternalError if it was not registered.
   static const Backend& registered(const std::string& device);
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include <plimsoll/device/choices.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/memory/fence.h>
 #include <plimsoll/memory/page_source.h>
@@ -88,6 +89,11 @@ class DeviceBackend {
     (void)take;
     return nullptr;
   }
+
+  /// See library_choices() and prefer_choices(). A backend whose libraries choose has a
+  /// ChoiceTable for them.
+  virtual Choices choices() const { return {}; }
+  virtual void prefer(const Choices& choices) { (void)choices; }
 };
 
 }  // namespace plimsoll
