@@ -138,6 +138,8 @@ class CudaBackend final : public DeviceBackend {
   std::unique_ptr<StreamTimer> make_timer(StreamId stream) override {
     return streams_->make_timer(stream);
   }
+  Choices choices() const override { return libraries_->choices().all(); }
+  void prefer(const Choices& choices) override { libraries_->choices().prefer(choices); }
   void push_range(std::string_view name) override { nvtx::push(name); }
   void pop_range() noexcept override { nvtx::pop(); }
 

@@ -11,6 +11,7 @@
 
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/libraries/convolution_request.h"
 #include "backend/cuda/libraries/libraries.h"
 
 namespace plimsoll::cuda {
@@ -62,12 +63,10 @@ void tell_of_plain(const ConvSpec& spec) {
 }
 
 /// cuDNN's plans for the parts of the batch; false where one of them has none.
-bool fuse_parts(ConvState& state, const ConvSpec& spec, Bytes limit) {
+bool fuse_parts(ConvState& state, const ConvRequest& request) {
   state.parts.clear();
-  for (std::int64_t i = 0; i < state.route.parts; ++i) {
-    ConvSpec part = spec;
-    part.shape.n = ops::conv_pictures(spec.shape, state.route.parts, i, state.route.unit);
-    const auto fused = fuse_conv(part, limit);
+  for (const ConvSpec& part : request.parts) {
+    const auto fused = fuse_conv(part, request.limit);
     if (!fused) return false;
     state.parts.push_back({part.shape.n, *fused});
   }
@@ -75,24 +74,17 @@ bool fuse_parts(ConvState& state, const ConvSpec& spec, Bytes limit) {
 }
 
 void choose(ConvState& state) {
-  const Bytes slot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
-  const Bytes taken = state.route.weight + state.route.sums;
-  const Bytes limit = std::max(state.route.workspace, slot) - taken;
-  const ConvSpec& spec = state.spec;
-  bool found = fuse_parts(state, spec, limit);
-  if (!found && spec.bias && spec.dtype == DType::f32) {
-    // Sums in f32 lose nothing by being stored before the bias is added.
-    ConvSpec bare = spec;
-    bare.bias = false;
-    found = state.add_bias = fuse_parts(state, bare, limit);
+  for (const ConvRequest& request : library_requests(state.spec, state.route)) {
+    if (!fuse_parts(state, request)) continue;
+    state.add_bias = request.adds_bias;
+    const Bytes taken = state.route.weight + state.route.sums;
+    for (const ConvPart& part : state.parts) {
+      state.workspace = std::max(state.workspace, taken + part.fused.workspace);
+    }
+    return;
   }
-  if (!found) {
-    state.parts.clear();
-    return tell_of_plain(spec);
-  }
-  for (const ConvPart& part : state.parts) {
-    state.workspace = std::max(state.workspace, taken + part.fused.workspace);
-  }
+  state.parts.clear();
+  tell_of_plain(state.spec);
 }
 
 std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {

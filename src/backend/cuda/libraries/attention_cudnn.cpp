@@ -136,14 +136,17 @@ class Builder {
   fe::graph::Graph& graph_;
 };
 
-std::shared_ptr<const Libraries::Plan> make_plan(const FusedAttention& fused, cudnnHandle_t handle,
-                                                 Bytes limit) {
-  auto plan = std::make_shared<SdpaPlan>();
-  Builder builder(fused, *plan);
-  fused.grad ? builder.backward() : builder.forward();
-  const std::optional<Bytes> workspace = build_graph(plan->graph, handle, limit, {});
-  if (!workspace) return nullptr;
-  plan->workspace = *workspace;
+std::shared_ptr<const Libraries::Plan> make_plan(const FusedAttention& fused, Libraries& libraries,
+                                                 cudnnHandle_t handle, Bytes limit) {
+  std::shared_ptr<SdpaPlan> plan;
+  const auto built = choose_graph(libraries.choices(), fused.key, [&](const std::string& only) {
+    plan = std::make_shared<SdpaPlan>();
+    Builder builder(fused, *plan);
+    fused.grad ? builder.backward() : builder.forward();
+    return build_graph(plan->graph, {.handle = handle}, limit, {}, only);
+  });
+  if (!built) return nullptr;
+  plan->workspace = built->workspace;
   return plan;
 }
 
@@ -168,8 +171,10 @@ void* at(const void* from, std::int64_t elements, DType dtype) {
 
 std::optional<FusedAttention> fuse_attention(FusedAttention wanted, Bytes limit) {
   wanted.key = key_of(wanted, limit);
-  const auto plan = Libraries::current()->plan(
-      wanted.key, [&](cudnnHandle_t handle) { return make_plan(wanted, handle, limit); });
+  const auto libraries = Libraries::current();
+  const auto plan = libraries->plan(wanted.key, [&](cudnnHandle_t handle) {
+    return make_plan(wanted, *libraries, handle, limit);
+  });
   if (plan == nullptr) return std::nullopt;
   wanted.workspace = plan->workspace;
   return wanted;
@@ -180,8 +185,9 @@ void run_fused_attention(const FusedAttention& fused, const AttentionArrays& arr
   const AttentionShape& s = fused.shape;
   const auto libraries = Libraries::current();
   // Another device than the one it was prepared on makes a plan of its own.
-  const auto plan = libraries->plan(
-      fused.key, [&](cudnnHandle_t handle) { return make_plan(fused, handle, fused.workspace); });
+  const auto plan = libraries->plan(fused.key, [&](cudnnHandle_t handle) {
+    return make_plan(fused, *libraries, handle, fused.workspace);
+  });
   if (plan == nullptr || plan->workspace > fused.workspace) {
     throw DeviceError("[attention] was prepared for another kind of device");
   }

@@ -32,6 +32,25 @@ bool failed(fe::error_object status) {
   return true;
 }
 
+/// Builds the plan of that name. From the list of those that the library proposes, as the frontend
+/// (1.15) cannot make all of them from an engine and its knobs: it does not know some knobs.
+fe::error_t build_named(fe::graph::Graph& graph, cudnnHandle_t handle, const std::string& wanted) {
+  for (std::int64_t i = 0; i < graph.get_execution_plan_count(); ++i) {
+    std::string name;
+    if (graph.get_plan_name_at_index(i, name).is_good() && name == wanted) {
+      return graph.build_plan_at_index(handle, i);
+    }
+  }
+  return {fe::error_code_t::GRAPH_EXECUTION_PLAN_CREATION_FAILED, "none is called " + wanted};
+}
+
+/// "cuDNN 9.19.0"
+std::string library_name() {
+  const std::size_t version = fe::detail::get_backend_version();
+  return "cuDNN " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+         "." + std::to_string(version % 100);
+}
+
 }  // namespace
 
 fe::DataType_t cudnn_type(DType dtype) {
@@ -47,23 +66,55 @@ fe::DataType_t cudnn_type(DType dtype) {
   }
 }
 
-std::optional<Bytes> build_graph(fe::graph::Graph& graph, cudnnHandle_t handle, Bytes limit,
-                                 const std::vector<fe::NumericalNote_t>& without) {
+std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget& target,
+                                     Bytes limit, const std::vector<fe::NumericalNote_t>& without,
+                                     const std::string& only) {
+  if (target.described != nullptr) graph.set_device_properties(target.described);
   if (failed(graph.validate())) return std::nullopt;
-  if (failed(graph.build_operation_graph(handle))) return std::nullopt;
+  if (failed(graph.build_operation_graph(target.handle))) return std::nullopt;
   if (failed(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}))) {
     return std::nullopt;
   }
   if (!without.empty()) graph.deselect_numeric_notes(without);
   graph.deselect_workspace_greater_than(static_cast<std::int64_t>(limit));
-  if (failed(graph.check_support(handle))) return std::nullopt;
-  if (failed(graph.build_plans(handle, fe::BuildPlanPolicy_t::HEURISTICS_CHOICE))) {
+  if (failed(graph.check_support(target.handle))) return std::nullopt;
+  if (failed(only.empty()
+                 ? graph.build_plans(target.handle, fe::BuildPlanPolicy_t::HEURISTICS_CHOICE)
+                 : build_named(graph, target.handle, only))) {
     return std::nullopt;
   }
   std::int64_t bytes = 0;
   if (failed(graph.get_workspace_size(bytes)) || bytes < 0) return std::nullopt;
   if (static_cast<Bytes>(bytes) > limit) return std::nullopt;
-  return static_cast<Bytes>(bytes);
+  GraphPlan plan;
+  plan.workspace = static_cast<Bytes>(bytes);
+  if (graph.get_plan_name(plan.name).is_bad()) plan.name.clear();
+  return plan;
+}
+
+std::optional<GraphPlan> choose_graph(
+    ChoiceTable& choices, const std::string& key,
+    const std::function<std::optional<GraphPlan>(const std::string& only)>& make) {
+  const std::string library = library_name() + " ";
+  const std::string none = "none";
+  if (const auto text = choices.preferred(key)) {
+    std::string why = "this is " + library_name();
+    if (text->starts_with(library)) {
+      const std::string name = text->substr(library.size());
+      std::optional<GraphPlan> plan;
+      if (name != none && !name.empty()) plan = make(name);
+      if (plan || name == none) {
+        choices.took(key, *text);
+        return plan;
+      }
+      why = library_name() + " has no such plan here";
+    }
+    choices.give_up(key, why);
+  }
+  std::optional<GraphPlan> plan = make({});
+  const std::string name = plan ? plan->name : none;
+  if (!name.empty()) choices.took(key, library + name);
+  return plan;
 }
 
 void run_graph(const fe::graph::Graph& graph, cudnnHandle_t handle,

@@ -13,6 +13,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <plimsoll/device/choice_table.h>
+
 #include "backend/cuda/driver/context.h"
 
 namespace plimsoll::cuda {
@@ -33,6 +35,8 @@ class Libraries {
 
   cublasLtHandle_t blas() const { return blas_; }
   const std::shared_ptr<Context>& context() const { return context_; }
+  /// Which algorithms and plans they chose, and are to choose again.
+  ChoiceTable& choices() { return choices_; }
 
   /// Has each library do something small on `bytes` of the device's memory at `memory`, so that
   /// what they load at first use is there. Returns when it is done.
@@ -61,6 +65,7 @@ class Libraries {
   void destroy() noexcept;
 
   const std::shared_ptr<Context> context_;
+  ChoiceTable choices_;
   cublasLtHandle_t blas_ = nullptr;
   std::mutex mutex_;  ///< of what follows: a handle has one stream at a time
   std::unordered_set<std::string> said_;
