@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+
+#include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 
 #include "backend/cuda/driver/nvtx.h"
+#include "backend/cuda/libraries/gemm_choice.h"
 #include "backend/cuda/libraries/libraries.h"
 
 namespace plimsoll::cuda {
@@ -87,14 +91,77 @@ class Preference {
   cublasLtMatmulPreferenceOpaque_t made_{};
 };
 
+/// What a choice is kept for: everything that the library is told.
+std::string key_of(const GemmSpec& spec, Bytes limit) {
+  const auto operand = [](const GemmOperand& x) {
+    return fmt::format("{} {}{} {} {}", dtype_name(x.dtype), x.stride, x.transposed ? "t" : "",
+                       x.step, x.alignment);
+  };
+  return fmt::format("gemm {}x{}x{} {} | {} | {} | {} | {}{}{}", spec.m, spec.n, spec.k,
+                     spec.batches, operand(spec.a), operand(spec.b), operand(spec.c),
+                     spec.bias ? "bias " : "", spec.tf32 ? "tf32 " : "", limit);
+}
+
+/// "cuBLASLt 13.1.0"
+std::string blas_name() {
+  const std::size_t version = cublasLtGetVersion();
+  return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+using Algorithm = decltype(GemmChoice::algorithm);
+static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(Algorithm));
+
+/// `bias`: the library adds it.
+cublasLtMatmulDescOpaque_t description(const GemmSpec& spec, bool bias) {
+  const bool f64 = spec.a.dtype == DType::f64;
+  cublasLtMatmulDescOpaque_t desc{};
+  check(cublasLtMatmulDescInit(&desc, compute_type(spec), f64 ? CUDA_R_64F : CUDA_R_32F), "matmul");
+  set(desc, CUBLASLT_MATMUL_DESC_TRANSA, spec.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(desc, CUBLASLT_MATMUL_DESC_TRANSB, spec.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+  if (bias) {
+    set(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    // An aligned address for the search; the true one comes with each run.
+    set(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(256));
+  }
+  return desc;
+}
+
 }  // namespace
 
 Gemm::Gemm(cublasLtHandle_t blas, const GemmSpec& spec, Bytes limit) : spec_(spec) {
   left_ = layout(spec.b, spec.k, spec.n, spec.batches);
   right_ = layout(spec.a, spec.m, spec.k, spec.batches);
   result_ = layout(spec.c, spec.m, spec.n, spec.batches);
+  ChoiceTable& choices = Libraries::current()->choices();
+  const std::string key = key_of(spec, limit);
+  if (const auto text = choices.preferred(key)) {
+    const std::optional<GemmChoice> choice = parse_gemm_choice(*text);
+    const bool readable = choice && choice->library == blas_name();
+    if (readable) {
+      fused_bias_ = choice->fused_bias && spec.bias;
+      desc_ = description(spec, fused_bias_);
+      algorithm_ = std::bit_cast<cublasLtMatmulAlgo_t>(choice->algorithm);
+      cublasLtMatmulHeuristicResult_t found{};
+      const cublasStatus_t status = cublasLtMatmulAlgoCheck(blas, &desc_, &left_, &right_, &result_,
+                                                            &result_, &algorithm_, &found);
+      workspace_ = std::max<Bytes>(choice->workspace, found.workspaceSize);
+      if (status == CUBLAS_STATUS_SUCCESS && workspace_ <= limit) {
+        choices.took(key, *text);
+        return;
+      }
+      fused_bias_ = false;
+    }
+    choices.give_up(
+        key, readable ? blas_name() + " has no such algorithm here" : "this is " + blas_name());
+  }
   if (spec.bias) fused_bias_ = choose(blas, limit, true);
-  if (fused_bias_ || choose(blas, limit, false)) return;
+  if (fused_bias_ || choose(blas, limit, false)) {
+    choices.took(key, to_text({.library = blas_name(),
+                               .fused_bias = fused_bias_,
+                               .workspace = workspace_,
+                               .algorithm = std::bit_cast<Algorithm>(algorithm_)}));
+    return;
+  }
   throw DeviceError("[matmul] cuBLASLt has no algorithm for " +
                     std::string(dtype_name(spec.a.dtype)) + " [" + std::to_string(spec.m) + "," +
                     std::to_string(spec.k) + "] times [" + std::to_string(spec.k) + "," +
@@ -102,17 +169,7 @@ Gemm::Gemm(cublasLtHandle_t blas, const GemmSpec& spec, Bytes limit) : spec_(spe
 }
 
 bool Gemm::choose(cublasLtHandle_t blas, Bytes limit, bool bias) {
-  const bool f64 = spec_.a.dtype == DType::f64;
-  desc_ = {};
-  check(cublasLtMatmulDescInit(&desc_, compute_type(spec_), f64 ? CUDA_R_64F : CUDA_R_32F),
-        "matmul");
-  set(desc_, CUBLASLT_MATMUL_DESC_TRANSA, spec_.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, spec_.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (bias) {
-    set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    // An aligned address for the search; the true one comes with each run.
-    set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(256));
-  }
+  desc_ = description(spec_, bias);
   return (spec_.k >= kLeastSplitSum && propose(blas, kOffered, limit)) ||
          propose(blas, limit, limit);
 }
