@@ -17,7 +17,10 @@
 #include <nlohmann/json.hpp>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/log.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/device/backend.h>
+#include <plimsoll/device/choices.h>
 #include <plimsoll/train/checkpoint.h>
 #include <plimsoll/train/safetensors.h>
 
@@ -37,7 +40,7 @@ constexpr std::string_view kDigestKey = "\"digest\": \"";
 constexpr std::string_view kNoDigest = "0000000000000000";
 /// What a checkpoint consists of beside state.json, which has their digests.
 constexpr std::array kFiles = {"model.safetensors", "average.safetensors", "losses.f32",
-                               "train.position", "validation.position"};
+                               "train.position",    "validation.position", "choices.json"};
 
 [[noreturn]] void fail_at(const fs::path& path, const std::string& what) {
   throw DataError(fmt::format("[checkpoint] {}: {}", path.string(), what));
@@ -194,6 +197,30 @@ std::map<std::string, std::string> digests_of(const fs::path& folder) {
   return digests;
 }
 
+/// What the libraries of a device chose, for the same kind of device. Empty if it is nothing.
+std::string choices_text(const Device& device) {
+  const Choices choices = library_choices(device);
+  if (choices.empty()) return {};
+  return OrderedJson{{"backend", device.backend().name}, {"choices", choices}}.dump(1) + "\n";
+}
+
+/// Empty, with a warning, where they are of another kind of device than `here`.
+Choices read_choices(const fs::path& path, const Device& here) {
+  try {
+    const OrderedJson json = OrderedJson::parse(read_file(path));
+    const auto backend = json.at("backend").get<std::string>();
+    auto choices = json.at("choices").get<Choices>();
+    if (backend == here.backend().name) return choices;
+    log_warning(
+        fmt::format("[resume] {} was written by a run on '{}'; on '{}' other kernels "
+                    "compute, so that bits may differ from here on",
+                    path.parent_path().string(), printable(backend), here.backend().name));
+    return {};
+  } catch (const nlohmann::json::exception&) {
+    fail_at(path, "is damaged: it is not the choices of a device's libraries");
+  }
+}
+
 CheckpointParts parts_of(Trainer::Impl& trainer) {
   return {.module = &trainer.model,
           .optimizer = &trainer.optimizer,
@@ -313,6 +340,9 @@ std::string RunCheckpoints::save(Trainer::Impl& trainer, const RunState& state, 
     write_file(temporary / "losses.f32", state.losses.data(), state.losses.size() * sizeof(float));
     write_file(temporary / "train.position", state.train_position);
     write_file(temporary / "validation.position", state.validation_position);
+    if (const std::string choices = choices_text(trainer.memory->device()); !choices.empty()) {
+      write_file(temporary / "choices.json", choices);
+    }
     OrderedJson json = state_json(state);
     json["digests"] = digests_of(temporary);
     write_file(temporary / "state.json", signed_text(std::move(json)));
@@ -377,6 +407,10 @@ std::optional<RunState> RunCheckpoints::load(
   std::memcpy(state.losses.data(), losses.data(), losses.size());
   state.train_position = read_file(path / "train.position");
   state.validation_position = read_file(path / "validation.position");
+  Choices choices;
+  if (state.digests.count("choices.json") != 0) {
+    choices = read_choices(path / "choices.json", trainer.memory->device());
+  }
   // All that may be wrong with either file is found before anything is written.
   std::optional<SafetensorsFile> means;
   const std::vector<NamedTensor> places = averages(trainer);
@@ -394,6 +428,7 @@ std::optional<RunState> RunCheckpoints::load(
     Tensor to = each.tensor;
     means->read_into(each.name, to);
   }
+  prefer_choices(trainer.memory->device(), choices);
   return state;
 }
 

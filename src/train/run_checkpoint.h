@@ -37,6 +37,7 @@ struct RunState {
 ///
 ///   DIR/step-00000120-epoch-0003/  model.safetensors  average.safetensors  state.json
 ///                                  losses.f32  train.position  validation.position
+///                                  choices.json, where the device's libraries chose algorithms
 ///   DIR/latest, DIR/best: files with the name of one of them
 ///
 /// Written under another name, flushed to the disk and renamed: a crash at any moment leaves the
@@ -54,7 +55,8 @@ class RunCheckpoints {
   /// Returns the path of the checkpoint. One of this step and epoch that is the latest is left as
   /// it is: a folder belongs to one run.
   std::string save(Trainer::Impl& trainer, const RunState& state, bool best);
-  /// Goes to the latest; nullopt if there is none. InvalidArgument naming the difference if it is
+  /// Goes to the latest, whose choices are from then on those that the device prefers; nullopt if
+  /// there is none. InvalidArgument naming the difference if it is
   /// of a run with another `identity`; DataError, before anything is changed, if a file is not what
   /// was written.
   std::optional<RunState> load(Trainer::Impl& trainer,
