@@ -239,6 +239,28 @@ TEST_F(ConvolutionPlans, AreTakenAgainByTheirNames) {
   EXPECT_EQ(again.all(), first.all());
 }
 
+TEST_F(ConvolutionPlans, AreNotTakenAgainAboveTheWorkspaceThatThereIs) {
+  test::RandomConvolutions random(7);
+  for (int found = 0; found < 5;) {
+    const ConvSpec spec = random.next();
+    const auto route = ops::conv_route(spec.shape, spec.pass, spec.dtype, spec.tf32);
+    if (route.kernel != ops::ConvKernel::library) continue;
+    ChoiceTable roomy;
+    const std::optional<GraphPlan> chosen = choose(roomy, spec, ops::kConvWorkspace);
+    if (!chosen || chosen->workspace == 0) continue;
+    ++found;
+    ChoiceTable narrow;
+    narrow.prefer(roomy.all());
+    testing::internal::CaptureStderr();
+    const std::optional<GraphPlan> anew = choose(narrow, spec, chosen->workspace - 1);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("has no such plan"));
+    EXPECT_NE(narrow.all(), roomy.all()) << to_string(spec);
+    if (anew) {
+      EXPECT_LT(anew->workspace, chosen->workspace) << to_string(spec);
+    }
+  }
+}
+
 TEST_F(ConvolutionPlans, ThatCannotBeHadAreChosenAnewWithAWarning) {
   ConvSpec spec{.dtype = DType::bf16};
   spec.shape = {.nhwc = true,
