@@ -73,7 +73,14 @@ Tensor norm(const Tensor& x, Norm kind, const ops::ReduceOptions& options) {
     case Norm::euclidean:
       break;
   }
-  return ops::sqrt(ops::sum(ops::square(x), options));
+  // In f32, where squares of 16 bits have room. The root has no slope at 0, where the gradient is
+  // 0, as in PyTorch: the inner where keeps its infinity away from the outer one's zeros.
+  const bool narrow = x.dtype() == DType::f16 || x.dtype() == DType::bf16;
+  const Tensor wide = narrow ? ops::cast(x, DType::f32) : x;
+  const Tensor squares = ops::sum(ops::square(wide), options);
+  const Tensor zero = ops::number_like(squares, 0);
+  const Tensor is_zero = ops::equal(squares, zero);
+  return ops::cast(ops::where(is_zero, zero, ops::sqrt(where(is_zero, 1, squares))), x.dtype());
 }
 
 Tensor where(const Tensor& condition, double a, const Tensor& b) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/operators.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/tape.h>
 
 #include "support/op_cases.h"
 #include "support/op_checks.h"
@@ -47,6 +50,27 @@ TEST(Arrange, NormsReduceDimensions) {
   EXPECT_THAT(norm(x, Norm::euclidean, {.axes = {1}}).to_vector<float>(), ElementsAre(5, 0));
   EXPECT_THAT(norm(x, Norm::absolute).to_vector<float>(), ElementsAre(7));
   EXPECT_THAT(norm(x, Norm::largest, {.axes = {0}}).to_vector<float>(), ElementsAre(3, 4));
+}
+
+TEST(Arrange, TheGradientOfANormIsZeroWhereAllElementsAre) {
+  const Tensor x = Tensor::from_values({3.0F, -4.0F, 0.0F, 0.0F}, {2, 2}, test::op_cases_device());
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16}) {
+    const Tensor narrow = ops::cast(x, dtype);
+    ops::GradientTape tape;
+    tape.watch(narrow);
+    const Tensor y = ops::sum(norm(narrow, Norm::euclidean, {.axes = {1}}));
+    const std::vector<double> found = test::as_doubles(tape.gradient(y, narrow));
+    EXPECT_NEAR(found[0], 0.6, 2e-3) << dtype_name(dtype);
+    EXPECT_NEAR(found[1], -0.8, 2e-3) << dtype_name(dtype);
+    EXPECT_EQ(found[2], 0) << dtype_name(dtype);
+    EXPECT_EQ(found[3], 0) << dtype_name(dtype);
+  }
+}
+
+TEST(Arrange, ANormThatHalfPrecisionHasIsFiniteThoughItsSquareIsNot) {
+  const Tensor x =
+      ops::cast(Tensor::from_values({3000.0F, -4000.0F}, {2}, test::op_cases_device()), DType::f16);
+  EXPECT_EQ(test::as_doubles(norm(x))[0], 5000);
 }
 
 TEST(Arrange, WhereTakesNumbers) {

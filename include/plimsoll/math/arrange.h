@@ -27,7 +27,7 @@ Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 
 /// Of elements over the given dimensions: the root of the sum of squares, the sum of absolute
-/// values, the largest of those.
+/// values, the largest of those. The gradient of the root is 0 where all elements are 0.
 enum class Norm : std::uint8_t { euclidean, absolute, largest };
 Tensor norm(const Tensor& x, Norm kind = Norm::euclidean, const ops::ReduceOptions& options = {});
 
