@@ -5,12 +5,20 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "nn/number.h"
+
 namespace plimsoll::nn {
 namespace {
 
 // Klambauer et al. 2017.
 constexpr double kSeluAlpha = 1.6732632423543772848170429916717;
 constexpr double kSeluScale = 1.0507009873554804934193349852946;
+
+/// x within [low, high]. As in PyTorch, no gradient flows at the ends, where that of ops::clip
+/// does: maximum and minimum give it to their first operand.
+Tensor within(const Tensor& x, double low, double high) {
+  return ops::minimum(number(x, high), ops::maximum(number(x, low), x));
+}
 
 }  // namespace
 
@@ -27,12 +35,13 @@ Tensor mish(const Tensor& x) {
   return ops::mul(x, ops::cast(ops::tanh(ops::softplus(x)), x.dtype()));
 }
 
+// The bounds come first: in 16 bits x / 6 + 1 / 2 is rounded to 1 for x below 3.
 Tensor hard_sigmoid(const Tensor& x) {
-  return ops::clip(ops::shift(ops::scale(x, 1.0 / 6), 0.5), 0, 1);
+  return ops::shift(ops::scale(within(x, -3, 3), 1.0 / 6), 0.5);
 }
 Tensor hard_swish(const Tensor& x) { return ops::mul(x, hard_sigmoid(x)); }
-Tensor hard_tanh(const Tensor& x) { return ops::clip(x, -1, 1); }
-Tensor relu6(const Tensor& x) { return ops::clip(x, 0, 6); }
+Tensor hard_tanh(const Tensor& x) { return within(x, -1, 1); }
+Tensor relu6(const Tensor& x) { return within(x, 0, 6); }
 Tensor log_sigmoid(const Tensor& x) { return ops::neg(ops::softplus(ops::neg(x))); }
 Tensor softsign(const Tensor& x) { return ops::div(x, ops::shift(ops::abs(x), 1)); }
 

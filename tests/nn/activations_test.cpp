@@ -7,7 +7,11 @@
 
 #include <plimsoll/nn/dense.h>
 #include <plimsoll/nn/sequential.h>
+#include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/reduce.h>
+#include <plimsoll/ops/tape.h>
 
+#include "support/op_cases.h"
 #include "support/op_checks.h"
 #include "support/recorded.h"
 
@@ -39,6 +43,33 @@ TEST(Activations, EqualPyTorchs) {
   for (const auto& [name, function] : all) {
     expect_recorded("activations", name, function);
     expect_recorded("activations", name + "_one", function);
+  }
+}
+
+TEST(Activations, GradientsEndAtTheBoundsAsPyTorchs) {
+  struct Bent {
+    Tensor (*function)(const Tensor& x);
+    std::vector<double> at;
+    std::vector<double> slopes;  // PyTorch's
+  };
+  for (const Bent& each : {Bent{relu6, {-1, 0, 0.5, 6, 7}, {0, 0, 1, 0, 0}},
+                           Bent{hard_tanh, {-2, -1, 0, 1, 2}, {0, 0, 1, 0, 0}},
+                           Bent{hard_sigmoid, {-3, -2.984375, 2.984375, 3}, {0, 1. / 6, 1. / 6, 0}},
+                           Bent{hard_swish, {-3, 0, 2.984375, 3}, {0, 0.5, 1.4947917, 1}}}) {
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16}) {
+      const Tensor x = ops::cast(
+          Tensor::from_values<double>(each.at, {static_cast<std::int64_t>(each.at.size())},
+                                      test::op_cases_device()),
+          dtype);
+      ops::GradientTape tape;
+      tape.watch(x);
+      const Tensor y = ops::sum(ops::cast(each.function(x), DType::f64));
+      const std::vector<double> found = test::as_doubles(tape.gradient(y, x));
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_NEAR(found[i], each.slopes[i], dtype == DType::bf16 ? 8e-3 : 1e-3)
+            << dtype_name(dtype) << " at " << each.at[i];
+      }
+    }
   }
 }
 

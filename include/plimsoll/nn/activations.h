@@ -16,6 +16,8 @@ Tensor selu(const Tensor& x);
 Tensor celu(const Tensor& x, double alpha = 1.0);
 /// x tanh(softplus(x)): Misra 2019.
 Tensor mish(const Tensor& x);
+// Where the next four bend, no gradient flows through the bound, as in PyTorch.
+
 /// x / 6 + 1 / 2, within [0, 1].
 Tensor hard_sigmoid(const Tensor& x);
 /// x hard_sigmoid(x).
