@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/matmul.h>
 #include <plimsoll/ops/random.h>
+#include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>
 
@@ -85,13 +87,33 @@ std::vector<Tensor> place_masks(const Tensor& q, const Tensor& k, const Attentio
   return masks;
 }
 
+/// A bias in which -inf hides a key, as in PyTorch's masks of floats.
+struct SafeBias {
+  Tensor values;     ///< finite where the bias is -inf: a row of nothing else must not give NaN
+  Tensor hides_all;  ///< bool, one for each row of the bias: whether all of it is -inf
+};
+
+SafeBias safe_bias(const Tensor& given, DType wide, std::int64_t keys) {
+  if (!given.defined()) return {};
+  Tensor bias = ops::cast(given, wide);
+  if (keys == 0) return {bias, {}};
+  if (bias.rank() == 0) bias = ops::reshape(bias, Shape{1});
+  const auto number = [&](double value) { return ops::full_like_type(bias, {wide, {}}, value); };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double lowest = wide == DType::f64 ? std::numeric_limits<double>::lowest()
+                                           : std::numeric_limits<float>::lowest();
+  const Tensor largest = ops::max(bias, {.axes = {-1}, .keep_dims = true});
+  return {ops::maximum(bias, number(lowest)), ops::equal(largest, number(-kInfinity))};
+}
+
 /// The same with all scores there; the first query is at place `first` of the keys.
 Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
                    const AttentionOptions& options, double scale, std::int64_t first) {
   Tensor scores = ops::matmul(q, k, {.transpose_b = true});
   const DType wide = scores.dtype() == DType::f64 ? DType::f64 : DType::f32;
   scores = ops::scale(ops::cast(scores, wide), scale);
-  if (options.bias.defined()) scores = ops::add(scores, ops::cast(options.bias, wide));
+  const SafeBias bias = safe_bias(options.bias, wide, k.dim(2));
+  if (bias.values.defined()) scores = ops::add(scores, bias.values);
   std::vector<Tensor> masks;
   if (options.key_mask.defined()) {
     masks.push_back(ops::reshape(options.key_mask, Shape{q.dim(0), 1, 1, k.dim(2)}));
@@ -103,7 +125,9 @@ Tensor written_out(const Tensor& q, const Tensor& k, const Tensor& v,
   // Of a query that sees no key, all are alike until here.
   const Tensor zero = ops::full_like_type(scores, {wide, {}}, 0);
   for (const Tensor& mask : masks) probabilities = ops::where(mask, probabilities, zero);
-  return ops::matmul(ops::cast(probabilities, v.dtype()), v);
+  const Tensor y = ops::matmul(ops::cast(probabilities, v.dtype()), v);
+  if (!bias.hides_all.defined()) return y;
+  return ops::where(bias.hides_all, ops::full_like_type(y, {y.dtype(), {}}, 0), y);
 }
 
 /// How many queries a block of in_blocks() has; 0 where it is not worth it, or there is a bias.

@@ -1,13 +1,18 @@
 #include <plimsoll/nn/transformer.h>
 
+#include <cmath>
+#include <limits>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <plimsoll/nn/rope.h>
+#include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
 
+#include "support/op_cases.h"
 #include "support/op_checks.h"
 #include "support/recorded.h"
 
@@ -99,6 +104,40 @@ TEST(AttentionFunction, AQueryWithoutKeysGivesZeros) {
     for (const bool causal : {false, true}) {
       const Tensor y = attention(q, v, v, {.causal = causal, .key_mask = mask, .bias = bias});
       EXPECT_EQ(y.to_vector<float>(), std::vector<float>(6, 0));
+    }
+  }
+}
+
+TEST(AttentionFunction, AnInfiniteBiasHidesKeysAsAMaskDoes) {
+  const Tensor q = random_tensor({2, 4, 3, 4}, 1);
+  const Tensor k = random_tensor({2, 2, 5, 4}, 2);
+  const Tensor v = random_tensor({2, 2, 5, 6}, 3);
+  Tensor mask = Tensor::empty({2, 5}, DType::boolean, q.device());
+  Tensor bias = Tensor::zeros({2, 1, 1, 5}, DType::f32, q.device());
+  for (std::int64_t i = 0; i < 10; ++i) {
+    // Some keys of the first of the batch are hidden, and all of the second.
+    const bool counts = i < 5 && i % 2 == 0;
+    mask.mutable_data<bool>()[i] = counts;
+    if (!counts) bias.mutable_data<float>()[i] = -std::numeric_limits<float>::infinity();
+  }
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const bool causal : {false, true}) {
+      const std::vector<Tensor> parts = {ops::cast(q, dtype), ops::cast(k, dtype),
+                                         ops::cast(v, dtype), bias};
+      ops::GradientTape tape;
+      tape.watch(parts);
+      const Tensor y =
+          attention(parts[0], parts[1], parts[2], {.causal = causal, .bias = parts[3]});
+      const std::vector<Tensor> gradients = tape.gradient(ops::sum(ops::square(y)), parts);
+      const Tensor masked =
+          attention(parts[0], parts[1], parts[2], {.causal = causal, .key_mask = mask});
+      EXPECT_LT(test::distance(y, masked), dtype == DType::f32 ? 1e-5 : 2e-2);
+      for (const double value : test::as_doubles(y.slice(0, 1, 2).contiguous())) {
+        EXPECT_EQ(value, 0);
+      }
+      for (const Tensor& gradient : gradients) {
+        for (const double value : test::as_doubles(gradient)) EXPECT_TRUE(std::isfinite(value));
+      }
     }
   }
 }

@@ -12,6 +12,7 @@ struct AttentionOptions {
   /// any key gives zeros, as in PyTorch's scaled_dot_product_attention.
   Tensor key_mask = {};
   /// Added to the scores, which are [n, heads, queries, keys]; broadcast to that. Gradients flow.
+  /// -inf hides a key, and a query whose whole row is -inf gives zeros.
   Tensor bias = {};
   /// A query sees only keys that are fewer than this many places away, the last of both aligned:
   /// with `causal` itself and the window - 1 before it. 0: all.
