@@ -124,7 +124,7 @@ ConvTranspose2D::ConvTranspose2D(std::int64_t out, Pair size, const ConvTranspos
       options_.output_padding.across >= options_.stride.across) {
     throw InvalidArgument(
         fmt::format("[ConvTranspose2D] an output_padding of {}, {} is not less than the stride {}, "
-                    "{}",
+                    "{}; make it smaller",
                     options_.output_padding.down, options_.output_padding.across,
                     options_.stride.down, options_.stride.across));
   }

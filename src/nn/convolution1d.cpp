@@ -111,9 +111,9 @@ ConvTranspose1D::ConvTranspose1D(std::int64_t out, std::int64_t size,
     : out_(out), size_(size), options_(options) {
   if (options_.stride == 0) options_.stride = size;
   if (options_.output_padding >= options_.stride) {
-    throw InvalidArgument(
-        fmt::format("[ConvTranspose1D] an output_padding of {} is not less than the stride {}",
-                    options_.output_padding, options_.stride));
+    throw InvalidArgument(fmt::format(
+        "[ConvTranspose1D] an output_padding of {} is not less than the stride {}; make it smaller",
+        options_.output_padding, options_.stride));
   }
   if (options.in != 0) declare(options.in);
 }

@@ -33,10 +33,17 @@ Tensor weights(const Tensor& like, std::int64_t from, std::int64_t to, bool alig
 
 void check_sizes(const char* who, const Tensor& x, int rank,
                  std::initializer_list<std::int64_t> to) {
-  if (x.rank() != rank || x.elements() == 0) {
+  if (x.rank() != rank) {
     throw InvalidArgument(fmt::format(
         "[{}] the input is {}; it takes {}", who, x.type().to_string(),
         rank == 4 ? "pictures, [n, channels, height, width]" : "sequences, [n, channels, length]"));
+  }
+  // A batch may be empty; a picture may not.
+  for (int i = 2; i < rank; ++i) {
+    if (x.dim(i) > 0) continue;
+    throw InvalidArgument(
+        fmt::format("[{}] the input is {}; dimension {} needs an element at least", who,
+                    x.type().to_string(), i));
   }
   for (const std::int64_t extent : to) {
     if (extent < 1) {

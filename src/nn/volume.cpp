@@ -164,7 +164,8 @@ ConvTranspose3D::ConvTranspose3D(std::int64_t out, Triple size,
   const Triple& more = options_.output_padding;
   if (more.depth >= stride.depth || more.down >= stride.down || more.across >= stride.across) {
     throw InvalidArgument(fmt::format(
-        "[ConvTranspose3D] an output_padding of {}, {}, {} is not less than the stride {}, {}, {}",
+        "[ConvTranspose3D] an output_padding of {}, {}, {} is not less than the stride {}, {}, {}; "
+        "make it smaller",
         more.depth, more.down, more.across, stride.depth, stride.down, stride.across));
   }
   if (options.in != 0) declare(options.in);

@@ -108,6 +108,13 @@ TEST(Dimensions, BilinearResizingEqualsPyTorchs) {
   expect_recorded(kFile, "bilinear_twice", Upsample2D(2, Upsampling::bilinear));
 }
 
+TEST(Dimensions, AnEmptyBatchIsResizedToAnEmptyBatch) {
+  EXPECT_EQ(resize_bilinear2d(random_tensor({0, 2, 3, 4}, 1), 5, 7).shape(), Shape({0, 2, 5, 7}));
+  EXPECT_EQ(resize_linear1d(random_tensor({0, 2, 3}, 1), 5).shape(), Shape({0, 2, 5}));
+  EXPECT_EQ(Upsample2D(2, Upsampling::bilinear)(random_tensor({0, 2, 3, 4}, 1)).shape(),
+            Shape({0, 2, 6, 8}));
+}
+
 TEST(Dimensions, GradientsAreWhatDifferencesSay) {
   const Tensor x = random_tensor({1, 2, 3, 4}, 1, DType::f64);
   for (const PadMode mode : {PadMode::reflect, PadMode::replicate, PadMode::circular}) {
@@ -148,6 +155,10 @@ TEST(Dimensions, MistakesAreNamed) {
   EXPECT_THAT(complaint([&] { Pad1D(-1, 0)(sequences); }), HasSubstr("use slice"));
   EXPECT_THAT(complaint([&] { resize_bilinear2d(sequences, 2, 2); }),
               HasSubstr("[resize_bilinear2d] the input is f32 [2,3,4]"));
+  EXPECT_THAT(complaint([&] {
+                resize_linear1d(random_tensor({2, 3, 0}, 1), 2);
+              }),
+              HasSubstr("dimension 2 needs an element at least"));
   EXPECT_THAT(complaint([&] { ConvTranspose1D(2, 3, {.stride = 2, .output_padding = 2}); }),
               HasSubstr("output_padding of 2 is not less than the stride 2"));
   EXPECT_THAT(complaint([&] {
