@@ -74,8 +74,9 @@ Bytes resolve_limit(const DeviceInfo& info, const DeviceBackend& backend, const 
         fmt::format("[Device::open] a limit of 0 on {}; give at least a few MiB", info.name));
   }
   if (*limit > info.total) {
-    throw InvalidArgument(fmt::format("[Device::open] a limit of {} on {}, which has {} in all",
-                                      format_bytes(*limit), info.name, format_bytes(info.total)));
+    throw InvalidArgument(
+        fmt::format("[Device::open] a limit of {} on {}, which has {} in all; give at most that",
+                    format_bytes(*limit), info.name, format_bytes(info.total)));
   }
   return *limit;
 }

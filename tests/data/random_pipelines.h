@@ -162,7 +162,8 @@ class RandomRun {
         return least;
       } catch (const BudgetTooSmall& error) {
         const std::string message = error.what();
-        least = std::stoull(message.substr(message.find("raise the budget to ") + 20));
+        const std::string size = message.substr(message.find("raise the budget to ") + 20);
+        least = parse_bytes(size.substr(0, size.find(',')));
       } catch (const OutOfMemory&) {
         least += least / 8;
       }

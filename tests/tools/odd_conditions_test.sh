@@ -127,5 +127,5 @@ done
 mkdir -p single/one
 cp pictures/one/"$(ls pictures/one | head -n 1)" single/one
 text=$("$PLIMSOLL" data inspect single)
-[[ $text == "1 picture, "*"1 class:"* ]] || fail "one is not singular: $text"
+[[ $text == "1 image, "*"1 class:"* ]] || fail "one is not singular: $text"
 refuses_command data 2 "this machine has" bench digits --threads 1000000000

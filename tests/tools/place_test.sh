@@ -65,8 +65,8 @@ echo "id,lower,upper,size" >none.csv
 "$PLIMSOLL" place --help | grep -q "Examples:" || fail "the help has no examples"
 
 # A capacity that cannot be met: exit code 3, the best height and the bound; nothing is written.
-refuses 3 "best height found is 4000000" list.csv --capacity 3999999 --out not.csv
-grep -q "lower bound is 4000000" err || fail "the bound is not named: $(cat err)"
+refuses 3 "best height found is 3.8 MiB (4,000,000 bytes)" list.csv --capacity 3999999 --out not.csv
+grep -q "lower bound is 3.8 MiB (4,000,000 bytes)" err || fail "the bound is not named: $(cat err)"
 [[ ! -e not.csv ]] || fail "a solution that does not fit was written"
 
 # Mistakes in what was asked.

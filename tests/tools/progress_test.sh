@@ -75,7 +75,7 @@ status=0
 wait "$session" || status=$?
 exec 3>&-
 [[ $status == 130 ]] || fail "Ctrl-C exits $status: $(cat -v typed)"
-grep -q "finishing the step and writing a checkpoint" typed || fail "Ctrl-C says nothing: $(cat -v typed)"
+grep -q "stopping after this step and its checkpoint" typed || fail "Ctrl-C says nothing: $(cat -v typed)"
 grep -q "resume with: plimsoll train --resume int" typed || fail "Ctrl-C: no way on: $(cat -v typed)"
 
 # Who closes a pipe does not end a run.

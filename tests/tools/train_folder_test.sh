@@ -70,7 +70,7 @@ grep -q '"skipped".*wrong_later/train/gray/7.jpg' later.log || fail "the log has
 
 # What was found is said first.
 text=$("$PLIMSOLL" plan --model lenet --size 32 --batch 8 --data photos) || fail "plan exits $?"
-[[ $text == "40 pictures in 2 classes: colour 20, gray 20"*"fits: "* ]] || fail "no classes: $text"
+[[ $text == "40 images in 2 classes: colour 20, gray 20"*"fits: "* ]] || fail "no classes: $text"
 
 refuses() {
   local status=$1 word=$2

@@ -61,7 +61,7 @@ sed '5s/^[^,]*/zero/' table.csv >words.csv
 refuses_command train 2 'words.csv: record 3 at offset' --model mlp --data words.csv
 grep -q '"a" is "zero"' err || fail "the cell is not named: $(cat err)"
 sed '5s/,[^,]*$/,4000/' table.csv >far.csv
-refuses_command train 2 "one of its 200 labels is 4000" --model mlp --data far.csv
+refuses_command train 2 "one of its 200 labels (column label) is 4000" --model mlp --data far.csv
 refuses_command train 2 "larger --classes" --model mlp --data table.csv --classes 1 --quiet
 refuses_command train 2 "there is no such file" --model mlp --data missing.csv
 refuses_command train 2 "would learn to copy it" --model bert --data book.txt

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <plimsoll/base/text.h>
@@ -17,10 +18,34 @@ namespace plimsoll::tools {
 namespace {
 
 constexpr int kUserError = 2;
+/// How help calls the values of options.
+constexpr const char* kCount = "N";
+constexpr const char* kNumber = "NUMBER";
 
-/// Descriptions are wrapped to what is left of 80 columns beside the names.
+/// Descriptions are wrapped to what is left of 80 columns beside the names. An argument that can
+/// also be given as an option is listed once.
 class HelpFormatter : public CLI::Formatter {
  public:
+  HelpFormatter() {
+    label("SUBCOMMAND", "COMMAND");
+    label("Subcommands", "Commands");
+    label("Positionals", "Arguments");
+    label("REQUIRED", "");  // the line of the usage shows it
+  }
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    if (!is_positional && option->get_positional()) return {};
+    return CLI::Formatter::make_option(option, is_positional);
+  }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    // Hidden options leave an empty line, and so does a footer that is not there.
+    for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+      text.erase(at, 1);
+    }
+    while (text.ends_with("\n\n")) text.pop_back();
+    return text;
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return wrapped(CLI::Formatter::make_option_desc(option), 0, 80 - get_column_width());
   }
@@ -83,7 +108,7 @@ std::string describe_conversion(const CLI::App& app, const std::string& message)
   const std::string type = option == nullptr ? "" : option->get_type_name();
   const std::string value = message.substr(equals + 3);
   if (is_count_or_zero(value).empty()) return fmt::format("{}: {} is too large", name, value);
-  return fmt::format("{}: '{}' is not a {}number", name, value, type == "FLOAT" ? "" : "whole ");
+  return fmt::format("{}: '{}' is not a {}number", name, value, type == kNumber ? "" : "whole ");
 }
 
 /// Describes a mistake in the command line, and where to read how it should be.
@@ -98,6 +123,11 @@ std::string describe_mistake(const CLI::App* app, const CLI::Error& error) {
     if (const auto surplus = app->remaining(true); !surplus.empty()) {
       message = describe_surplus(*command, surplus);
     }
+  } else if (is(CLI::ExitCodes::RequiredError) && !command_names(*command).empty()) {
+    const auto surplus = app->remaining(true);
+    message = surplus.empty() ? fmt::format("name one of its commands: {}",
+                                            fmt::join(command_names(*command), ", "))
+                              : describe_surplus(*command, surplus);
   } else if (is(CLI::ExitCodes::ConversionError)) {
     message = describe_conversion(*command, message);
   } else if (is(CLI::ExitCodes::ArgumentMismatch)) {
@@ -179,19 +209,19 @@ Option* Command::add_option(const std::string& name, std::optional<std::string>&
 }
 
 Option* Command::add_option(const std::string& name, std::int64_t& to, const std::string& what) {
-  return added(app_->add_option(name, to, what));
+  return added(app_->add_option(name, to, what)->type_name(kCount));
 }
 
 Option* Command::add_option(const std::string& name, std::uint64_t& to, const std::string& what) {
-  return added(app_->add_option(name, to, what));
+  return added(app_->add_option(name, to, what)->type_name(kCount));
 }
 
 Option* Command::add_option(const std::string& name, int& to, const std::string& what) {
-  return added(app_->add_option(name, to, what));
+  return added(app_->add_option(name, to, what)->type_name(kCount));
 }
 
 Option* Command::add_option(const std::string& name, double& to, const std::string& what) {
-  return added(app_->add_option(name, to, what));
+  return added(app_->add_option(name, to, what)->type_name(kNumber));
 }
 
 Option* Command::add_option(const std::string& name, std::vector<std::string>& to,

@@ -100,7 +100,7 @@ void add_ctl(Command& app) {
       app.add_subcommand("ctl", "List training runs, look at one, or move its limit")
           ->footer(kCtlFooter);
   const auto options = std::make_shared<CtlArguments>();
-  ctl->add_option("PID", options->pid, "Process id of the run")->check(is_count);
+  ctl->add_option("PID", options->pid, "Process id of the run")->check(is_count)->type_name("");
   const Option* const budget =
       ctl->add_option("--budget", options->budget, "New limit: 2GiB, or 50% of the device")
           ->type_name("SIZE");

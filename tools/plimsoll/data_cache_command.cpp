@@ -60,6 +60,11 @@ void list(const std::string& folder, bool verify, bool json) {
 void add_data_cache(Command& data) {
   Command* const command = data.add_subcommand("cache", "List, check or remove caches on disk");
   command->require_subcommand();
+  command->footer(
+      "Examples:\n"
+      "  plimsoll data cache ls cache\n"
+      "  plimsoll data cache verify cache\n"
+      "  plimsoll data cache clear cache");
   struct Options {
     std::string folder;
     std::string name;
@@ -71,12 +76,15 @@ void add_data_cache(Command& data) {
       command->add_subcommand("verify", "Check every checksum; exits 2 if one fails");
   Command* const clear = command->add_subcommand("clear", "Remove one cache, or all");
   for (Command* const each : {ls, verify, clear}) {
-    each->add_option("folder", options->folder, "The folder given to cache()")->required();
+    each->footer("");
+    each->add_option("FOLDER", options->folder, "The folder given to cache()")
+        ->required()
+        ->type_name("");
   }
   for (Command* const each : {ls, verify}) {
     each->add_flag("--json", options->json, "Print one JSON array, sizes in bytes");
   }
-  clear->add_option("name", options->name, "As ls shows it; default: all of them");
+  clear->add_option("NAME", options->name, "As ls shows it; default: all of them")->type_name("");
   ls->callback([options] { list(options->folder, false, options->json); });
   verify->callback([options] { list(options->folder, true, options->json); });
   clear->callback([options] {

@@ -45,7 +45,20 @@ constexpr const char* kDataFooter =
     "  plimsoll data pack train records --format webdataset --shards 16\n"
     "  plimsoll data cache ls cache\n"
     "\n"
-    "`data inspect` exits 2 if a picture or a record is bad.";
+    "`data inspect` exits 2 if an image or a record is bad.";
+
+constexpr const char* kBenchFooter =
+    "Examples:\n"
+    "  plimsoll data bench train --size 224 --batch 128 --budget 256MiB\n"
+    "  plimsoll data bench digits --model mlp --batch 32\n"
+    "  plimsoll data bench train --budget 1GiB --json | jq .images_per_second\n"
+    "\n"
+    "What the columns mean:\n"
+    "  busy     seconds of work, all threads together\n"
+    "  input    seconds without anything to work on\n"
+    "  room     seconds without a place for results\n"
+    "  memory   the part of room for which memory was missing\n"
+    "  setting  what the pipeline chose where it was left open";
 
 constexpr int kSize = 224;
 
@@ -133,7 +146,8 @@ int parse_threads(const std::string& text) {
   std::int64_t threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
   if (error != std::errc() || end != text.data() + text.size() || threads < 1) {
-    throw InvalidArgument(fmt::format("--threads: \"{}\" is neither auto nor 1 or more", text));
+    throw InvalidArgument(
+        fmt::format("--threads: \"{}\" is not a number; give 1 or more, or auto", text));
   }
   check_threads(threads);
   return static_cast<int>(threads);
@@ -165,7 +179,12 @@ data::Dataset pictures(const BenchOptions& bench) {
     std::error_code unknown;
     classes = classes || at->is_directory(unknown);
   }
-  if (error) throw DataError(fmt::format("{}: {}", printable(folder), error.message()));
+  if (error) {
+    throw DataError(
+        fmt::format("{}: {}; give a folder of images, records, a .txt file, a table, digits or "
+                    "synthetic",
+                    printable(folder), error.message()));
+  }
   const data::Dataset files = classes ? data::Dataset::image_folder(folder)
                                       : data::Dataset::list_files(folder + "/*.[jpJP]*[gG]");
   return files.shuffle()
@@ -207,12 +226,23 @@ Json stage_json(const data::StageStats& stage, double seconds) {
           {"setting", stage.setting}};
 }
 
+/// A stage as people call it: "map(load_images)" of "map(load_images 2: 64x64x3 layout=1 ...)",
+/// whose details are for signatures.
+std::string short_name(const std::string& stage) {
+  const std::size_t open = stage.find('(');
+  if (open == std::string::npos) return stage;
+  std::string inner = stage.substr(open + 1, stage.find_first_of(":,()", open + 1) - open - 1);
+  const std::size_t last = inner.find_last_not_of("0123456789");
+  if (last != std::string::npos && inner[last] == ' ') inner.resize(last);  // a version
+  return fmt::format("{}({})", stage.substr(0, open), printable(inner));
+}
+
 void print_table(const std::vector<data::StageStats>& stages, double seconds) {
   fmt::print("{:<27}{:>8}{:>11}{:>8}{:>7}{:>7}{:>7}  {}\n", "stage", "per s", "bytes/s", "busy s",
              "input", "room", "memory", "setting");
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
     std::string name(static_cast<std::size_t>(stage->depth), ' ');
-    name += stage->stage;
+    name += short_name(stage->stage);
     if (name.size() > 26) name = name.substr(0, 23) + "...";
     fmt::print("{:<27}{:>8.0f}{:>11}{:>8.2f}{:>7.2f}{:>7.2f}{:>7.2f}  {}\n", name,
                static_cast<double>(stage->elements) / seconds,
@@ -268,7 +298,7 @@ void bench(const BenchOptions& options) {
                format_bytes(peak), format_bytes(device.budget().limit()),
                format_bytes(peak_resident_bytes()));
     if (worst) {
-      fmt::print("bottleneck: {}; {}\n", worst->stage.substr(0, 40), worst->remedy);
+      fmt::print("bottleneck: {}; {}\n", short_name(worst->stage), worst->remedy);
     }
     for (const auto& skipped : pipeline.skipped()) fmt::print("skipped: {}\n", skipped.message);
     fmt::print("stream {}\n", hash.text());
@@ -289,29 +319,32 @@ void bench(const BenchOptions& options) {
 }
 
 void add_bench(Command& data) {
-  Command* const command =
-      data.add_subcommand("bench", "Measure how fast data is read and decoded");
+  Command* const command = data.add_subcommand("bench", "Measure how fast data is read and decoded")
+                               ->footer(kBenchFooter);
   const auto options = std::make_shared<BenchOptions>();
   command
-      ->add_option("data,--data", options->data,
-                   "A folder of pictures, or one with a folder per class; records; a .txt file; a "
+      ->add_option("DATA,--data", options->data,
+                   "A folder of images, or one with a folder per class; records; a .txt file; a "
                    "table (.csv, "
                    "or a folder with x.npy and y.npy); digits; synthetic")
       ->required()
-      ->type_name("DATA");
-  command->add_option(
-      "--model", options->model,
-      "Prepare elements for this model; default: pictures as they are, mlp for tables, "
-      "gpt2_tiny for text, else lenet");
+      ->type_name("");
+  std::vector<std::string> models;
+  for (const nn::ModelInfo& info : nn::list_models()) models.emplace_back(info.name);
+  command
+      ->add_option("--model", options->model,
+                   "Prepare elements for this model; default: images as they are, mlp for tables, "
+                   "gpt2_tiny for text, else lenet")
+      ->check(OneOf{std::move(models)})
+      ->type_name("NAME");
   command
       ->add_option("--augment", options->augment,
                    "With --model: change images at random; any of these, with commas between: " +
                        Augmentation::names())
       ->type_name("LIST");
   command
-      ->add_option(
-          "--size", options->size,
-          "Height and width of pictures, or number of tokens; default: the model's, or 224")
+      ->add_option("--size", options->size,
+                   "Height and width of images, or number of tokens; default: the model's, or 224")
       ->check(is_count)
       ->type_name("N");
   command->add_option("--batch", options->batch, "Elements per batch")

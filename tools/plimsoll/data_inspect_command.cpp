@@ -202,7 +202,7 @@ void run_inspect(const std::string& path, bool quick, bool json) {
                       {"bad", found.bad}};
     fmt::print("{}\n", all.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
-    fmt::print("{}, {}{}\n", counted(found.files, "picture"), format_bytes(found.bytes),
+    fmt::print("{}, {}{}\n", counted(found.files, "image"), format_bytes(found.bytes),
                found.others > 0 ? "; " + counted(found.others, "other file") : "");
     for (const auto& [kind, count] : found.kinds) fmt::print("  {:>8}  {}\n", count, kind);
     if (!found.kinds.empty()) {
@@ -218,7 +218,7 @@ void run_inspect(const std::string& path, bool quick, bool json) {
       fmt::print("  {:>8}  {}\n", count, printable(name));
     }
     for (const std::string& bad : found.bad) fmt::print("bad: {}\n", bad);
-    if (quick) fmt::print("headers only; without --quick every picture is decoded\n");
+    if (quick) fmt::print("headers only; without --quick every image is decoded\n");
   }
   if (found.bad.empty()) return;
   std::fflush(stdout);
@@ -231,11 +231,17 @@ void run_inspect(const std::string& path, bool quick, bool json) {
 
 void add_data_inspect(Command& data) {
   Command* const command =
-      data.add_subcommand("inspect", "Check pictures or records and name the bad ones");
+      data.add_subcommand("inspect", "Check images or records and name the bad ones");
   const auto path = std::make_shared<std::string>();
   const auto quick = std::make_shared<bool>(false);
   const auto json = std::make_shared<bool>(false);
-  command->add_option("path", *path, "A file, a pattern or a folder")->required();
+  command->footer(
+      "Examples:\n"
+      "  plimsoll data inspect train\n"
+      "  plimsoll data inspect \"records/*.tfrecord\" --json\n"
+      "\n"
+      "Exit code 2 if an image or a record is bad.");
+  command->add_option("PATH", *path, "A file, a pattern or a folder")->required()->type_name("");
   command->add_flag("--quick", *quick, "Read the headers only");
   command->add_flag("--json", *json, "Print one JSON object, sizes in bytes");
   command->callback([path, quick, json] { run_inspect(*path, *quick, *json); });

@@ -10,6 +10,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/printable.h>
+#include <plimsoll/base/text.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/ops/elementwise.h>
 
@@ -39,7 +40,8 @@ constexpr const char* kPredictFooter =
     "  plimsoll predict run --data table.csv --json\n"
     "\n"
     "Prints one line per element, in the order of the data: its number (from 0), the\n"
-    "most likely class and its probability. A .csv file does not need labels.";
+    "most likely class and its probability, or the number if the model predicts\n"
+    "numbers. A .csv file does not need labels.";
 
 /// The elements that a trained model is to be used on, with how many there are.
 struct UsedData {
@@ -88,7 +90,7 @@ void evaluate(const TrainedOptions& o, bool other) {
     fmt::print("{}\n", json.dump());
     return;
   }
-  fmt::print("{} elements", used.count());
+  fmt::print("{}", counted(used.count(), "element"));
   for (const auto& [name, value] : metrics) fmt::print("  {} {:.4f}", name, value);
   fmt::print("\n");
 }
@@ -188,8 +190,7 @@ void add_evaluate(Command& app) {
 }
 
 void add_predict(Command& app) {
-  add_use(app, "predict", "Print the class a model gives each element", kPredictFooter,
-          run_predict);
+  add_use(app, "predict", "Print a trained model's predictions", kPredictFooter, run_predict);
 }
 
 }  // namespace plimsoll::tools

@@ -15,7 +15,7 @@ std::atomic<bool> g_says{false};   // NOLINT: see above
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 constexpr std::string_view kInterrupted =
-    "\nstopping: finishing the step and writing a checkpoint (Ctrl-C again: stop without one)\n";
+    "\nstopping after this step and its checkpoint; a second Ctrl-C stops at once\n";
 
 void handle(int signal) {
   const int error = errno;

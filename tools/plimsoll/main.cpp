@@ -1,12 +1,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <plimsoll/base/error.h>
@@ -56,6 +58,15 @@ void occupy_standard_files() {
   }
 }
 
+/// Messages begin with the function that speaks, "[plan]". The names of C++ classes, "[Pipeline]"
+/// and "[Device::open]", say nothing to the reader of a command.
+std::string_view without_class_name(std::string_view message) {
+  const std::size_t end = message.find("] ");
+  if (!message.starts_with('[') || end == std::string_view::npos) return message;
+  const bool upper = std::isupper(static_cast<unsigned char>(message[1])) != 0;
+  return upper ? message.substr(end + 2) : message;
+}
+
 int not_written(int error) {
   std::fprintf(stderr, "plimsoll: the output could not be written: %s\n", std::strerror(error));
   return 1;
@@ -73,7 +84,8 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return not_written(errno);
     return status;
   } catch (const plimsoll::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    const std::string_view text = without_class_name(error.what());
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
     return error.exit_code();
   } catch (const std::system_error& error) {
     // fmt::print throws it; others' messages have more to say.

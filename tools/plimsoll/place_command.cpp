@@ -9,6 +9,7 @@
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/plan/placement.h>
 
@@ -47,6 +48,12 @@ struct PlaceOptions {
   bool json = false;
 };
 
+/// "3.9 GiB (4,148,232,192 bytes)".
+std::string exact(Bytes bytes) {
+  return fmt::format("{} ({})", format_bytes(bytes),
+                     counted(static_cast<std::int64_t>(bytes), "byte"));
+}
+
 void run_place(const PlaceOptions& options) {
   plan::PlacementOptions how;
   if (options.capacity) how.capacity = parse_bytes(*options.capacity, "--capacity");
@@ -60,13 +67,15 @@ void run_place(const PlaceOptions& options) {
   plan::check_placement(list.buffers, placement, how.alignment);
 
   if (how.capacity && placement.height > *how.capacity) {
+    const bool proved = placement.lower_bound > *how.capacity;
     throw BudgetTooSmall(fmt::format(
-        "[place] {} does not fit in --capacity {} bytes{}: the best height found is {} bytes, the "
-        "lower bound is {} bytes; use --capacity {}{}",
-        options.buffers, *how.capacity,
-        placement.lower_bound > *how.capacity ? ", and cannot" : " in " + format_duration(seconds),
-        placement.height, placement.lower_bound, placement.height,
-        placement.lower_bound > *how.capacity ? "" : ", or a longer --time"));
+        "[place] {}: {} --capacity {}: the best height found is {}, and the lower bound is {}; use "
+        "--capacity {}{}",
+        printable(options.buffers),
+        proved ? "no placement fits in"
+               : fmt::format("no placement was found in {} that fits in", format_duration(seconds)),
+        *options.capacity, exact(placement.height), exact(placement.lower_bound), placement.height,
+        proved ? "" : ", or a longer --time"));
   }
   if (options.out) plan::write_placement(*options.out, list, placement);
 
@@ -85,10 +94,6 @@ void run_place(const PlaceOptions& options) {
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
     return;
   }
-  const auto exact = [](Bytes bytes) {
-    return fmt::format("{} ({})", format_bytes(bytes),
-                       counted(static_cast<std::int64_t>(bytes), "byte"));
-  };
   fmt::print("{}\n{} placed in {}\n\n", options.buffers,
              counted(static_cast<std::int64_t>(list.buffers.size()), "buffer"),
              format_duration(seconds));

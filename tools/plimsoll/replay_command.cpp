@@ -234,7 +234,7 @@ void run_replay(const ReplayOptions& options) {
 
 void add_replay(Command& app) {
   Command* const command =
-      app.add_subcommand("replay", "Replay an allocation trace, show its memory use");
+      app.add_subcommand("replay", "Replay an allocation trace and show its memory use");
   command->footer(kReplayFooter);
   const auto options = std::make_shared<ReplayOptions>();
   command->add_option("TRACE.csv", options->trace, "The trace")->required()->type_name("");

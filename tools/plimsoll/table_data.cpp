@@ -114,9 +114,8 @@ void look_at_labels(const Dataset& rows, const Look& look) {
     while (const auto batch = pipeline.next()) look(batch->at(1).tensor());
   } catch (const DataError& error) {
     throw DataError(
-        fmt::format("--data: {}; the features of a table are numbers, and the label is a whole "
-                    "number from 0 on, "
-                    "a number with a fraction, or a name",
+        fmt::format("--data: {}; in a table no cell is empty, features are numbers, and the label "
+                    "is a whole number from 0 on, a number with a fraction, or a name",
                     error.what()));
   }
 }
@@ -174,18 +173,20 @@ Table table_of(const std::string& path, Features columns, std::int64_t unlabelle
     return data::Symbolics{
         row, labels == Table::Labels::values ? data::cast(class_of, DType::f32) : class_of};
   });
-  Table table{path,
-              records,
-              program,
-              Shape{features},
-              fmt::format("{} rows of {} features{}\n", records.cardinality(), features,
-                          labelled ? fmt::format(", {} by column {}",
-                                                 labels == Table::Labels::values ? "with values"
-                                                                                 : "labelled",
-                                                 printable(columns[place].name))
-                                   : ", without labels"),
-              labels,
-              std::move(gather)};
+  Table table{
+      path,
+      records,
+      program,
+      Shape{features},
+      fmt::format(
+          "{} of {}{}\n", counted(records.cardinality(), "row"), counted(features, "feature"),
+          labelled ? fmt::format(", {} by column {}",
+                                 labels == Table::Labels::values ? "with values" : "labelled",
+                                 printable(columns[place].name))
+                   : ", without labels"),
+      labels,
+      std::move(gather),
+      labelled ? columns[place].name : std::string()};
   // The first rows say that a cell does not fit; reading says which.
   if (!fits) look_at_labels(table.rows_of(records), [](const Tensor&) {});
   return table;
@@ -279,8 +280,13 @@ Table npy_table(const std::string& path, const fs::path& x, const fs::path& y) {
           arrays,
           program,
           row,
-          fmt::format("{} rows of {}\n", arrays.cardinality(), row.to_string()),
+          fmt::format("{} of {}\n", counted(arrays.cardinality(), "row"), row.to_string()),
           values ? Table::Labels::values : Table::Labels::numbers};
+}
+
+/// " (column price)", or nothing.
+std::string column_of_labels(const Table& table) {
+  return table.label.empty() ? "" : fmt::format(" (column {})", printable(table.label));
 }
 
 /// The names that labels have, each once, in order.
@@ -414,9 +420,10 @@ std::int64_t count_classes(const Table& table) {
     if (names >= 2) return names;
     throw DataError(
         names == 0 ? fmt::format("--data {}: it has a header and no rows", printable(table.path))
-                   : fmt::format("--data {}: all labels are the same name; a model needs two "
-                                 "classes or more to tell apart",
-                                 printable(table.path)));
+                   : fmt::format("--data {}: all labels{} are the same, and a model needs two "
+                                 "classes or more to tell apart; name the column with the labels "
+                                 "label, class, target or y, or put it last",
+                                 printable(table.path), column_of_labels(table)));
   }
   std::int64_t most = 0;
   std::int64_t least = 0;
@@ -429,9 +436,9 @@ std::int64_t count_classes(const Table& table) {
   const std::int64_t rows = table.records.cardinality();
   if (least < 0 || most >= std::max<std::int64_t>(rows, 2)) {
     throw DataError(fmt::format(
-        "--data {}: one of its {} labels is {}; number the classes from 0 on, or use --classes; "
+        "--data {}: one of its {} labels{} is {}; number the classes from 0 on, or use --classes; "
         "write numbers that are not classes with a decimal point",
-        printable(table.path), rows, least < 0 ? least : most));
+        printable(table.path), rows, column_of_labels(table), least < 0 ? least : most));
   }
   return std::max<std::int64_t>(most + 1, 2);
 }
@@ -442,9 +449,10 @@ TrainingData table_data(const Table& table, const nn::Model& model, std::int64_t
   if (input.dtype != DType::f32 || input.elements() != table.row.elements() ||
       model.target_type(1).shape.rank() != 1) {
     throw InvalidArgument(fmt::format(
-        "--data {}: a row has {}, and the model reads {}; use a table with as many, or "
+        "--data {}: a row has {}, and the model reads {} ({}); use a table with that many, or "
         "train with --model mlp, which takes any number",
-        printable(table.path), counted(table.row.elements(), "feature"), input.to_string()));
+        printable(table.path), counted(table.row.elements(), "feature"),
+        format_count(input.elements()), input.to_string()));
   }
   const std::vector<std::int64_t> shape(input.shape.begin() + 1, input.shape.end());
   TrainingData all;

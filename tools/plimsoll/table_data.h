@@ -25,6 +25,7 @@ struct Table {
   std::string summary;
   Labels labels = Labels::numbers;
   std::optional<data::MapFunction> gather;  ///< what comes before to_row, if anything
+  std::string label = {};                   ///< the column of the labels, if columns have names
 
   data::Dataset rows_of(const data::Dataset& some) const {
     return (gather ? some.map(*gather) : some).map(to_row);

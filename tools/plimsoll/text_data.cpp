@@ -140,8 +140,9 @@ TrainingData text_data(const std::string& path, const nn::Model& model, std::int
     all.validation =
         Dataset::range(all.validation_count).map(piece(file, all.train_count, length), parallel);
   }
-  all.summary = fmt::format("{} bytes of text, {} pieces of {}; {} are for validation\n",
-                            file->size(), pieces, length, all.validation_count);
+  all.summary =
+      fmt::format("{} of text in {} of {}; {} for validation\n", counted(file->size(), "byte"),
+                  counted(pieces, "piece"), length, format_count(all.validation_count));
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/base/printable.h>
 #include <plimsoll/data/needs.h>
 #include <plimsoll/data/unreadable.h>
 #include <plimsoll/device/backend.h>
@@ -117,12 +118,17 @@ void add_options(Command& command, TrainOptions& o) {
   const auto choice = [&](const char* name, std::string& to, const char* what,
                           std::vector<std::string> names) {
     const std::string text = fmt::format("{}: {}", what, fmt::join(names, ", "));
-    command.add_option(name, to, text)->check(OneOf{std::move(names)})->show_default();
+    command.add_option(name, to, text)
+        ->check(OneOf{std::move(names)})
+        ->type_name("NAME")
+        ->show_default();
   };
   choice("--model", o.model, "Model", models);
-  command.add_option("--data", o.data,
-                     "digits, synthetic, a folder with one folder of images per class, records, a "
-                     ".txt file, or a table (.csv, or a folder with x.npy and y.npy)");
+  command
+      .add_option("--data", o.data,
+                  "digits, synthetic, a folder with one folder of images per class, records, a "
+                  ".txt file, or a table (.csv, or a folder with x.npy and y.npy)")
+      ->type_name("DATA");
   command
       .add_option("--augment", o.augment,
                   "Change training images at random; any of these, with commas between them: " +
@@ -164,7 +170,9 @@ void add_options(Command& command, TrainOptions& o) {
   command.add_option("--seed", o.seed, "Seed of weights, shuffling and dropout")
       ->check(is_count_or_zero)
       ->show_default();
-  command.add_option("--device", o.device, "Device: cpu:0, cuda:0")->show_default();
+  command.add_option("--device", o.device, "Device: cpu:0, cuda:0")
+      ->type_name("DEVICE")
+      ->show_default();
   command.add_option("--size", o.size, "Height and width of images, or tokens of a sequence")
       ->check(is_count);
   command.add_option("--classes", o.classes, "Number of classes; default: as many as the data has")
@@ -303,7 +311,21 @@ std::optional<Device> host_of(const TrainOptions& o) {
   return Device::open("cpu:0", {.limit = limit});
 }
 
+void require_device(const std::string& name) {
+  if (backend_of(name) != nullptr) return;  // whether it is there, opening it tells
+  try {
+    (void)plan::describe_device(name);
+  } catch (const Error&) {
+    return;
+  }
+  throw InvalidArgument(
+      fmt::format("--device {0}: it can be planned for, with `plimsoll plan --device {0}`, but is "
+                  "not in this machine",
+                  printable(name)));
+}
+
 Opened open_device(const TrainOptions& o, Prepared& prepared) {
+  require_device(o.device);
   const Bytes budget = budget_of(o);
   const auto open = [&](const Limit& limit) {
     Device device = Device::open(o.device, {.limit = limit});

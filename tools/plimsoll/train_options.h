@@ -66,6 +66,9 @@ Prepared prepare(const TrainOptions& options, std::int64_t skip_errors = 0);
 /// 0 if none was given. A share is one of the named device.
 Bytes budget_of(const TrainOptions& options);
 
+/// InvalidArgument for a device that can be planned for and is none of any machine: "h200".
+void require_device(const std::string& name);
+
 /// Where pipelines run and what is offloaded goes, with --host-budget, if that is not the device.
 std::optional<Device> host_of(const TrainOptions& options);
 

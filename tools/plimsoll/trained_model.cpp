@@ -92,21 +92,24 @@ void name_enough(const TrainedOptions& o, const char* command,
 }  // namespace
 
 void add_trained_options(Command& command, TrainedOptions& o) {
-  command.add_option("run", o.folder, "The folder given to `train --checkpoints`")
+  command.add_option("RUN", o.folder, "The folder given to `train --checkpoints`")
       ->required()
-      ->type_name("FOLDER");
+      ->type_name("");
   command.add_option("--checkpoint", o.checkpoint, "Which checkpoint to use: latest, best")
       ->check(OneOf{{"latest", "best"}})
+      ->type_name("NAME")
       ->show_default();
   command
       .add_option("--budget", o.budget,
                   "Memory limit on the device: 4GiB, 50%; default: as in training")
       ->type_name("SIZE");
-  command.add_option("--device", o.device, "Device: cpu:0, cuda:0; default: as in training");
+  command.add_option("--device", o.device, "Device: cpu:0, cuda:0; default: as in training")
+      ->type_name("DEVICE");
   command
       .add_option("--precision", o.precision,
                   "Precision: f32, tf32, bf16, f16; default: as in training")
-      ->check(OneOf{{"f32", "tf32", "bf16", "f16"}});
+      ->check(OneOf{{"f32", "tf32", "bf16", "f16"}})
+      ->type_name("NAME");
   // Read from the run only.
   command.add_option("--model", o.model)->hide();
   command.add_option("--size", o.size)->hide();
@@ -114,7 +117,8 @@ void add_trained_options(Command& command, TrainedOptions& o) {
 }
 
 void add_trained_data_options(Command& command, TrainedOptions& o) {
-  command.add_option("--data", o.data, "Data as for `plimsoll train`; default: as in training");
+  command.add_option("--data", o.data, "Data as for `plimsoll train`; default: as in training")
+      ->type_name("DATA");
   command.add_option("--batch", o.batch, "Batch size; default: as in training")->check(is_count);
   command.add_option("--host-budget", o.host_budget, "Memory limit of input pipelines on the host")
       ->type_name("SIZE");
@@ -143,6 +147,7 @@ void restore_options(Command& command, TrainedOptions& o) {
 }
 
 Trained load_trained(const TrainedOptions& o) {
+  require_device(o.device);
   const fs::path folder = checkpoint_folder(o);
   train::verify_checkpoint(folder.string());
   const Bytes budget = budget_of(o);

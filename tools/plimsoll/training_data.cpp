@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
-#include <plimsoll/base/log.h>
 #include <plimsoll/base/printable.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/data/digits.h>
@@ -17,6 +16,7 @@
 #include <plimsoll/data/program_ops.h>
 #include <plimsoll/nn/models.h>
 
+#include "class_folders.h"
 #include "recommender_data.h"
 #include "record_source.h"
 #include "table_data.h"
@@ -33,6 +33,7 @@ constexpr std::int64_t kDigits = 1797;
 /// Every so many-th is for validation: the digits lie in the order of who wrote them.
 constexpr std::int64_t kHeldOut = 5;
 constexpr std::int64_t kDigitSize = 8;
+constexpr std::int64_t kDigitClasses = 10;
 /// What is counted on where not all headers have been read.
 constexpr Bytes kDecode = MiB(16);
 constexpr Bytes kLeastDecode = MiB(1);
@@ -106,13 +107,15 @@ data::MapFunction digit(const nn::Model& model, const std::shared_ptr<const Digi
   make.name = validation ? "digit(validation)" : "digit(train)";
   make.output = spec_of(model);
   const std::int64_t elements = model.input_type(1).elements();
-  std::int64_t size = kDigitSize;
+  std::int64_t size = 1;
   while (size * size < elements) ++size;
-  if (size * size != elements) {
+  if (size * size != elements || size < kDigitSize) {
     throw InvalidArgument(
-        fmt::format("--data digits: the model wants {} and digits are one channel of a square; use "
-                    "--size and a model with one channel",
-                    model.input_type(1).to_string()));
+        fmt::format("--data digits: the model reads {}, and digits are squares of 8x8 or more with "
+                    "one channel; {}",
+                    model.input_type(1).to_string(),
+                    size * size == elements ? "use --size 8 or more"
+                                            : "use a model that takes images of one channel"));
   }
   make.run = [=](const data::Element& element, data::MapContext& context) {
     const auto number = element[0].as<std::int64_t>();
@@ -163,91 +166,6 @@ TrainingData made_up(const nn::Model& model, const TrainingDataOptions& options)
   all.train =
       mixed(Dataset::range(options.elements), options).map(make, {.parallel = data::kAutotune});
   return all;
-}
-
-fs::path first_of(const fs::path& folder, std::initializer_list<const char*> names) {
-  std::error_code error;
-  for (const char* name : names) {
-    if (fs::is_directory(folder / name, error)) return folder / name;
-  }
-  return {};
-}
-
-/// Names of the folders in a folder, in the order in which image_folder numbers them. What is not a
-/// folder, or a link that leads nowhere, is none.
-std::vector<std::string> class_names(const fs::path& path) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;
-    const std::string name = at->path().filename().string();
-    if (at->is_directory(unknown) && !unknown && !name.starts_with('.')) names.push_back(name);
-  }
-  if (error) {
-    throw InvalidArgument(
-        fmt::format("--data {}: {}; give digits, synthetic, a .txt or .csv file, records, or a "
-                    "folder with a folder per class",
-                    printable(path.string()), error.message()));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-/// "132 pictures in 3 classes: cat 40, dog 52, owl 40"; of many classes the first few.
-std::string counts_of(const Dataset& files) {
-  constexpr std::size_t kNamed = 8;
-  const std::vector<std::string> names = files.classes();
-  const std::vector<std::int64_t> counts = files.class_counts();
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
-    text += fmt::format("{} {} {}", text.empty() ? "" : ",", printable(names[i]), counts[i]);
-  }
-  if (names.size() > kNamed) text += fmt::format(" and {} more", names.size() - kNamed);
-  return fmt::format("{} pictures in {} classes:{}", files.cardinality(), names.size(), text);
-}
-
-/// A folder that was forgotten, or is none of the classes.
-void warn_of_empty_classes(const std::string& path, const Dataset& files) {
-  const std::vector<std::string> names = files.classes();
-  const std::vector<std::int64_t> counts = files.class_counts();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (counts[i] > 0) continue;
-    log_warning(
-        fmt::format("--data {}: the class '{}' has no pictures; remove the folder if it is "
-                    "not one",
-                    printable(path), printable(names[i])));
-  }
-}
-
-/// Throws unless these are classes that such a model can learn to tell apart.
-void check_classes(const fs::path& path, const std::vector<std::string>& names,
-                   std::int64_t classes) {
-  if (names.size() < 2) {
-    throw InvalidArgument(fmt::format(
-        "--data {}: {}; give a folder that has one folder of images per class, for two or more "
-        "classes",
-        printable(path.string()),
-        names.empty() ? "no folders in it" : "there is one class, " + printable(names[0])));
-  }
-  if (static_cast<std::int64_t>(names.size()) > classes) {
-    throw InvalidArgument(
-        fmt::format("--data {}: it has {} classes, the model {}; use data with those classes, or "
-                    "train without --classes",
-                    printable(path.string()), names.size(), classes));
-  }
-}
-
-/// Labels are positions among the folders: those of validation must be the same ones.
-void check_same(const fs::path& path, const std::vector<std::string>& names,
-                const std::vector<std::string>& trained) {
-  const auto [here, there] =
-      std::mismatch(names.begin(), names.end(), trained.begin(), trained.end());
-  if (here == names.end() && there == trained.end()) return;
-  const bool extra = here != names.end() && (there == trained.end() || *here < *there);
-  throw InvalidArgument(fmt::format(
-      "--data {}: the class {} is {}; use the same folders for both, or --no-validation",
-      printable(path.string()), printable(extra ? *here : *there),
-      extra ? "not among those of training" : "missing, which training has"));
 }
 
 /// A folder where a table was meant: one of its two arrays is missing.
@@ -322,6 +240,11 @@ data::MapFunction labels_below(const Dataset& elements, std::int64_t classes) {
   return checked(same, classes);
 }
 
+/// "2 tfrecord files".
+std::string files_of(const RecordSource& source) {
+  return counted(static_cast<std::int64_t>(source.files.size()), source.kind + " file");
+}
+
 TrainingData recorded(const std::string& path, const RecordSource& train, const nn::Model& model,
                       const TrainingDataOptions& options) {
   const data::MapOptions parallel{.parallel = data::kAutotune};
@@ -333,8 +256,7 @@ TrainingData recorded(const std::string& path, const RecordSource& train, const 
   all.train = options.augment.empty() ? order.map(decode, parallel)
                                       : augmented(order.map(labels_below(set, classes_of(model))),
                                                   options.augment, load_for(path, model), false);
-  all.summary =
-      fmt::format("{} records in {} {} files\n", set.cardinality(), train.files.size(), train.kind);
+  all.summary = fmt::format("{} in {}\n", counted(set.cardinality(), "record"), files_of(train));
   all.decode = kDecode;
   const fs::path others = first_of(path, {"val", "validation", "test"});
   if (others.empty() || !(options.validates || options.in_order)) return all;
@@ -345,8 +267,8 @@ TrainingData recorded(const std::string& path, const RecordSource& train, const 
   const Dataset held_out = picture_records(*validation);
   all.validation_count = held_out.cardinality();
   all.validation = held_out.map(decode, parallel);
-  all.summary += fmt::format("validation: {} records in {} {} files\n", held_out.cardinality(),
-                             validation->files.size(), validation->kind);
+  all.summary += fmt::format("validation: {} in {}\n", counted(held_out.cardinality(), "record"),
+                             files_of(*validation));
   return all;
 }
 
@@ -406,7 +328,12 @@ void refuse_masked(const std::string& data, const std::string& model) {
 nn::ModelOptions model_options_for(const std::string& data, const std::string& model,
                                    nn::ModelOptions given) {
   if (data == "digits") {
-    if (given.classes == 0) given.classes = 10;
+    if (given.classes == 0) given.classes = kDigitClasses;
+    if (given.classes < kDigitClasses) {
+      throw InvalidArgument(fmt::format(
+          "--classes {}: digits have {} classes; use that many or more, or leave it out",
+          given.classes, kDigitClasses));
+    }
     if (given.channels == 0) given.channels = 1;
     if (given.size == 0) given.size = model == "mlp" || model == "lenet" ? kDigitSize : 32;
   } else if (is_text_file(data)) {
@@ -459,7 +386,7 @@ TrainingData training_data(const std::string& name, const nn::Model& model,
   const bool own = name == "digits" || name == "synthetic";
   if (own && !options.augment.empty()) {
     throw InvalidArgument(fmt::format(
-        "--augment: it is for pictures of a folder or of records, not for --data {}", name));
+        "--augment: it is for images of a folder or of records, not for --data {}", name));
   }
   if (name == "digits" && !is_recommender(model)) return digits(model, options);
   if (name == "synthetic") return made_up(model, options);
@@ -474,7 +401,7 @@ TrainingData training_data(const std::string& name, const nn::Model& model,
   const auto table = text ? std::nullopt : find_table(name, unlabelled);
   if ((text || table) && !options.augment.empty()) {
     throw InvalidArgument(
-        fmt::format("--augment: {} has no pictures; leave --augment out", printable(name)));
+        fmt::format("--augment: {} has no images; leave --augment out", printable(name)));
   }
   if (text) return text_data(name, model, classes_of(model), options);
   if (table) {

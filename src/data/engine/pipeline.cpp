@@ -44,10 +44,10 @@ Bytes require_minimum(const Node& node, const Runtime& runtime) {
   const Bytes enough =
       own ? needed : align_up(runtime.device.budget().limit() + needed - there, KiB(64));
   throw BudgetTooSmall(fmt::format(
-      "[Pipeline] {} needs at least {} ({} bytes), and {} has {}; raise the budget to {} or use "
-      "smaller batches or windows",
-      node.title(), format_bytes(needed), needed, runtime.budget.path(), format_bytes(there),
-      enough));
+      "[Pipeline] {} needs at least {}, and {} has {}; raise the budget to {}KiB, or use smaller "
+      "batches or windows",
+      node.title(), format_bytes(needed), runtime.budget.path(), format_bytes(there),
+      align_up(enough, KiB(1)) / KiB(1)));
 }
 
 const Node* unsaveable(const Node& node) {
