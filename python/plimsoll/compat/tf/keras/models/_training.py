@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from typing import Any
 
 import numpy as np
 
 import plimsoll as pm
 
-from ... import _custom, _nest
+from ... import _nest
 from .. import callbacks as callbacks_module, losses as losses_module, optimizers
-from .._base import calls, raw, wrap
+from .._base import raw, wrap
 from ..metrics import Mean
 from ._compile import CompiledLoss, CompiledMetrics, class_table, class_weights
 from ._data import Batches, batches_of, split_rows, unpack
-from ._training_parts import (
-    has_call, joined, looked_up, numbers, one, read, validates, validation_batches, written,
-)
 from ._rows import normalizes_by_batch, rows_stand_alone
-from ._step import PlannedStep, part_of, rows_of, run_in_parts, run_within_budget
+from ._step import PlannedStep, run_in_parts, run_within_budget
+from ._step_functions import StepFunctions
+from ._training_parts import has_call, joined, numbers, one, read, validates, validation_batches, written
 
 
-class Training:
+class Training(StepFunctions):
     """What a model has besides its layers: an optimizer, a loss, metrics, and the loops."""
 
-    name: str
     _graph: Any
 
     def _training_init(self) -> None:
@@ -83,142 +79,6 @@ class Training:
         if not self.compiled:
             raise ValueError(f"You must call `compile()` before calling `{method}()`.")
 
-    @property
-    def metrics(self) -> list[Any]:
-        """The loss, the metrics of compile(), and those of layers."""
-        found = [] if self._loss_tracker is None else [self._loss_tracker]
-        found += [self._compiled_metrics] if self._compiled_metrics is not None else []
-        found += self._compiled_loss.metrics if self._compiled_loss is not None else []
-        for each in self._flatten_layers():  # type: ignore[attr-defined]
-            found += each._metrics
-        return found
-
-    @property
-    def metrics_names(self) -> list[str]:
-        return [each.name for each in self.metrics]
-
-    def reset_metrics(self) -> None:
-        for each in self.metrics:
-            each.reset_state()
-
-    # What a step computes; classes of one's own override these.
-
-    def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None,
-        training: bool = True,
-    ) -> Any:
-        """The loss of compile(), and what layers and weights add to it."""
-        parts = []
-        if self._compiled_loss is not None:
-            if y is None and self._compiled_loss.loss is not None:
-                raise ValueError("the loss needs targets, and the data has none: give fit() a `y`")
-            parts.append(self._compiled_loss(y, y_pred, sample_weight, self._output_names()))
-        parts.extend(self.losses)  # type: ignore[attr-defined]
-        if not parts:
-            raise ValueError("No loss to compute. Provide a `loss` argument in `compile()`.")
-        total = raw(parts[0])
-        total = total if total.dtype == pm.f32 else pm.cast(total, pm.f32)
-        for each in parts[1:]:
-            more = raw(each)
-            more = more if more.dtype == pm.f32 else pm.cast(more, pm.f32)
-            total = total + (pm.mean(more) if more.ndim else more)
-        return wrap(total)
-
-    def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
-        """Updates the metrics of compile() and gives all results."""
-        if self._compiled_metrics is not None and y is not None:
-            self._compiled_metrics.update_state(y, y_pred, sample_weight)
-        return self.get_metrics_result()
-
-    def _update_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
-        if type(self).compute_metrics is not Training.compute_metrics:
-            self.compute_metrics(x, y, y_pred, sample_weight)
-        elif self._compiled_metrics is not None and y is not None:
-            self._compiled_metrics.update_state(y, y_pred, sample_weight)
-
-    def get_metrics_result(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for each in self.metrics:
-            result = each.result()
-            if isinstance(result, dict):
-                found.update(result)
-            else:
-                found[each.name] = result
-        return found
-
-    def _output_names(self) -> list[str]:
-        found: list[str] = self.output_names  # type: ignore[attr-defined]
-        return found
-
-    def _forward(self, x: Any, training: bool) -> Any:
-        names, anything = self._call_names()  # type: ignore[attr-defined]
-        if "training" in names or anything:
-            return self(x, training=training)  # type: ignore[operator]
-        before, calls.training = calls.training, training
-        try:
-            return self(x)  # type: ignore[operator]
-        finally:
-            calls.training = before
-
-    def train_step(self, data: Any) -> Any:
-        """One step on a batch. Overriding it changes what fit() does."""
-        self._train(data, 1)
-        return self.get_metrics_result()
-
-    def _train(self, data: Any, parts: int) -> None:
-        """The step of compile()'s loss and optimizer, on a batch or on parts of it in turn."""
-        variables = self.trainable_weights  # type: ignore[attr-defined]
-        totals: list[Any] = [None] * len(variables)
-        squares: dict[Any, pm.Tensor] = {}
-        for index in range(parts):
-            x, y, weight = unpack(data if parts == 1 else part_of(data, index, parts))
-            with _custom.tape() as tape, looked_up(self.optimizer._adds_squares()) as rows:
-                y_pred = self._forward(x, True)
-                loss = self._loss(x, y, y_pred, weight, True)
-                scaled = raw(self.optimizer.scale_loss(loss))
-                if parts > 1:
-                    scaled = scaled * (rows_of(x) / rows_of(data))
-            self._loss_tracker.update_state(loss, float(rows_of(x)))
-            if variables:
-                own = [each._variable for each in variables]
-                found = _custom.gradients(tape, scaled, [*own, *(each for _, _, each in rows)])
-                for (table, ids, _), each in zip(rows, found[len(own):]):
-                    optimizers.add_squares(squares, table, ids, each)
-                for i, each in enumerate(found[: len(own)]):
-                    if each is not None:
-                        totals[i] = each if totals[i] is None else totals[i] + each
-            self._update_metrics(x, y, y_pred, weight)
-        if variables:
-            missing = [v.path for v, g in zip(variables, totals) if g is None]
-            if missing and len(missing) == len(variables):
-                raise ValueError("No gradients provided for any variable: the loss depends on none of them")
-            self.optimizer._squares = squares
-            self.optimizer.apply([None if each is None else wrap(each) for each in totals], variables)
-        else:
-            warnings.warn("The model does not have any trainable weights.", stacklevel=2)
-
-    def test_step(self, data: Any) -> Any:
-        self._test(data)
-        return self.get_metrics_result()
-
-    def _test(self, data: Any) -> None:
-        x, y, weight = unpack(data)
-        y_pred = self._forward(x, False)
-        loss = self._loss(x, y, y_pred, weight, False)
-        self._loss_tracker.update_state(loss, float(rows_of(x)))
-        self._update_metrics(x, y, y_pred, weight)
-
-    def _loss(self, x: Any, y: Any, y_pred: Any, weight: Any, training: bool) -> Any:
-        """compute_loss(), which may be a user's of an earlier Keras that is not told of training."""
-        known = inspect.signature(self.compute_loss).parameters
-        more = {"training": training} if "training" in known or any(
-            p.kind is p.VAR_KEYWORD for p in known.values()) else {}
-        return self.compute_loss(x=x, y=y, y_pred=y_pred, sample_weight=weight, **more)
-
-    def predict_step(self, data: Any) -> Any:
-        x, _, _ = unpack(data)
-        return self._forward(x, False)
-
     # Planned steps.
 
     def _planned(self, name: str) -> PlannedStep:
@@ -230,11 +90,11 @@ class Training:
         if found is not None:
             return found
         if name == "train":
-            own = type(self).train_step is not Training.train_step
+            own = type(self).train_step is not StepFunctions.train_step
             f: Any = (lambda data: self.train_step(self._weighted(data))) if own else (
                 lambda data, parts=1: self._train(self._weighted(data), parts))
         elif name == "test":
-            own = type(self).test_step is not Training.test_step
+            own = type(self).test_step is not StepFunctions.test_step
             f = self.test_step if own else self._test
         else:
             f = self.predict_step
@@ -266,11 +126,11 @@ class Training:
     def _prepare(self, batch: Any) -> None:
         """Weights and the optimizer's state, made before the first step is traced."""
         x, _, _ = unpack(batch)
-        if type(self).train_step is not Training.train_step and not self._graph and (
+        if type(self).train_step is not StepFunctions.train_step and not self._graph and (
             not has_call(self)
         ):
             return
-        own = type(self).train_step is not Training.train_step
+        own = type(self).train_step is not StepFunctions.train_step
         try:
             self._make_weights(x)  # type: ignore[attr-defined]
         except (TypeError, ValueError, pm.InvalidArgument):
@@ -282,7 +142,7 @@ class Training:
     def _trainer(self) -> Any:
         """What runs a step on a batch."""
         step = self._planned("train")
-        own = type(self).train_step is not Training.train_step
+        own = type(self).train_step is not StepFunctions.train_step
 
         def run(batch: Any) -> Any:
             return run_within_budget(step, batch, self._split, lambda: not own and (
@@ -377,7 +237,7 @@ class Training:
     def _evaluate(self, batches: Batches, listed: Any) -> dict[str, Any]:
         self.reset_metrics()
         step, last = self._planned("test"), None
-        own, split = type(self).test_step is not Training.test_step, dict[int, int]()
+        own, split = type(self).test_step is not StepFunctions.test_step, dict[int, int]()
         listed.on_test_begin()
         count = 0
         for i, (x, y, weight) in enumerate(batches.epoch()):
@@ -440,7 +300,7 @@ class Training:
         step = self._planned("predict")
         results: list[Any] = []
         structure: Any = None
-        own, split = type(self).predict_step is not Training.predict_step, dict[int, int]()
+        own, split = type(self).predict_step is not StepFunctions.predict_step, dict[int, int]()
         listed.on_predict_begin()
         for i, (given, _, _) in enumerate(batches.epoch()):
             if i == 0 and (self._graph is not None or has_call(self)):
