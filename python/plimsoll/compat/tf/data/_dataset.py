@@ -10,7 +10,6 @@ import numpy as np
 import plimsoll as pm
 from plimsoll import _core
 from plimsoll._cell import Cell
-from plimsoll._pipeline import Iteration
 
 from .._convert import convert_to_tensor
 from .._dtypes import int64
