@@ -20,7 +20,7 @@ std::int64_t per_group(const char* who, std::int64_t in, std::int64_t out, std::
 std::int64_t channels(const Tensor& x, Layout layout, const char* who) {
   if (x.rank() != 4) {
     throw InvalidArgument(
-        fmt::format("[{}] the input is {}; it takes pictures, {}", who, x.type().to_string(),
+        fmt::format("[{}] the input is {}; it takes images, {}", who, x.type().to_string(),
                     layout == Layout::channels_last ? "[n, height, width, channels]"
                                                     : "[n, channels, height, width]"));
   }

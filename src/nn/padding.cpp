@@ -79,7 +79,7 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& before,
 Tensor Pad2D::forward(const Tensor& x) const {
   if (x.rank() != 4) {
     throw InvalidArgument(
-        fmt::format("[Pad2D] the input is {}; it takes pictures, [n, channels, "
+        fmt::format("[Pad2D] the input is {}; it takes images, [n, channels, "
                     "height, width]",
                     x.type().to_string()));
   }

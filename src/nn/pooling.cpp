@@ -24,7 +24,7 @@ ops::PoolOptions pool_options(const char* who, const Tensor& x, const Pair& size
                               const Pool2DOptions& options) {
   if (x.rank() != 4) {
     throw InvalidArgument(
-        fmt::format("[{}] the input is {}; it takes pictures, {}", who, x.type().to_string(),
+        fmt::format("[{}] the input is {}; it takes images, {}", who, x.type().to_string(),
                     options.layout == Layout::channels_last ? "[n, height, width, channels]"
                                                             : "[n, channels, height, width]"));
   }
@@ -73,7 +73,7 @@ Tensor AvgPool2D::forward(const Tensor& x) const {
 Tensor GlobalMaxPool2D::forward(const Tensor& x) const {
   if (x.rank() != 4) {
     throw InvalidArgument(
-        fmt::format("[GlobalMaxPool2D] the input is {}; it takes pictures", x.type().to_string()));
+        fmt::format("[GlobalMaxPool2D] the input is {}; it takes images", x.type().to_string()));
   }
   if (layout_ == Layout::channels_last) return ops::max(x, {.axes = {1, 2}});
   return ops::max(x, {.axes = {2, 3}});

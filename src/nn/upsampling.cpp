@@ -36,7 +36,7 @@ void check_sizes(const char* who, const Tensor& x, int rank,
   if (x.rank() != rank) {
     throw InvalidArgument(fmt::format(
         "[{}] the input is {}; it takes {}", who, x.type().to_string(),
-        rank == 4 ? "pictures, [n, channels, height, width]" : "sequences, [n, channels, length]"));
+        rank == 4 ? "images, [n, channels, height, width]" : "sequences, [n, channels, length]"));
   }
   // A batch may be empty; a picture may not.
   for (int i = 2; i < rank; ++i) {

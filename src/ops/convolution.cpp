@@ -108,7 +108,7 @@ void weight_grad_gradient(GradientContext& g);
 const OpDef kConv2d = {
     .name = "conv2d",
     .family = "convolution",
-    .summary = "cross-correlation of pictures with a weight, plus a bias",
+    .summary = "cross-correlation of images with a weight, plus a bias",
     .inputs = 2,
     .optional_inputs = 1,
     .types = conv2d_types,

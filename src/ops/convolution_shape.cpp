@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <plimsoll/base/text.h>
+
 namespace plimsoll::ops {
 namespace {
 
@@ -14,12 +16,12 @@ void read_window(const OpInputs& inputs, ConvShape& s) {
   s.padding = {padding.at(0), padding.at(1), padding.at(2), padding.at(3)};
   if (s.stride_down < 1 || s.stride_across < 1) inputs.fail("strides must be at least 1");
   for (const std::int64_t pixels : padding) {
-    if (pixels < 0) inputs.fail("padding cannot be negative; slice the picture instead");
+    if (pixels < 0) inputs.fail("padding cannot be negative; slice the image instead");
   }
 }
 
 void read_picture(const OpInputs& inputs, const Shape& x, ConvShape& s) {
-  if (x.rank() != 4) inputs.fail("a picture must have 4 dimensions");
+  if (x.rank() != 4) inputs.fail("a batch of images must have 4 dimensions");
   s.nhwc = inputs.attributes().flag("nhwc");
   const PictureAxes axes = axes_of(s.nhwc);
   s.n = x[0];
@@ -36,7 +38,7 @@ std::int64_t places(const OpInputs& inputs, std::int64_t extent, std::int64_t be
   const std::int64_t padded = extent + before + after;
   if (window > padded) {
     inputs.fail(
-        fmt::format("the window has a {} of {}, the padded picture only {}", what, window, padded));
+        fmt::format("the window has a {} of {}, the padded image only {}", what, window, padded));
   }
   return (padded - window) / stride + 1;
 }
@@ -76,8 +78,12 @@ ConvShape conv_shape(const OpInputs& inputs, const Shape& x, const Shape& weight
                             s.out_channels));
   }
   if (weight[1] != s.in_channels / s.groups) {
-    inputs.fail(fmt::format("the picture has {} channels in {} groups, the weight takes {} each",
-                            s.in_channels, s.groups, weight[1]));
+    inputs.fail(
+        s.groups == 1
+            ? fmt::format("the images have {}, and the weight takes {}",
+                          counted(s.in_channels, "channel"), weight[1])
+            : fmt::format("the images have {} in {} groups, and the weight takes {} for each",
+                          counted(s.in_channels, "channel"), s.groups, weight[1]));
   }
   read_window(inputs, s);
   const auto& dilation = inputs.attributes().integers("dilation");

@@ -130,7 +130,7 @@ const OpDef kAvgPool = {
 
 /// n, channels, height, width of picture `x` in the layout of the attributes.
 std::array<std::int64_t, 4> extents(const OpInputs& inputs, const Shape& x) {
-  if (x.rank() != 4) inputs.fail("a picture must have 4 dimensions");
+  if (x.rank() != 4) inputs.fail("a batch of images must have 4 dimensions");
   const PictureAxes axes = axes_of(inputs.attributes().flag("nhwc"));
   return {x[0], x[axes.channels], x[axes.height], x[axes.width]};
 }
@@ -158,7 +158,7 @@ const OpDef kGlobalAvgPool = {
     .summary = "the mean over height and width",
     .types = [](const OpInputs& inputs) -> std::vector<TensorType> {
       const auto [n, channels, height, width] = extents(inputs, inputs.shape(0));
-      if (height * width == 0 && n * channels != 0) inputs.fail("the picture has no pixels");
+      if (height * width == 0 && n * channels != 0) inputs.fail("the image has no pixels");
       return {{inputs.dtype(0), Shape{n, channels}}};
     },
     .gradient =
@@ -185,7 +185,7 @@ const OpDef kUpsampleGrad = {
       const std::int64_t factor = enlargement_of(inputs);
       const auto [n, channels, height, width] = extents(inputs, inputs.shape(0));
       if (height % factor != 0 || width % factor != 0) {
-        inputs.fail("the factor does not divide the picture");
+        inputs.fail("the factor does not divide the image");
       }
       return {{inputs.dtype(0), picture_shape(inputs.attributes().flag("nhwc"), n, channels,
                                               height / factor, width / factor)}};

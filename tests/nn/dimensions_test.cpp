@@ -145,7 +145,7 @@ TEST(Dimensions, MistakesAreNamed) {
   EXPECT_THAT(complaint([&] { Conv1D(4, 3, {.groups = 2})(sequences); }),
               HasSubstr("[Conv1D] 2 groups do not divide 3 channels in and 4 out"));
   EXPECT_THAT(complaint([&] { MaxPool2D(2)(sequences); }),
-              HasSubstr("[MaxPool2D] the input is f32 [2,3,4]; it takes pictures"));
+              HasSubstr("[MaxPool2D] the input is f32 [2,3,4]; it takes images"));
   EXPECT_THAT(complaint([&] { Pad1D(4, 0, PadMode::reflect)(sequences); }),
               HasSubstr("dimension 2 of f32 [2,3,4] cannot be padded by 4 with reflect"));
   EXPECT_THAT(complaint([&] {

@@ -272,11 +272,11 @@ TEST(Models, WhatCannotBeIsRefusedByName) {
     return "nothing was thrown";
   };
   EXPECT_THAT(message("resnet19", {}), HasSubstr("no model 'resnet19'; there are mlp, lenet"));
-  EXPECT_THAT(message("lenet", {.size = 3}), HasSubstr("[lenet] pictures of 3x3"));
-  EXPECT_THAT(message("vit_tiny", {.size = 30}), HasSubstr("[vit] pictures of 30x30"));
+  EXPECT_THAT(message("lenet", {.size = 3}), HasSubstr("[lenet] images of 3x3"));
+  EXPECT_THAT(message("vit_tiny", {.size = 30}), HasSubstr("[vit] images of 30x30"));
   EXPECT_THAT(message("unet", {.size = 40}), HasSubstr("multiple of 16"));
   EXPECT_THAT(message("mlp", {.classes = -1}), HasSubstr("negative"));
-  EXPECT_THAT(message("mixer", {.size = 30}), HasSubstr("[mixer] pictures of 30x30"));
+  EXPECT_THAT(message("mixer", {.size = 30}), HasSubstr("[mixer] images of 30x30"));
   EXPECT_THAT(message("convnext_t", {.size = 16}), HasSubstr("use 32x32 or more"));
   EXPECT_THAT(message("efficientnet_b0", {.size = 16}), HasSubstr("use 32x32 or more"));
 }

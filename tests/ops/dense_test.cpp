@@ -68,15 +68,15 @@ TEST(Conv2d, NamesWhatDoesNotFit) {
     return [=] { ops::conv2d(zeros(x), zeros(w), {}, options); };
   };
   expect_message(conv({2, 3, 8, 8}, {4, 5, 3, 3}),
-                 "[conv2d] the picture has 3 channels in 1 groups, the weight takes 5 each");
+                 "[conv2d] the images have 3 channels, and the weight takes 5");
   expect_message(conv({2, 3, 8, 8}, {4, 1, 3, 3}, {.groups = 2}),
                  "[conv2d] 2 groups do not divide 3 and 4 channels");
   expect_message(conv({2, 3, 2, 8}, {4, 3, 3, 3}),
-                 "[conv2d] the window has a height of 3, the padded picture only 2");
+                 "[conv2d] the window has a height of 3, the padded image only 2");
   expect_message(conv({2, 3, 8, 8}, {4, 3, 3, 3}, {.stride = {0, 1}}), "strides must be");
   expect_message(conv({2, 3, 8, 8}, {4, 3, 3, 3}, {.padding = {-1, 0, 0, 0}}), "negative");
   expect_message(conv({2, 3, 8, 8}, {4, 3, 3, 3}, {.dilation = {1, 0}}), "dilation must be");
-  expect_message(conv({3, 8, 8}, {4, 3, 3, 3}), "a picture must have 4 dimensions");
+  expect_message(conv({3, 8, 8}, {4, 3, 3, 3}), "a batch of images must have 4 dimensions");
   expect_message(
       [] {
         ops::conv2d_transpose(zeros({1, 4, 5, 5}), zeros({4, 3, 3, 3}), {1, 3, 8, 8});
@@ -94,7 +94,7 @@ TEST(Pools, NameWhatDoesNotFit) {
       [] {
         ops::avg_pool2d(zeros({1, 1, 1, 4}));
       },
-      "[avg_pool2d] the window has a height of 2, the padded picture only 1");
+      "[avg_pool2d] the window has a height of 2, the padded image only 1");
   expect_message([] { ops::global_avg_pool2d(zeros({1, 2, 0, 4})); }, "has no pixels");
   expect_message([] { ops::upsample_nearest2d(zeros({1, 2, 3, 4}), 0); }, "at least 1");
 }

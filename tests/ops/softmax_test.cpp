@@ -123,7 +123,7 @@ TEST(Softmax, ErrorsNameTheOpTheShapesAndTheValue) {
       complaint([&] {
         ops::cross_entropy(x, labels({0, 3}));
       }),
-      "[cross_entropy] label 3 of row 1 is not one of 3 classes; label rows that do not count "
+      "[cross_entropy] label 3 of row 1 is not one of 3 classes; rows to leave out have the label "
       "-100");
   EXPECT_NE(complaint([&] { ops::cross_entropy(x, labels({-1, 0})); }), "");
   EXPECT_EQ(complaint([&] {

@@ -176,8 +176,8 @@ void check_labels(const TensorView& labels, std::int64_t classes) {
   for (std::int64_t i = 0; i < labels.elements(); ++i) {
     if ((at[i] < 0 || at[i] >= classes) && at[i] != ops::kIgnoreLabel) {
       throw InvalidArgument(fmt::format(
-          "[cross_entropy] label {} of row {} is not one of {} classes; label rows that do "
-          "not count {}",
+          "[cross_entropy] label {} of row {} is not one of {} classes; rows to leave out have the "
+          "label {}",
           at[i], i, classes, ops::kIgnoreLabel));
     }
   }

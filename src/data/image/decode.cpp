@@ -147,7 +147,7 @@ void decode(std::span<const std::byte> data, const ImageInfo& info, const Decode
             Scratch& scratch, View<std::uint8_t> out) {
   const Extent extent = decoded_extent(info, options);
   if (extent != Extent{out.height, out.width, out.channels}) {
-    throw InvalidArgument("[decode] the picture is " + std::to_string(extent.height) + " x " +
+    throw InvalidArgument("[decode] the image is " + std::to_string(extent.height) + " x " +
                           std::to_string(extent.width) + " x " + std::to_string(extent.channels) +
                           ", the room for it is " + std::to_string(out.height) + " x " +
                           std::to_string(out.width) + " x " + std::to_string(out.channels));

@@ -54,7 +54,7 @@ void read_frame(HeaderReader& segment, std::uint32_t marker, ImageInfo& info) {
     throw DataError("[jpeg] " + std::to_string(info.bits) +
                     " bits per sample; only 8 are supported");
   }
-  if (info.width == 0 || info.height == 0) throw DataError("[jpeg] the picture has no pixels");
+  if (info.width == 0 || info.height == 0) throw DataError("[jpeg] the image has no pixels");
   if (info.components < 1 || info.components > 4) {
     throw DataError("[jpeg] " + std::to_string(info.components) +
                     " components; 1 to 4 are supported");
@@ -93,7 +93,7 @@ ImageInfo probe_jpeg(std::span<const std::byte> data) {
   for (;;) {
     const std::uint32_t marker = next_marker(reader);
     if (marker == kTem || (marker >= kRst0 && marker <= kRst7)) continue;
-    if (marker == kSoi || marker == kEoi) throw DataError("[jpeg] the file holds no picture");
+    if (marker == kSoi || marker == kEoi) throw DataError("[jpeg] the file holds no image");
     const std::uint32_t length = reader.number(2);
     if (length < 2) throw DataError("[jpeg] a segment is shorter than its own length field");
     const auto segment = reader.bytes(length - 2);

@@ -48,7 +48,7 @@ void check(const ImageInfo& info, const LoadOptions& options) {
       crop.x > width - crop.width || crop.y > height - crop.height) {
     throw InvalidArgument("[load] the crop of " + std::to_string(crop.width) + " x " +
                           std::to_string(crop.height) + " at " + std::to_string(crop.x) + ", " +
-                          std::to_string(crop.y) + " is not inside the picture of " +
+                          std::to_string(crop.y) + " is not inside the image of " +
                           std::to_string(width) + " x " + std::to_string(height));
   }
 }

@@ -53,7 +53,7 @@ void read_header(HeaderReader& fields, ImageInfo& info) {
   info.png_colour = static_cast<int>(fields.number(1));
   fields.skip(2);
   const std::uint32_t interlace = fields.number(1);
-  if (width == 0 || height == 0) throw DataError("[png] the picture has no pixels");
+  if (width == 0 || height == 0) throw DataError("[png] the image has no pixels");
   if (width > kMax || height > kMax) throw DataError("[png] the size is out of range");
   if (!depth_fits(info.png_colour, info.bits)) {
     throw DataError("[png] colour type " + std::to_string(info.png_colour) + " with " +
@@ -79,7 +79,7 @@ ImageInfo probe_png(std::span<const std::byte> data) {
       throw DataError("[png] the file does not start with one header chunk");
     }
     if (chunk == name("IDAT")) break;
-    if (chunk == name("IEND")) throw DataError("[png] the file holds no picture");
+    if (chunk == name("IEND")) throw DataError("[png] the file holds no image");
     const auto content = reader.bytes(length);
     HeaderReader fields(content, "png");
     if (first) read_header(fields, info);

@@ -17,7 +17,7 @@ template <class T, class U>
 void expect_same(const char* who, const View<T>& out, const View<U>& in) {
   if (out.height == in.height && out.width == in.width && out.channels == in.channels) return;
   throw InvalidArgument(std::string("[") + who + "] the result has shape " +
-                        shape(out.height, out.width, out.channels) + ", the picture " +
+                        shape(out.height, out.width, out.channels) + ", the image " +
                         shape(in.height, in.width, in.channels));
 }
 

@@ -14,7 +14,7 @@ void require_room(int picture_height, int picture_width, int height, int width,
                   std::string_view op) {
   if (height <= picture_height && width <= picture_width) return;
   throw DataError(fmt::format(
-      "[{}] the picture has {} x {} pixels, and {} x {} are to be cut out; resize it first", op,
+      "[{}] the image has {} x {} pixels, and {} x {} are to be cut out; resize it first", op,
       picture_height, picture_width, height, width));
 }
 
@@ -53,7 +53,7 @@ image::Window inner_window(int picture_height, int picture_width, const image::W
     return window;
   }
   throw DataError(fmt::format(
-      "[{}] a part of {} x {} pixels at y={}, x={} is not inside a picture "
+      "[{}] a part of {} x {} pixels at y={}, x={} is not inside an image "
       "of {} x {}; use a smaller one, or resize first",
       op, window.height, window.width, window.y, window.x, picture_height, picture_width));
 }

@@ -28,9 +28,9 @@ void SpecInputs::require_one_text(int i) const {
 const std::vector<std::int64_t>& SpecInputs::require_picture(int i) const {
   const TensorSpec& spec = (*this)[i];
   const bool numbers = spec.dtype == DType::u8 || spec.dtype == DType::f32;
-  if (spec.dtype == DType::bytes) fail("takes a picture; use decode on the bytes first");
+  if (spec.dtype == DType::bytes) fail("takes an image; use decode on the bytes first");
   if (!numbers || !spec.dims || spec.dims->size() != 3) {
-    fail("takes a picture: u8 or f32 [height,width,channels]");
+    fail("takes an image: u8 or f32 [height,width,channels]");
   }
   return *spec.dims;
 }

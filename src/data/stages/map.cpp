@@ -159,7 +159,7 @@ Dataset map_function(const NodePtr& input, MapFunction function, const MapOption
   if (function.takes_paths && input->is_lazy()) {
     if (!only_decodes(*input->program())) {
       throw InvalidArgument(fmt::format(
-          "[map] {} takes files, and the pictures have been through a program before it; use it "
+          "[map] {} takes files, and the images have been through a program before it; use it "
           "first, or put all of it into the program",
           function.name.substr(0, function.name.find_first_of(" :("))));
     }

@@ -146,7 +146,7 @@ Model convnext(const ConvNextOptions& options) {
   const std::int64_t least = std::int64_t{4} << (options.widths.size() - 1);
   if (options.size < least) {
     throw InvalidArgument(
-        fmt::format("[convnext] pictures of {0}x{0} are too small; use {1}x{1} "
+        fmt::format("[convnext] images of {0}x{0} are too small; use {1}x{1} "
                     "or more",
                     options.size, least));
   }

@@ -129,7 +129,7 @@ class EfficientNet final : public Classifier {
 Model efficientnet_b0(const EfficientNetOptions& options) {
   if (options.size < 32) {
     throw InvalidArgument(fmt::format(
-        "[efficientnet_b0] pictures of {0}x{0} are too small; use 32x32 or more", options.size));
+        "[efficientnet_b0] images of {0}x{0} are too small; use 32x32 or more", options.size));
   }
   return EfficientNet(options);
 }

@@ -13,7 +13,7 @@ namespace {
 std::int64_t checked(const LenetOptions& options) {
   if (options.size < 4) {
     throw InvalidArgument(
-        fmt::format("[lenet] pictures of {0}x{0} are too small; use 4x4 or more", options.size));
+        fmt::format("[lenet] images of {0}x{0} are too small; use 4x4 or more", options.size));
   }
   return options.size < 12 ? 2 : 0;
 }

@@ -95,9 +95,9 @@ class Mixer final : public Classifier {
 Model mixer(const MixerOptions& given) {
   MixerOptions options = given;
   if (options.patch < 1 || options.size < options.patch || options.size % options.patch != 0) {
-    throw InvalidArgument(
-        fmt::format("[mixer] pictures of {0}x{0} do not divide into patches of {1}x{1}",
-                    options.size, options.patch));
+    throw InvalidArgument(fmt::format(
+        "[mixer] images of {0}x{0} do not divide into patches of {1}x{1}; use a multiple of {1}",
+        options.size, options.patch));
   }
   if (options.token_hidden == 0) options.token_hidden = options.features / 2;
   if (options.feature_hidden == 0) options.feature_hidden = 4 * options.features;

@@ -78,8 +78,8 @@ class Unet final : public Classifier {
   explicit Unet(const UnetOptions& options)
       : options_(options), in_(add("inc", DoubleConv(options.channels, options.width))) {
     if (options.size < 16 || options.size % 16 != 0) {
-      throw InvalidArgument(fmt::format(
-          "[unet] pictures of {0}x{0}; the side must be a multiple of 16", options.size));
+      throw InvalidArgument(
+          fmt::format("[unet] images of {0}x{0}; the side must be a multiple of 16", options.size));
     }
     std::int64_t width = options.width;
     for (int i = 0; i < kLevels; ++i, width *= 2) {

@@ -17,8 +17,8 @@ constexpr double kVitEpsilon = 1e-6;
 std::int64_t patches(const VitOptions& options) {
   if (options.patch < 1 || options.size < options.patch || options.size % options.patch != 0) {
     throw InvalidArgument(
-        fmt::format("[vit] pictures of {0}x{0} do not divide into patches of "
-                    "{1}x{1}",
+        fmt::format("[vit] images of {0}x{0} do not divide into patches of {1}x{1}; "
+                    "use a multiple of {1}",
                     options.size, options.patch));
   }
   return (options.size / options.patch) * (options.size / options.patch);

@@ -163,7 +163,7 @@ TEST(Augment, RefusesWhatMakesNoSense) {
         [&] { trace_program(elements_of({TensorSpec::of(DType::u8, shape)}), change); });
   };
   EXPECT_THAT(refusal({4, 4, 1}, [](Symbolic x) { return image::grayscale(x); }),
-              HasSubstr("takes pictures of 3 channels"));
+              HasSubstr("takes images of 3 channels"));
   EXPECT_THAT(refusal({4, 4, 3}, [](Symbolic x) { return image::adjust_hue(x, 0.6); }),
               HasSubstr("give -0.5 to 0.5"));
   EXPECT_THAT(refusal({4, 4, 3}, [](Symbolic x) { return image::gaussian_blur(x, 4, 1); }),

@@ -59,10 +59,10 @@ TEST(ProgramErrors, DtypesDoNotMixAndNumbersMustFit) {
 
 TEST(ProgramErrors, PicturesAndStringsAreToldApart) {
   EXPECT_THAT(refusal([](Symbolics in) { return image::resize(in[0], 8, 8); }),
-              HasSubstr("[resize] takes a picture; use decode on the bytes first (bytes [])"));
+              HasSubstr("[resize] takes an image; use decode on the bytes first (bytes [])"));
   EXPECT_THAT(
       refusal([](Symbolics in) { return image::resize(in[1], 8, 8); }, picture_and_numbers()),
-      HasSubstr("takes a picture: u8 or f32 [height,width,channels] (f32 [5])"));
+      HasSubstr("takes an image: u8 or f32 [height,width,channels] (f32 [5])"));
   EXPECT_THAT(refusal([](Symbolics in) { return image::decode(in[1]); }),
               HasSubstr("[decode_image] takes byte strings"));
   EXPECT_THAT(refusal([](Symbolics in) { return strings::lower(in[1]); }),
@@ -106,7 +106,7 @@ TEST(ProgramErrors, ParametersMustMakeSense) {
   EXPECT_THAT(
       refusal([](Symbolics in) { return image::crop(image::resize(in[0], 8, 8), 0, 0, 9, 9); },
               spec),
-      HasSubstr("larger than the picture"));
+      HasSubstr("larger than the image"));
 }
 
 TEST(ProgramErrors, UnknownOpsAndMissingAttributesAreNamed) {

@@ -304,7 +304,7 @@ TEST(ProgramImages, SayWhatIsWrongWithAPicture) {
   folder.write("text.jpg", "no picture");
   const std::string small = (folder.path() / "small.jpg").string();
   EXPECT_THAT(failure(small, [](Symbolic x) { return image::center_crop(x, 100, 10); }),
-              HasSubstr("the picture has 33 x 41 pixels, and 100 x 10 are to be cut out"));
+              HasSubstr("the image has 33 x 41 pixels, and 100 x 10 are to be cut out"));
   EXPECT_THAT(
       failure(small,
               [](Symbolic x) { return image::resize(image::random_crop(x, 10, 100), 8, 8); }),

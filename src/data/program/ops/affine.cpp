@@ -60,7 +60,7 @@ std::vector<TensorSpec> random_affine_specs(const SpecInputs& inputs) {
   for (const char* name : {"translate_x", "translate_y"}) {
     const double share = given.number(name);
     if (!(share >= 0 && share <= 1)) {
-      inputs.fail(fmt::format("{} is {}; give a share of the picture, 0 to 1", name, share));
+      inputs.fail(fmt::format("{} is {}; give a share of the image, 0 to 1", name, share));
     }
   }
   return affine_specs(inputs);
@@ -71,7 +71,7 @@ std::vector<TensorSpec> random_affine_specs(const SpecInputs& inputs) {
 std::span<const ProgramOp> affine() {
   static constexpr ProgramOp kOps[] = {
       {.name = "affine",
-       .summary = "a picture turned, moved, scaled and sheared about its centre",
+       .summary = "an image turned, moved, scaled and sheared about its centre",
        .specs =
            [](const SpecInputs& inputs) {
              const double scale = inputs.attributes().number("scale");
@@ -89,12 +89,12 @@ std::span<const ProgramOp> affine() {
                          .shear_y = given.number("shear_y")});
            }},
       {.name = "rotate",
-       .summary = "a picture turned counter-clockwise about its centre",
+       .summary = "an image turned counter-clockwise about its centre",
        .specs = affine_specs,
        .run =
            [](ProgramCall& call) { turn(call, {.angle = -call.attributes().number("degrees")}); }},
       {.name = "random_rotate",
-       .summary = "a picture turned by an angle drawn from a range",
+       .summary = "an image turned by an angle drawn from a range",
        .random = true,
        .specs = affine_specs,
        .run =
@@ -103,7 +103,7 @@ std::span<const ProgramOp> affine() {
              turn(call, {.angle = between(most, -most, call.random()[0])});
            }},
       {.name = "random_affine",
-       .summary = "a picture turned, moved, scaled and sheared, drawn from ranges",
+       .summary = "an image turned, moved, scaled and sheared, drawn from ranges",
        .random = true,
        .specs = random_affine_specs,
        .run = random_affine},

@@ -78,7 +78,7 @@ void blur(ProgramCall& call, double sigma) {
 std::span<const ProgramOp> blur() {
   static constexpr ProgramOp kOps[] = {
       {.name = "gaussian_blur",
-       .summary = "a Gaussian over a picture",
+       .summary = "a Gaussian over an image",
        .specs =
            [](const SpecInputs& inputs) {
              const double sigma = inputs.attributes().number("sigma");

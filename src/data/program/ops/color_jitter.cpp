@@ -25,7 +25,7 @@ constexpr std::array<Part, 4> kParts = {{{"brightness", change_brightness, 1},
 
 std::vector<TensorSpec> color_jitter_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
-  if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes pictures of 1 or 3 channels");
+  if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes images of 1 or 3 channels");
   for (const Part& part : kParts) {
     const double amount = inputs.attributes().number(part.name);
     if (!(amount >= 0)) inputs.fail(fmt::format("{} is {}; give 0 or more", part.name, amount));

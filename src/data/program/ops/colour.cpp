@@ -13,12 +13,12 @@ namespace {
 
 std::vector<TensorSpec> colour_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
-  if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes pictures of 1 or 3 channels");
+  if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes images of 1 or 3 channels");
   return {inputs[0]};
 }
 
 std::vector<TensorSpec> rgb_specs(const SpecInputs& inputs) {
-  if (inputs.require_picture(0)[2] != 3) inputs.fail("takes pictures of 3 channels");
+  if (inputs.require_picture(0)[2] != 3) inputs.fail("takes images of 3 channels");
   return {inputs[0]};
 }
 
@@ -92,11 +92,11 @@ std::span<const ProgramOp> colour() {
        .specs = colour_specs,
        .run = given<change_brightness>},
       {.name = "adjust_contrast",
-       .summary = "away from the mean of the gray picture",
+       .summary = "away from the mean of the gray image",
        .specs = colour_specs,
        .run = given<change_contrast>},
       {.name = "adjust_saturation",
-       .summary = "away from the gray picture",
+       .summary = "away from the gray image",
        .specs = rgb_specs,
        .run = given<change_saturation>},
       {.name = "adjust_hue",
@@ -112,7 +112,7 @@ std::span<const ProgramOp> colour() {
        .specs = colour_specs,
        .run = given<change_posterize>},
       {.name = "grayscale",
-       .summary = "the gray picture in all channels",
+       .summary = "the gray image in all channels",
        .specs = rgb_specs,
        .run = [](ProgramCall& call) { apply(call, gray, 0); }},
       {.name = "autocontrast",
@@ -161,7 +161,7 @@ std::span<const ProgramOp> colour() {
        .specs = drawn_specs<rgb_specs>,
        .run = drawn<change_hue>},
       {.name = "random_grayscale",
-       .summary = "the gray picture with a probability",
+       .summary = "the gray image with a probability",
        .random = true,
        .specs = sometimes_specs<rgb_specs>,
        .run = sometimes<gray>},

@@ -17,7 +17,7 @@ std::vector<TensorSpec> crop_specs(const SpecInputs& inputs) {
     return extent != kAnyExtent && extent < wanted;
   };
   if (smaller(from[0], height) || smaller(from[1], width)) {
-    inputs.fail(fmt::format("a part of {} x {} pixels is larger than the picture; resize it first",
+    inputs.fail(fmt::format("a part of {} x {} pixels is larger than the image; resize it first",
                             height, width));
   }
   return {{inputs[0].dtype, std::vector<std::int64_t>{height, width, from[2]}}};
@@ -53,7 +53,7 @@ struct Wanted {
 std::span<const ProgramOp> crop() {
   static constexpr ProgramOp kOps[] = {
       {.name = "crop",
-       .summary = "a part of a picture",
+       .summary = "a part of an image",
        .specs = crop_specs,
        .run =
            [](ProgramCall& call) {
@@ -66,7 +66,7 @@ std::span<const ProgramOp> crop() {
                                         "crop"));
            }},
       {.name = "center_crop",
-       .summary = "the middle of a picture",
+       .summary = "the middle of an image",
        .specs = crop_specs,
        .run =
            [](ProgramCall& call) {
@@ -75,7 +75,7 @@ std::span<const ProgramOp> crop() {
                                          "center_crop"));
            }},
       {.name = "random_crop",
-       .summary = "a part of a picture anywhere in it",
+       .summary = "a part of an image anywhere in it",
        .random = true,
        .specs = crop_specs,
        .run =

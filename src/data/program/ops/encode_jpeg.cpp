@@ -86,7 +86,7 @@ bool encode(Encoder& encoder, const ProgramInput& from, const ops::Attributes& a
 
 void run_encode_jpeg(ProgramCall& call) {
   const ProgramInput& from = call.input(0);
-  if (from.elements() == 0) throw DataError("[encode_jpeg] the picture has no pixels");
+  if (from.elements() == 0) throw DataError("[encode_jpeg] the image has no pixels");
   const auto encoder = std::make_unique<Encoder>();
   if (!encode(*encoder, from, call.attributes())) {
     throw DataError(fmt::format("[encode_jpeg] {}", encoder->message));
@@ -100,7 +100,7 @@ void run_encode_jpeg(ProgramCall& call) {
 std::span<const ProgramOp> encode_jpeg() {
   static constexpr ProgramOp kOps[] = {
       {.name = "encode_jpeg",
-       .summary = "a u8 picture as a JPEG file",
+       .summary = "a u8 image as a JPEG file",
        .specs = encode_jpeg_specs,
        .run = run_encode_jpeg},
   };

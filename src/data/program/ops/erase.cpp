@@ -14,7 +14,7 @@ std::vector<TensorSpec> erase_specs(const SpecInputs& inputs) {
   inputs.require_picture(0);
   const double value = inputs.attributes().number("value");
   if (inputs[0].dtype == DType::u8 && !(value >= 0 && value <= 255)) {
-    inputs.fail(fmt::format("value is {}; a u8 picture has 0 to 255", value));
+    inputs.fail(fmt::format("value is {}; a u8 image has 0 to 255", value));
   }
   return {inputs[0]};
 }
@@ -74,7 +74,7 @@ image::Window drawn_window(const ProgramCall& call) {
 std::span<const ProgramOp> erase() {
   static constexpr ProgramOp kOps[] = {
       {.name = "erase",
-       .summary = "a window of a picture filled with a value",
+       .summary = "a window of an image filled with a value",
        .specs = erase_specs,
        .run =
            [](ProgramCall& call) {
@@ -87,7 +87,7 @@ std::span<const ProgramOp> erase() {
                           .height = whole("height")});
            }},
       {.name = "random_erase",
-       .summary = "a drawn window of a picture filled with a value",
+       .summary = "a drawn window of an image filled with a value",
        .random = true,
        .specs =
            [](const SpecInputs& inputs) {

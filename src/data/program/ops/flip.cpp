@@ -41,15 +41,15 @@ void copy_flipped(ProgramCall& call, bool columns, bool rows) {
 std::span<const ProgramOp> flip() {
   static constexpr ProgramOp kOps[] = {
       {.name = "flip_left_right",
-       .summary = "a picture mirrored left to right",
+       .summary = "an image mirrored left to right",
        .specs = flip_specs,
        .run = [](ProgramCall& call) { copy_flipped(call, true, false); }},
       {.name = "flip_up_down",
-       .summary = "a picture mirrored top to bottom",
+       .summary = "an image mirrored top to bottom",
        .specs = flip_specs,
        .run = [](ProgramCall& call) { copy_flipped(call, false, true); }},
       {.name = "random_flip",
-       .summary = "a picture mirrored left to right with a probability",
+       .summary = "an image mirrored left to right with a probability",
        .random = true,
        .specs =
            [](const SpecInputs& inputs) {

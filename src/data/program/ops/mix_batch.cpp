@@ -16,7 +16,7 @@ std::vector<TensorSpec> mix_batch_specs(const SpecInputs& inputs) {
   const TensorSpec& pictures = inputs[0];
   const TensorSpec& labels = inputs[1];
   if (pictures.dtype != DType::f32 || !pictures.dims || pictures.dims->size() != 4) {
-    inputs.fail("takes a batch of pictures, f32 of rank 4");
+    inputs.fail("takes a batch of images, f32 of rank 4");
   }
   const std::int64_t classes = inputs.require_positive("classes");
   const bool numbers = labels.dtype == DType::i64 && labels.dims && labels.dims->size() == 1;
@@ -98,7 +98,7 @@ void require_same_count(const ProgramCall& call) {
   const std::int64_t pictures = call.input(0).shape()[0];
   const std::int64_t labels = call.input(1).shape()[0];
   if (pictures != labels) {
-    throw DataError(fmt::format("{} pictures with {} labels", pictures, labels));
+    throw DataError(fmt::format("{} images with {} labels", pictures, labels));
   }
 }
 
@@ -207,24 +207,24 @@ std::vector<TensorSpec> mix_drawn_specs(const SpecInputs& inputs) {
 std::span<const ProgramOp> mix_batch() {
   static constexpr ProgramOp kOps[] = {
       {.name = "mixup",
-       .summary = "each picture of a batch mixed with the one before, and their labels",
+       .summary = "each image of a batch mixed with the one before, and their labels",
        .inputs = 2,
        .specs = mix_batch_specs,
        .run = [](ProgramCall& call) { mix(call, call.attributes().number("share")); }},
       {.name = "random_mixup",
-       .summary = "pictures of a batch mixed by a share that is drawn, and their labels",
+       .summary = "images of a batch mixed by a share that is drawn, and their labels",
        .inputs = 2,
        .random = true,
        .specs = mix_drawn_specs,
        .run =
            [](ProgramCall& call) { mix(call, BetaDraw(call)(call.attributes().number("alpha"))); }},
       {.name = "cutmix",
-       .summary = "a window of each picture of a batch from the one before, and their labels",
+       .summary = "a window of each image of a batch from the one before, and their labels",
        .inputs = 2,
        .specs = mix_batch_specs,
        .run = given_cut},
       {.name = "random_cutmix",
-       .summary = "a drawn window of each picture of a batch from the one before, and their labels",
+       .summary = "a drawn window of each image of a batch from the one before, and their labels",
        .inputs = 2,
        .random = true,
        .specs = mix_drawn_specs,

@@ -59,7 +59,7 @@ void run_normalize(ProgramCall& call) {
 std::span<const ProgramOp> normalize() {
   static constexpr ProgramOp kOps[] = {
       {.name = "normalize",
-       .summary = "(value / 255 - mean) / deviation, per channel of a picture",
+       .summary = "(value / 255 - mean) / deviation, per channel of an image",
        .inputs = 3,
        .specs = normalize_specs,
        .run = run_normalize},

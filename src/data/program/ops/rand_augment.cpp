@@ -12,7 +12,7 @@ namespace {
 
 std::vector<TensorSpec> rand_augment_specs(const SpecInputs& inputs) {
   const auto& dims = inputs.require_picture(0);
-  if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes pictures of 1 or 3 channels");
+  if (dims[2] != 1 && dims[2] != 3) inputs.fail("takes images of 1 or 3 channels");
   return {inputs[0]};
 }
 
@@ -92,7 +92,7 @@ std::span<const ProgramOp> rand_augment() {
                      [&](const Canvas& canvas) { augment(canvas, kind_of(call), magnitude); });
            }},
       {.name = "adjust_sharpness",
-       .summary = "away from a smoothed picture",
+       .summary = "away from a smoothed image",
        .specs = rand_augment_specs,
        .run =
            [](ProgramCall& call) {

@@ -27,7 +27,7 @@ void run_resize(ProgramCall& call) {
 std::span<const ProgramOp> resize() {
   static constexpr ProgramOp kOps[] = {
       {.name = "resize",
-       .summary = "a picture at another size, as f32",
+       .summary = "an image at another size, as f32",
        .specs =
            [](const SpecInputs& inputs) {
              const auto& from = inputs.require_picture(0);

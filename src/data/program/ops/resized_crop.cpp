@@ -55,7 +55,7 @@ std::vector<TensorSpec> resized_crop_specs(const SpecInputs& inputs) {
 std::span<const ProgramOp> resized_crop() {
   static constexpr ProgramOp kOps[] = {
       {.name = "random_resized_crop",
-       .summary = "a random part of a picture at a given size, as f32",
+       .summary = "a random part of an image at a given size, as f32",
        .random = true,
        .specs = resized_crop_specs,
        .run = run_resized_crop},
