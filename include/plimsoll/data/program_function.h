@@ -16,7 +16,8 @@ namespace plimsoll::data {
 /// A function of one's own as an instruction of a program ("call_function"), for a step that no op
 /// does. It runs on any thread, several at a time, and may run twice for one element.
 ///
-///   const pd::RegisteredFunction median({.name = "median", .outputs = {{pm::DType::f32}}, .run = ...});
+///   const pd::RegisteredFunction median(
+///       {.name = "median", .outputs = {{pm::DType::f32}}, .run = ...});
 ///   dataset.map([&](pm::Symbolic x) {
 ///     return pm::Symbolics{x - pd::call_function(median, {x})[0]};
 ///   });
