@@ -128,7 +128,8 @@ void bind_train_parts(nb::module_& m) {
       .def_ro("checkpoint", &FitResult::checkpoint, "The last one written.")
       .def(
           "__getitem__",
-          [](const FitResult& self, const std::string& name) {
+          [](const FitResult& self, nb::handle key) {
+            const std::string name = as_text(key, {"History", "the name of a metric"});
             std::vector<double> values;
             for (const train::Metrics& epoch : self.history) {
               const auto it = epoch.find(name);
@@ -143,7 +144,26 @@ void bind_train_parts(nb::module_& m) {
             }
             return values;
           },
-          nb::arg("name"), "A metric by epoch: history[\"validation_accuracy\"].")
+          nb::arg("name"), nb::sig("def __getitem__(self, name: str) -> list[float]"),
+          "A metric by epoch: history[\"validation_accuracy\"].")
+      .def(
+          "keys",
+          [](const FitResult& self) {
+            nb::list names;
+            if (self.history.empty()) return names;
+            for (const auto& [name, value] : self.history.front()) names.append(name);
+            return names;
+          },
+          nb::sig("def keys(self) -> list[str]"), "The names of the metrics: dict(history).")
+      .def(
+          "__iter__", [](nb::handle self) { return nb::iter(self.attr("keys")()); },
+          nb::sig("def __iter__(self) -> typing.Iterator[str]"))
+      .def(
+          "__contains__",
+          [](nb::handle self, nb::handle name) {
+            return PySequence_Contains(nb::object(self.attr("keys")()).ptr(), name.ptr()) == 1;
+          },
+          nb::arg("name"), nb::sig("def __contains__(self, name: object) -> bool"))
       .def("__len__", [](const FitResult& self) { return self.history.size(); })
       .def("__repr__", [](const FitResult& self) {
         std::ostringstream out;

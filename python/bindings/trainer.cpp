@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/ops/seed.h>
 #include <plimsoll/plan/device_description.h>
 #include <plimsoll/report/progress.h>
 #include <plimsoll/train/checkpoint.h>
@@ -79,9 +80,12 @@ train::TrainerOptions trainer_options(nb::dict values) {
   options.precision = train::Precision::parse(precision);
   given.texts("inputs", options.inputs);
   given.texts("targets", options.targets);
-  std::int64_t seed = 0;
-  given.integer("seed", seed);
-  options.seed = static_cast<std::uint64_t>(seed);
+  options.seed = ops::default_seed();  // set_seed()'s
+  if (!given.get("seed").is_none()) {
+    std::int64_t seed = 0;
+    given.integer("seed", seed);
+    options.seed = static_cast<std::uint64_t>(seed);
+  }
   given.number("clip_norm", options.clip_norm);
   given.number("clip_value", options.clip_value);
   given.integer("accumulate", options.accumulate);
@@ -271,9 +275,11 @@ void bind_trainer(nb::module_& m) {
           "predict_dataset",
           [](Trainer& self, nb::handle dataset) {
             const data::Dataset set = as_dataset(dataset, {"predict", "dataset"});
-            return run_interruptibly([&] { return self.predict(set); });
+            const nn::Tensors outputs = run_interruptibly([&] { return self.predict_all(set); });
+            return outputs.size() == 1 ? nb::cast(outputs.front()) : nb::cast(outputs);
           },
-          nb::arg("dataset"), nb::sig("def predict_dataset(self, dataset: typing.Any) -> Tensor"))
+          nb::arg("dataset"),
+          nb::sig("def predict_dataset(self, dataset: typing.Any) -> typing.Any"))
       .def("release",
            [](Trainer& self) {
              const Unlocked unlocked;
@@ -289,6 +295,11 @@ void bind_trainer(nb::module_& m) {
             const std::string file = as_path(path, {"save", "path"});
             const Unlocked unlocked;
             self.wait();
+            if (self.model().parameters().empty()) {
+              throw InvalidArgument(
+                  "[save] the model has no parameters yet; train it first, or build() it: "
+                  "net.build((1, 64))");
+            }
             train::save_checkpoint(file, {&self.model(), &self.optimizer()}, metadata);
           },
           nb::arg("path"), nb::arg("metadata"),
@@ -298,6 +309,12 @@ void bind_trainer(nb::module_& m) {
           [](Trainer& self, nb::handle path, bool strict) {
             const std::string file = as_path(path, {"load", "path"});
             const Unlocked unlocked;
+            // The state is the optimizer's once it knows its parameters.
+            if (self.optimizer().parameters().empty()) {
+              if (const auto trained = self.model().trainable_variables(); !trained.empty()) {
+                self.optimizer().attach(trained);
+              }
+            }
             return train::load_checkpoint(file, {&self.model(), &self.optimizer()},
                                           *self.options().device, {.strict = strict});
           },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import pathlib
 import re
 import sys
 from contextlib import contextmanager
@@ -17,8 +18,10 @@ from ._core import (
     load_checkpoint, reduce_on_plateau, save_checkpoint,
 )
 from ._dataset import fits
+from ._mistakes import shown
 from ._traceback import guarded
 from .data import Dataset
+from .errors import DataError
 
 __all__ = [
     "Callback", "History", "Metric", "NativeCallback", "Run", "Trainer", "TrainingPlan",
@@ -70,7 +73,7 @@ class Metric:
         higher_is_better: bool = False,
     ) -> None:
         if not callable(sums):
-            raise TypeError(f"[Metric] sums is {sums!r}; it must be a function of (prediction, target)")
+            raise TypeError(f"[Metric] sums is {shown(sums)}; it must be a function of (prediction, target)")
         _require_arguments(sums, 2, "[Metric] sums is a function of (prediction, target)")
         if result is not None:
             _require_arguments(result, 1, "[Metric] result is a function of the list of totals")
@@ -106,10 +109,10 @@ def _counting_components(train: Any) -> Iterator[None]:
         spec = train.element_spec if isinstance(train, Dataset) else None
         if spec is not None and re.search(r"forward\(\) (takes|missing)", str(error)):
             names = train.names or [str(i) for i in range(len(spec))]
-            error.add_note(
-                f"[Trainer] elements have {len(spec)} components, {', '.join(names)}: the last is the target, and "
-                "forward() gets all others, each as an argument; Trainer(..., inputs=[...], targets=[...]) says "
-                "otherwise"
+            error.args = (
+                f"[Trainer] {error}: elements have {len(spec)} components, {', '.join(names)}; the last is the "
+                "target, and forward() gets all others, each as an argument; Trainer(..., inputs=[...], "
+                "targets=[...]) says otherwise",
             )
         raise
 
@@ -138,7 +141,7 @@ class Trainer:
         precision: str = "f32",
         inputs: Sequence[str | int] | None = None,
         targets: Sequence[str | int] | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         clip_norm: float = 0,
         clip_value: float = 0,
         accumulate: int = 1,
@@ -152,10 +155,11 @@ class Trainer:
         are names or pm.Metric. `device` is the default one unless it is named. `precision` is
         "f32", "tf32", "bf16" or "f16". `inputs` and `targets` name components of the elements, those
         without a name by their place: inputs=[0], targets=[1, 2]. Without them the last one is the
-        target, and all others are inputs."""
+        target, and all others are inputs. `seed` is that of initial values and of dropout;
+        pm.set_seed()'s, as it is now, unless it is given."""
         if loss is not None and not isinstance(loss, str) and not callable(loss):
             raise TypeError(
-                f"[Trainer] loss is {loss!r}; it must be a name such as \"cross_entropy\", or a "
+                f"[Trainer] loss is {shown(loss)}; it must be a name such as \"cross_entropy\", or a "
                 "function of (prediction, target)"
             )
         if callable(loss):
@@ -165,7 +169,7 @@ class Trainer:
         for each in metrics or ():
             if not isinstance(each, (str, Metric)):
                 raise TypeError(
-                    f"[Trainer] metrics has {each!r}; give names such as \"accuracy\", or pm.Metric(...)"
+                    f"[Trainer] metrics has {shown(each)}; give names such as \"accuracy\", or pm.Metric(...)"
                 )
         if not isinstance(precision, str):
             precision = getattr(precision, "name", precision)
@@ -248,7 +252,7 @@ class Trainer:
         checkpoints_kept: int = 2,
         best: str | None = None,
         resume: bool = False,
-        early_stopping: str = "validation_loss",
+        early_stopping: str | None = None,
         patience: int = 0,
         min_delta: float = 0,
         measure_after: int = 3,
@@ -262,12 +266,19 @@ class Trainer:
         """Trains for `epochs` epochs or `steps` steps, whichever ends first.
 
         `checkpoints` is a folder; `resume` goes on from its latest. `patience` epochs without an
-        improvement of `early_stopping` end the run. `log` is a file that what happens is added to, for
+        improvement of `early_stopping`, the validation loss where nothing is said, end the run. `log` is a file that what happens is added to, for
         pm.report and `plimsoll watch`. `callbacks` are objects with on_begin, on_step,
         on_epoch or on_end. Ctrl-C finishes the step, writes a checkpoint and raises
         KeyboardInterrupt.
         """
         cells = [Cell(each) for each in _callbacks(callbacks)]
+        if early_stopping is None:
+            early_stopping = "validation_loss"
+        elif isinstance(early_stopping, str) and patience == 0:
+            raise _core_error(
+                f"[fit] early_stopping is {early_stopping!r} and patience is 0, so nothing would ever stop; say how "
+                f"many epochs without an improvement end the run: patience=3"
+            )
         if not isinstance(early_stopping, str):
             raise TypeError(
                 f"[fit] early_stopping is {early_stopping!r}; it must be the name of a metric, with patience= beside "
@@ -307,6 +318,8 @@ class Trainer:
     def predict(self, *inputs: Any) -> Any:
         """What the model computes for a batch of inputs, or for all elements of a dataset; a list if it
         gives several."""
+        if not inputs:
+            raise TypeError("[predict] inputs are missing; give a batch for each input of the model, or a dataset")
         if len(inputs) == 1 and isinstance(inputs[0], Dataset):
             return self._trainer.predict_dataset(inputs[0])
         return self._trainer.predict(
@@ -319,8 +332,16 @@ class Trainer:
         self._trainer.save(path, metadata or {})
 
     def load(self, path: Path, *, strict: bool = True) -> dict[str, str]:
-        """Reads what save() wrote, or weights of anybody's with fitting names; gives the metadata."""
-        return self._trainer.load(path, strict)
+        """Reads what save() wrote, or weights of anybody's with fitting names; gives the metadata. Of the
+        folder that `fit(checkpoints="run")` wrote, "run/best" is the best checkpoint, and "run" or
+        "run/latest" the last one."""
+        try:
+            return self._trainer.load(_weights_of(path), strict)
+        except DataError as error:
+            if "nothing is called" not in str(error):
+                raise
+            hint = "the model has no such parameter; if its layers infer what comes in, build() it first: net.build((1, 64))"
+            raise DataError(f"{error}: {hint}") from None
 
     def release(self) -> None:
         """Gives back the memory that fit() took; the weights stay with the model."""
@@ -336,7 +357,35 @@ def _core_error(message: str) -> Exception:
     return InvalidArgument(message)
 
 
+def _weights_of(path: Path) -> Path:
+    """The file with the weights of a checkpoint that is named by its folder, or by the file that names that."""
+    if not isinstance(path, (str, os.PathLike)):
+        return path
+    at = pathlib.Path(path)
+    if at.is_dir() and (at / "latest").is_file():
+        at = at / "latest"
+    if at.name in ("best", "latest") and at.is_file() and at.stat().st_size < 256:
+        at = at.parent / at.read_text().strip()
+    return at / "model.safetensors" if at.is_dir() else path
+
+
 _HOOKS = ("on_begin", "on_step", "on_epoch", "on_end")
+
+
+# Beginnings of what others call their hooks: on_epoch_end, on_train_begin.
+_LIKE_HOOKS = (*_HOOKS, "on_train", "on_batch", "on_fit", "on_validation", "on_test", "on_predict")
+
+
+def _check_hooks(callback: Any) -> None:
+    """Says that a hook would never be called, or could not be."""
+    for name in dir(type(callback)):
+        if name in _HOOKS and callable(hook := getattr(callback, name, None)):
+            _require_arguments(hook, 1, f"[fit] {name} is called with the run")
+        elif isinstance(callback, Callback) and name.startswith(_LIKE_HOOKS) and name not in _HOOKS:
+            raise TypeError(
+                f"[fit] {type(callback).__name__} has {name}, which nothing calls; a callback has {', '.join(_HOOKS[:-1])} "
+                f"and {_HOOKS[-1]}"
+            )
 
 
 def _callbacks(callbacks: Iterable[Any]) -> list[Any]:
@@ -348,7 +397,9 @@ def _callbacks(callbacks: Iterable[Any]) -> list[Any]:
             raise TypeError(f"[fit] callbacks has the class {each.__name__}; add parentheses")
         if not isinstance(each, NativeCallback) and not any(hasattr(each, name) for name in _HOOKS):
             raise TypeError(
-                f"[fit] callbacks has {each!r}; a callback has on_begin, on_step, on_epoch or on_end: "
+                f"[fit] callbacks has {shown(each)}; a callback has on_begin, on_step, on_epoch or on_end: "
                 "derive it from pm.Callback"
             )
+        if not isinstance(each, NativeCallback):
+            _check_hooks(each)
     return found

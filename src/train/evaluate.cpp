@@ -144,20 +144,33 @@ Tensor Trainer::predict(const Tensor& input) {
 
 Tensor Trainer::predict(const data::Dataset& dataset, const data::PipelineOptions& options,
                         const std::optional<Device>& host) {
+  nn::Tensors outputs = predict_all(dataset, options, host);
+  if (outputs.size() != 1) {
+    throw InvalidArgument(
+        fmt::format("[predict] the model has {} outputs; use predict_all()", outputs.size()));
+  }
+  return std::move(outputs.front());
+}
+
+nn::Tensors Trainer::predict_all(const data::Dataset& dataset, const data::PipelineOptions& options,
+                                 const std::optional<Device>& host) {
   const Device at = host_of("predict", impl_->device(), host);
   data::PipelineOptions with = options;
   with.name = "predict";
   data::Pipeline pipeline(dataset, at, with);
-  std::vector<Tensor> parts;
+  std::vector<nn::Tensors> parts;  // of each output, by batch
   while (const auto element = pipeline.next()) {
     nn::Tensors outputs = predict(impl_->feeds_of(*element, false));
-    if (outputs.size() != 1) {
-      throw InvalidArgument("[predict] the model has several outputs; predict batch by batch");
-    }
-    parts.push_back(std::move(outputs.front()));
+    parts.resize(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(std::move(outputs[i]));
   }
   if (parts.empty()) throw InvalidArgument("[predict] the dataset has no elements");
-  return parts.size() == 1 ? parts.front() : ops::concat(parts, 0);
+  nn::Tensors whole;
+  for (nn::Tensors& each : parts) {
+    whole.push_back(each.size() == 1 ? each.front() : ops::concat(each, 0));
+    each.clear();
+  }
+  return whole;
 }
 
 }  // namespace plimsoll::train

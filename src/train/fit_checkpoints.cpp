@@ -67,7 +67,13 @@ std::string fresh_folder(const fs::path& within) {
 }  // namespace
 
 void FitCheckpoints::open() {
-  if (options_.checkpoints.empty()) return;
+  if (options_.checkpoints.empty()) {
+    const char* wanted = options_.resume ? "resume" : !options_.best.empty() ? "best" : nullptr;
+    if (wanted == nullptr) return;
+    throw InvalidArgument(fmt::format(
+        "[fit] '{}' needs a folder of checkpoints, and none is given; state 'checkpoints'",
+        wanted));
+  }
   folder_.emplace(options_.checkpoints, options_.checkpoints_kept);
   input_.train().save();  // refuses a pipeline that cannot be saved before anything is trained
   if (!options_.resume && !folder_->latest().empty()) {

@@ -19,6 +19,8 @@ struct Entry {
 constexpr std::array kLosses = {
     Entry{"cross_entropy",
           [](const Tensor& x, const Tensor& y) { return nn::cross_entropy(x, y); }},
+    Entry{"cross_entropy_dense",
+          [](const Tensor& x, const Tensor& y) { return nn::cross_entropy_dense(x, y); }},
     Entry{"mean_squared_error",
           [](const Tensor& x, const Tensor& y) { return nn::mean_squared_error(x, y); }},
     Entry{"mean_absolute_error",
@@ -26,6 +28,7 @@ constexpr std::array kLosses = {
     Entry{"binary_cross_entropy",
           [](const Tensor& x, const Tensor& y) { return nn::binary_cross_entropy(x, y); }},
     Entry{"huber", [](const Tensor& x, const Tensor& y) { return nn::huber(x, y); }},
+    Entry{"smooth_l1", [](const Tensor& x, const Tensor& y) { return nn::smooth_l1(x, y); }},
     Entry{"log_cosh", [](const Tensor& x, const Tensor& y) { return nn::log_cosh(x, y); }},
     Entry{"poisson", [](const Tensor& x, const Tensor& y) { return nn::poisson(x, y); }},
     Entry{"hinge", [](const Tensor& x, const Tensor& y) { return nn::hinge(x, y); }},

@@ -123,9 +123,10 @@ void Trainer::Impl::learn(const data::Dataset& dataset, const Device& host) {
 }
 
 void Trainer::Impl::prepare() {
-  if (!optimizer.parameters().empty()) return;
+  if (!gradients.empty()) return;
   model.build(batch(1).inputs);
-  optimizer.attach(model);
+  // Whoever loads its state before the first plan has attached it.
+  if (optimizer.parameters().empty()) optimizer.attach(model);
   const auto declare = [&](Tag tag) {
     std::vector<optim::State> states;
     for (const Variable& p : optimizer.parameters()) {

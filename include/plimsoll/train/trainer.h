@@ -275,6 +275,9 @@ class Trainer {
   nn::Tensors predict(const nn::Tensors& inputs);
   Tensor predict(const data::Dataset& dataset, const data::PipelineOptions& pipeline = {},
                  const std::optional<Device>& host = std::nullopt);
+  /// The same for models of several outputs.
+  nn::Tensors predict_all(const data::Dataset& dataset, const data::PipelineOptions& pipeline = {},
+                          const std::optional<Device>& host = std::nullopt);
   /// The same in the memory of `plan`, which is taken if it is not there.
   Metrics evaluate(const TrainingPlan& plan, const data::Dataset& dataset,
                    const data::PipelineOptions& pipeline = {},
