@@ -73,7 +73,7 @@ std::size_t ElementSpec::index(const std::string& name) const {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     throw InvalidArgument(
-        fmt::format("[ElementSpec] no component \"{}\" in {}", name, to_string()));
+        fmt::format("there is no component \"{}\" in elements of {}", name, to_string()));
   }
   return static_cast<std::size_t>(found - names.begin());
 }

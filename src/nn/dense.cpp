@@ -18,6 +18,9 @@ Dense::Dense(std::int64_t out, const DenseOptions& options) : out_(out), options
     throw InvalidArgument(
         "[Dense] a weight that lies as [in, out] cannot be normalised; leave out .transposed");
   }
+  if (out < 1) {
+    throw InvalidArgument(fmt::format("[Dense] {} features out; there must be at least 1", out));
+  }
   if (options.in != 0) declare(options.in);
 }
 
@@ -37,8 +40,20 @@ Tensor Dense::forward(const Tensor& x) const {
 
 const Parameter& Dense::weight() const { return weight_parameter(options_.form, "Dense"); }
 
+namespace {
+
+Shape table_of(std::int64_t count, std::int64_t features) {
+  if (count < 1 || features < 1) {
+    throw InvalidArgument(fmt::format(
+        "[Embedding] {} rows of {} features; there must be at least 1 of each", count, features));
+  }
+  return {count, features};
+}
+
+}  // namespace
+
 Embedding::Embedding(std::int64_t count, std::int64_t features, double deviation)
-    : weight_(parameter("weight", {count, features}, Init::normal(deviation))) {}
+    : weight_(parameter("weight", table_of(count, features), Init::normal(deviation))) {}
 
 Tensor Embedding::forward(const Tensor& ids) const {
   return in_compute_dtype(ops::embedding(weight_, ids));

@@ -133,8 +133,10 @@ Tensor Module::forward(const Tensor& x) const {
 
 Tensors Module::forward_all(const Tensors& inputs) const {
   if (inputs.size() != 1) {
-    throw InvalidArgument(fmt::format(
-        "[Module] {} inputs for a module of one; override forward_all()", inputs.size()));
+    throw InvalidArgument(
+        fmt::format("[Module] it was called with {} inputs and takes one; a module of your own can "
+                    "take several",
+                    inputs.size()));
   }
   return {forward(inputs.front())};
 }

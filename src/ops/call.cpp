@@ -53,8 +53,8 @@ std::vector<Tensor> checked(const OpDef& def, std::span<const Tensor> inputs,
     view.fail(fmt::format("takes {} inputs, not {}", def.inputs, view.count()));
   }
   if (view.count() > 0 && !def.dtypes.has(view.dtype(0))) {
-    view.fail(fmt::format("is not defined for {}, but for {}", dtype_name(view.dtype(0)),
-                          def.dtypes.to_string()));
+    view.fail(fmt::format("is not defined for {}, but for {}; cast it: cast(x, dtype)",
+                          dtype_name(view.dtype(0)), def.dtypes.to_string()));
   }
   const std::vector<TensorType> outputs = def.types(view);
   return Dispatcher::current().call({def, inputs, attributes, outputs});

@@ -23,7 +23,9 @@ TensorType loss_type(const OpInputs& inputs) {
 
 void check_labels(const OpInputs& inputs, int labels) {
   if (inputs.dtype(labels) != DType::i64 && inputs.dtype(labels) != DType::i32) {
-    inputs.fail("labels must be i64 or i32; for a distribution use cross_entropy_dense");
+    inputs.fail(is_floating(inputs.dtype(labels)) && inputs.shape(labels) == inputs.shape(0)
+                    ? "labels must be i64 or i32; for a distribution use cross_entropy_dense"
+                    : "labels must be i64 or i32; cast them: cast(labels, dtype)");
   }
   const Shape rows = loss_type(inputs).shape;
   if (inputs.shape(labels) != rows) {

@@ -19,8 +19,9 @@ namespace {
 
 thread_local const Device* eager_device = nullptr;
 
-/// Signatures whose preparation is remembered: more than a large model has.
-constexpr std::size_t kPreparedSignatures = 4096;
+/// Signatures whose preparation is remembered: about what a large model has. A product has 75 KiB
+/// of code that no budget is charged with, and programs may give every batch another shape.
+constexpr std::size_t kPreparedSignatures = 256;
 
 const Device& device_of(const OpCall& call) {
   if (call.inputs.empty()) {
@@ -40,6 +41,7 @@ const Device& device_of(const OpCall& call) {
   const Device& device = call.inputs.front().device();
   for (const Tensor& input : call.inputs) {
     if (input.device() != device) {
+      for (const Tensor& each : call.inputs) each.raw_data();  // says so if its session is closed
       throw InvalidArgument(fmt::format("[{}] inputs are on {} and {}; move one with to()",
                                         call.def.name, device.name(), input.device().name()));
     }

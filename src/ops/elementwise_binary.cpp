@@ -97,7 +97,26 @@ constexpr OpDef kMaximum =
 constexpr OpDef kMinimum =
     binary_op("minimum", "the smaller", larger_or_smaller_gradient<kMinimumGrad>, keeps_both);
 
-constexpr OpDef kPowGrad = binary_grad_op("pow_grad", "the gradient of pow by a, from a and b");
+/// Of dy b a^(b-1): by a it is the same with dy b for dy, and b - 1 for b.
+void pow_grad_gradient(GradientContext& g) {
+  static const OpDef& self = *find_op("pow_grad");
+  const Tensor& a = g.input(1);
+  const Tensor& b = g.input(2);
+  if (g.needs(0)) g.set(0, call_one(self, {g.grad(), a, b}));
+  if (!g.needs(1) && !g.needs(2)) return;
+  const Tensor product = mul(g.grad(), g.input(0));
+  if (g.needs(1)) give_broadcast(g, 1, call_one(self, {mul(product, b), a, shift(b, -1)}));
+  if (g.needs(2)) {
+    const Tensor slope = shift(mul(b, log(a)), 1);
+    give_broadcast(g, 2, mul(product, mul(pow(a, shift(b, -1)), slope)));
+  }
+}
+constexpr OpDef kPowGrad = [] {
+  OpDef def = binary_grad_op("pow_grad", "the gradient of pow by a, from a and b");
+  def.gradient = pow_grad_gradient;
+  def.kept = [](std::uint32_t) { return Kept{.inputs = 7}; };
+  return def;
+}();
 constexpr OpDef kPowExponentGrad =
     binary_grad_op("pow_exponent_grad", "the gradient of pow by b, from y and a");
 constexpr OpDef kPow = [] {

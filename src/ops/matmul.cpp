@@ -177,6 +177,21 @@ const RegisterOps kMatmulRegistered(kMatmulOps);
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+  const bool row = a.defined() && a.rank() == 1;
+  const bool column = b.defined() && b.rank() == 1;
+  if ((row && b.defined() && b.rank() > 0) || (column && a.defined() && a.rank() > 0)) {
+    // A vector is a row on the left and a column on the right, whatever is to be transposed.
+    MatmulOptions with = options;
+    if (row) with.transpose_a = false;
+    if (column) with.transpose_b = false;
+    const Tensor x = row ? reshape(a, Shape{1, a.dim(0)}) : a;
+    const Tensor y = column ? reshape(b, Shape{b.dim(0), 1}) : b;
+    const Tensor product = matmul(x, y, with);
+    Shape shape = product.shape();
+    if (column) shape = shape.with_removed(shape.rank() - 1);
+    if (row) shape = shape.with_removed(shape.rank() - (column ? 1 : 2));
+    return reshape(product, shape);
+  }
   Attributes attributes = {{"transpose_a", options.transpose_a},
                            {"transpose_b", options.transpose_b}};
   if (options.tf32) attributes.set("tf32", true);

@@ -132,7 +132,10 @@ void Optimizer::attach(std::span<const Variable> variables) {
     throw InvalidArgument("[Optimizer::attach] it has variables already; make another optimizer");
   }
   if (variables.empty()) {
-    throw InvalidArgument("[Optimizer::attach] there is no parameter that is trained");
+    throw InvalidArgument(
+        "[Optimizer::attach] there is no parameter that is trained: modules and parameters belong "
+        "to "
+        "a module when it is made, not in its forward(), and those that are frozen do not count");
   }
   for (const Variable& variable : variables) impl_->add(variable);
 }
@@ -228,6 +231,14 @@ void Optimizer::apply(const ops::Gradients& gradients, const Tensor& enable) {
     if (at == known.end()) impl_->add(gradients.variables[i]);
   }
   if (ordered.empty()) throw InvalidArgument("[Optimizer::apply] there are no gradients");
+  if (std::ranges::none_of(gradients.tensors, &Tensor::defined)) {
+    throw InvalidArgument(fmt::format(
+        "[Optimizer::apply] none of the {} variables, '{}' among them, has a gradient: the loss "
+        "does not "
+        "depend on them; compute it from them while the tape records, with ops and not with values "
+        "that were read out",
+        gradients.variables.size(), gradients.variables.front().name()));
+  }
   ops::VariableReader* reader = ops::VariableReader::current();
   if (reader != nullptr && reader->records()) {
     // Copies of an optimizer are the same one.

@@ -68,8 +68,25 @@ void choose_instructions() {
 
 }  // namespace
 
+/// A process that meets ever new shapes, such as a search for hyperparameters, keeps some 75 KiB of
+/// code for each primitive that the library remembers, beside every budget. Plans and eager ops
+/// hold on to those that they use, so that few are needed here.
+void limit_what_is_remembered() {
+  static const bool chosen = [] {
+    constexpr int kPrimitives = 64;
+    if (std::getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != nullptr ||
+        std::getenv("DNNL_PRIMITIVE_CACHE_CAPACITY") != nullptr) {
+      return false;
+    }
+    dnnl::set_primitive_cache_capacity(kPrimitives);
+    return true;
+  }();
+  (void)chosen;
+}
+
 const dnnl::engine& engine() {
   choose_instructions();
+  limit_what_is_remembered();
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
