@@ -1,5 +1,7 @@
 #include "elements.h"
 
+#include <optional>
+
 #include <nanobind/stl/string.h>
 
 #include <plimsoll/base/error.h>
@@ -52,6 +54,33 @@ data::Value copied(const Tensor& given, data::MapContext* context) {
   return made;
 }
 
+/// (dtype, shape), or the dtype of a number.
+data::TensorSpec component_spec(nb::handle given, Where where) {
+  const bool scalar = nb::isinstance<DType>(given) || PyUnicode_Check(given.ptr()) != 0;
+  if (!scalar && (PyTuple_Check(given.ptr()) == 0 || length(given) != 2)) {
+    wrong_type(where, given,
+               "a component's spec is (dtype, shape): (pm.f32, (224, 224, 3)), or the dtype of a "
+               "number");
+  }
+  data::TensorSpec component;
+  component.dtype = as_dtype(scalar ? nb::borrow(given) : nb::object(given[0]), where);
+  if (scalar) {
+    component.dims.emplace();
+    return component;
+  }
+  const nb::object shape = given[1];
+  if (shape.is_none()) {
+    component.dims = std::nullopt;
+    return component;
+  }
+  std::vector<std::int64_t> dims;
+  for (nb::handle extent : shape) {
+    dims.push_back(extent.is_none() ? data::kAnyExtent : as_int(extent, where));
+  }
+  component.dims = dims;
+  return component;
+}
+
 }  // namespace
 
 nb::object to_python(const data::Value& value, bool numpy) {
@@ -91,6 +120,9 @@ data::Value to_value(nb::handle given, data::MapContext* context, Where where) {
   if (is_tensor(given)) return copied(as_tensor(given, where), nullptr);
   if (has_buffer(given)) return copied(from_buffer(given, where), context);
   if (nb::hasattr(given, "__dlpack__")) return copied(from_dlpack_object(given), context);
+  if (PyList_Check(given.ptr()) != 0 || PyTuple_Check(given.ptr()) != 0) {
+    return copied(make_tensor(given, std::nullopt, DefaultDevice::host()), context);
+  }
   wrong_type(where, given, "components are numbers, byte strings, NumPy arrays or tensors");
 }
 
@@ -98,6 +130,10 @@ data::Element to_element(nb::handle given, data::MapContext* context, Where wher
   data::Element element;
   if (PyTuple_Check(given.ptr()) != 0 || PyList_Check(given.ptr()) != 0) {
     for (nb::handle each : given) element.push_back(to_value(each, context, where));
+  } else if (PyDict_Check(given.ptr()) != 0) {
+    wrong_type(
+        where, given,
+        "say what it has in it: spec={\"image\": (pm.u8, (None, None, 3)), \"label\": pm.i64}");
   } else if (given.is_none()) {
     wrong_type(where, given, "it must be the components of an element; is there a `return`?");
   } else {
@@ -109,24 +145,19 @@ data::Element to_element(nb::handle given, data::MapContext* context, Where wher
 data::ElementSpec as_spec(nb::handle value, Where where) {
   if (value.is_none()) return data::ElementSpec::unknown();
   data::ElementSpec spec;
-  for (nb::handle each : value) {
-    if (PyTuple_Check(each.ptr()) == 0 || length(each) != 2) {
-      wrong_type(where, each, "a component's spec is (dtype, shape): (pm.f32, (224, 224, 3))");
+  if (PyDict_Check(value.ptr()) != 0) {
+    for (const auto& [name, each] : nb::borrow<nb::dict>(value)) {
+      spec.names.push_back(as_text(name, where));
+      spec.components.push_back(component_spec(each, where));
     }
-    data::TensorSpec component;
-    component.dtype = as_dtype(nb::object(each[0]), where);
-    const nb::object shape = each[1];
-    if (shape.is_none()) {
-      component.dims = std::nullopt;
-    } else {
-      std::vector<std::int64_t> dims;
-      for (nb::handle extent : shape) {
-        dims.push_back(extent.is_none() ? data::kAnyExtent : as_int(extent, where));
-      }
-      component.dims = dims;
-    }
-    spec.components.push_back(std::move(component));
+    return spec;
   }
+  if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0) {
+    wrong_type(where, value,
+               "it must be a list with (dtype, shape) of each component, "
+               "[(pm.f32, (224, 224, 3)), pm.i64], or a dict of them by name");
+  }
+  for (nb::handle each : value) spec.components.push_back(component_spec(each, where));
   return spec;
 }
 

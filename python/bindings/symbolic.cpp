@@ -264,6 +264,13 @@ void bind_symbolic_class(nb::module_& m) {
   no_value(cls, "__int__", "compute with it as it is", "int");
   no_value(cls, "__index__", "compute with it as it is", "int");
   no_value(cls, "__len__", "its extents are in x.shape as far as they are known", "int");
+  cls.def(
+      "__format__",
+      [](nb::handle self, nb::handle how) {
+        if (nb::len(how) != 0) nb::object(self.attr("item")());  // which says that it has no value
+        return nb::repr(self);
+      },
+      nb::arg("how"), nb::sig("def __format__(self, how: str, /) -> str"));
   no_value(cls, "__iter__", "it cannot be looped over", "typing.Iterator[Symbolic]");
   no_value(cls, "item", "compute with it as it is", "typing.NoReturn");
   no_value(cls, "numpy", "compute with pm's ops", "typing.NoReturn");

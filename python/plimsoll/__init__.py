@@ -56,7 +56,7 @@ from .train import (
 from . import data as data, image as image, nn as nn, ops as ops, optim as optim
 from . import plan as plan, report as report, strings as strings, train as train
 
-from . import _core as _core, _hints as _hints, _notebook as _notebook, _pickle as _pickle
+from . import _core as _core, _hints as _hints, _notebook as _notebook, _numpy as _numpy, _pickle as _pickle
 
 __version__ = _version()
 
@@ -68,6 +68,9 @@ if not _TYPE_CHECKING:  # type checkers know what there is
     __getattr__, _ = _hints.names_in(__name__, ())
 _hints.hint_methods(Tensor, ops)
 _hints.hint_methods(Variable, ops)
+for _kind in (nn.Module, optim.Optimizer, data.Dataset, Trainer):
+    _hints.hint_names(_kind)
+del _kind
 
 _core._start_logging()
 _atexit.register(_core._at_exit)

@@ -13,15 +13,31 @@ from ._cell import Cell
 from ._core import Device, MapFunction, Program, Session, Tensor, _records, _stages
 from ._pipeline import Converted, Iteration, Pipeline, Plain, by_component
 from ._traceback import guarded
+from .errors import InvalidArgument
 
 Path = str | os.PathLike[str]
-Spec = Sequence[tuple[Any, Sequence[int | None] | None]]
+# (dtype, shape) of each component, or the dtype of one that is a number; in a dict, by name.
+_Component = tuple[Any, Sequence[int | None] | None] | Any
+Spec = Sequence[_Component] | Mapping[str, _Component]
 
 
 def shown(value: Any) -> str:
-    """A value in a message: a list_iterator rather than its address."""
+    """A value in a message: a list_iterator rather than its address, an array's shape and not its numbers."""
     text = repr(value)
-    return f"a {type(value).__name__}" if " at 0x" in text else text
+    if isinstance(getattr(value, "shape", None), tuple):
+        return f"a {type(value).__name__} of shape {value.shape}"
+    return f"a {type(value).__name__}" if " at 0x" in text or "\n" in text else text
+
+
+def in_order(spec: Any, element: Any, who: str) -> Any:
+    """The components of an element that is a dict, in the order of a spec that names them."""
+    if not isinstance(element, Mapping) or not isinstance(spec, Mapping):
+        return element
+    if element.keys() != spec.keys():
+        raise InvalidArgument(
+            f"[{who}] an element has {', '.join(map(str, element))}, and spec states {', '.join(map(str, spec))}"
+        )
+    return tuple(element[name] for name in spec)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -123,6 +139,8 @@ class Dataset:
             program = traced(self._dataset, function)
             return self._with(_core._map_program(self._dataset, program, parallel, ordered))
         cell = Cell(function)
+        if isinstance(spec, Mapping):
+            cell = Cell(lambda *components: in_order(spec, function(*components), "map"))
         made = _core._map_python(
             self._dataset, cell, spec, 1 if parallel is None else parallel, ordered, name_of(function)
         )
@@ -158,11 +176,33 @@ class Dataset:
         return self._with(self._dataset.batch(size, drop_remainder))
 
     def padded_batch(
-        self, size: int, *, shapes: Sequence[Sequence[int | None]] | None = None,
-        values: Sequence[Any] | None = None, drop_remainder: bool = False,
+        self, size: int, *,
+        shapes: Sequence[Sequence[int | None]] | Mapping[str, Sequence[int | None]] | None = None,
+        values: Sequence[Any] | Mapping[str, Any] | int | float | None = None, drop_remainder: bool = False,
     ) -> Dataset:
-        """The same for elements whose extents differ: shorter ones are padded at their ends."""
+        """The same for elements whose extents differ: shorter ones are padded at their ends with `values`.
+        These, and the `shapes` to pad to, are lists of one for each component, or dicts by name; a number is
+        the value for all."""
+        if isinstance(values, (int, float)):
+            values = [values] * max(1, len(self._dataset.spec))
+        shapes, values = self._by_component(shapes, "shapes"), self._by_component(values, "values")
         return self._with(self._dataset.padded_batch(size, shapes, values, drop_remainder))
+
+    def _by_component(self, given: Any, what: str) -> Any:
+        if isinstance(given, Mapping):
+            if given.keys() != set(self.names):
+                raise InvalidArgument(
+                    f"[padded_batch] {what} has {', '.join(map(str, given))}, and elements have "
+                    f"{', '.join(self.names) or 'no names'}"
+                )
+            return [given[name] for name in self.names]
+        if given is not None and not isinstance(given, (list, tuple)):
+            raise TypeError(f"[padded_batch] {what} is {shown(given)}; give a list with one for each component")
+        if what == "shapes" and given is not None:
+            for each in given:
+                if not isinstance(each, (list, tuple)):
+                    raise TypeError(f"[padded_batch] shapes has {shown(each)}; give the shape of each component: [(10,), ()]")
+        return given
 
     def window(
         self, size: int, *, shift: int | None = None, stride: int = 1, drop_remainder: bool = False
@@ -293,6 +333,15 @@ class Dataset:
     def save(self, folder: Path, *, device: Device | Session | str | None = None) -> int:
         """Runs one epoch and writes its elements to `folder`, for pm.data.load(); gives how many."""
         return _records.save(self, folder, device=device)
+
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError(
+            "[Dataset] elements come in order and have no index here; use next(iter(dataset)), "
+            "dataset.skip(3).take(1), or loop over it"
+        )
+
+    def __add__(self, other: Any) -> Any:
+        raise TypeError("[Dataset] datasets are not added; use first.concatenate(second)")
 
     # What it is.
 

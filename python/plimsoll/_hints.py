@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, NoReturn, Sequence
 
+from ._traceback import worded
+
 # By module: names of others, and what is said. Names that only differ in case need no entry.
 _HINTS = {
     "plimsoll": {
@@ -117,7 +119,7 @@ def names_in(module: str, public: Sequence[str]) -> tuple[Callable[[str], NoRetu
         said = f"; use {text}" if text else ""
         raise AttributeError(f"module '{module}' has no attribute '{name}'{said}", name=name)
 
-    return missing, lambda: sorted(public)
+    return worded(missing), lambda: sorted(public)
 
 
 def hint_methods(kind: type, ops: Any) -> None:
@@ -131,4 +133,54 @@ def hint_methods(kind: type, ops: Any) -> None:
         said = f"; use {text}" if text else ""
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{said}", name=name, obj=self)
 
-    setattr(kind, "__getattr__", missing)
+    setattr(kind, "__getattr__", worded(missing))
+
+
+# What others call methods of modules, optimizers and datasets.
+_OF_OTHERS = {
+    "Module": {
+        "cuda cpu to": "pm.Trainer(net, device=...), or net.materialize(device)",
+        "zero_grad": "nothing: pm.GradientTape() begins without gradients",
+        "requires_grad_": "net.freeze(), or net.freeze(False)",
+        "unfreeze": "net.freeze(False)",
+        "half bfloat16": 'pm.Trainer(net, precision="bf16")',
+        "compile fit evaluate predict": 'pm.Trainer(net, loss="cross_entropy")',
+        "summary": "print(net), and net.parameter_count",
+        "weights trainable_weights variables trainable_variables": "net.parameters()",
+        "save_weights": "pm.save_safetensors(path, net.state_dict())",
+        "load_weights": "net.load_state_dict(pm.load_safetensors(path))",
+        "register_buffer": "self.name = pm.nn.Parameter(shape, buffer=True)",
+        "register_parameter": "self.name = pm.nn.Parameter(shape)",
+        "add_module": "self.name = module",
+    },
+    "Optimizer": {
+        "zero_grad": "nothing: pm.GradientTape() begins without gradients",
+        "minimize apply_gradients": "optimizer.apply(tape.gradient(loss, net))",
+        "state_dict load_state_dict": "pm.train.save_checkpoint(path, net, optimizer) and load_checkpoint",
+        "param_groups learning_rate lr": "optimizer.rate, which its pm.optim.Schedule gives",
+    },
+    "Dataset": {
+        "as_numpy_iterator": "dataset.to_numpy()",
+        "apply": "f(dataset)",
+        "reduce": "a loop over the dataset",
+        "random_split": "dataset.split(0.8)",
+        "padded": "dataset.padded_batch(size)",
+        "shape dtype": "dataset.element_spec",
+    },
+    "Trainer": {
+        "train": "trainer.fit(train, validation, epochs=3)",
+        "compile": "the arguments of pm.Trainer",
+        "test": "trainer.evaluate(dataset)",
+    },
+}
+
+
+def hint_names(kind: type) -> None:
+    """Gives a class the error for names that such classes have elsewhere."""
+    hints = _spread(_OF_OTHERS[kind.__name__])
+
+    def missing(self: Any, name: str) -> NoReturn:
+        said = f"; use {hints[name]}" if name in hints else ""
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{said}", name=name, obj=self)
+
+    setattr(kind, "__getattr__", worded(missing))

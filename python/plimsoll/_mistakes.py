@@ -156,6 +156,8 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
     for each in parameters:
         if each.name in values and not any(_fits(values[each.name], kind) for kind in each.types):
             yield f"{each.name} is {shown(values[each.name])}; it must be {_wanted(each.types)}"
+        elif each.required and each.name in values and values[each.name] is None and "None" not in each.types:
+            yield f"{each.name} is None; give a value"
 
 
 def _first(problems: list[str], name: str, otherwise: str) -> TypeError:

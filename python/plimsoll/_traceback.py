@@ -22,7 +22,7 @@ C = TypeVar("C", bound=type)
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 _RAISE = dis.opmap["RAISE_VARARGS"]
-_GUARDED = ("__init__", "__call__", "__get__", "__iter__", "__next__", "__len__", "__enter__")
+_GUARDED = ("__init__", "__call__", "__get__", "__iter__", "__next__", "__len__", "__enter__", "__getitem__", "__add__")
 
 
 def _is_ours(entry: types.TracebackType) -> bool:
@@ -101,6 +101,20 @@ def boundary(f: F) -> F:
                 mistake = _mistakes.of_call(f, given, named)
                 error.args = error.args if mistake is None else mistake.args
             trim(error)
+            raise
+
+    return cast(F, call)
+
+
+def worded(f: F) -> F:
+    """A function of this package that raises what it says in words for the user, whatever the class."""
+
+    @functools.wraps(f)
+    def call(*given: Any) -> Any:
+        try:
+            return f(*given)
+        except Exception as error:
+            trim(error, _is_worded)
             raise
 
     return cast(F, call)

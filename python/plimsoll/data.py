@@ -23,7 +23,7 @@ from ._core._records import (
     clear_cache, csv_columns, list_cache, mds_columns, tfrecord_features, webdataset_features,
     write_records,
 )
-from ._dataset import Dataset, Path, Spec, name_of, shown
+from ._dataset import Dataset, Path, Spec, in_order, name_of, shown
 from ._hints import names_in
 from ._pipeline import Pipeline
 from ._traceback import boundary
@@ -72,6 +72,10 @@ def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = 
         tensors = [tensors]
     made = []
     for each in tensors:
+        if each is None:
+            raise TypeError(
+                "[from_tensor_slices] a component is None; give arrays, tensors or lists: (images, labels)"
+            )
         if isinstance(each, dict) or (isinstance(each, (tuple, list)) and any(getattr(x, "shape", ()) for x in each)):
             raise TypeError(
                 f"[from_tensor_slices] a component is a {type(each).__name__} of tensors, and components cannot be "
@@ -93,7 +97,8 @@ def from_generator(
     make: Callable[[], Iterable[Any]], *, spec: Spec | None = None, name: str | None = None
 ) -> Dataset:
     """Elements of an iterable that `make` gives for each epoch; a thread of its own reads it, a few
-    elements ahead. It must give the same elements each time.
+    elements ahead. It must give the same elements each time. `spec` says what they are,
+    [(pm.f32, (None, 3)), pm.i64]; of dicts by name, {"x": (pm.f32, (None, 3)), "label": pm.i64}.
 
     >>> pm.data.from_generator(lambda: ((i, i * i) for i in range(10)))
     """
@@ -103,6 +108,8 @@ def from_generator(
             "epoch: from_generator(lambda: iter(rows))"
         )
     cell = Cell(make)
+    if isinstance(spec, Mapping):
+        cell = Cell(lambda: (in_order(spec, element, "from_generator") for element in make()))
     return Dataset(_core._from_generator(cell, spec, name or name_of(make)), (cell,))
 
 
@@ -112,6 +119,8 @@ def from_indexable(values: Sequence[Any], *, spec: Spec | None = None, name: str
     if not hasattr(values, "__len__") or not hasattr(values, "__getitem__"):
         raise TypeError(f"[from_indexable] values is {shown(values)}; it must have a length and an index")
     cell = Cell(values.__getitem__)
+    if isinstance(spec, Mapping):
+        cell = Cell(lambda index: in_order(spec, values[index], "from_indexable"))
     made = _core._from_indexable(cell, len(values), spec, name or type(values).__name__)
     return Dataset(made, (cell, values))
 

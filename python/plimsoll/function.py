@@ -12,7 +12,7 @@ from typing import Any, Callable, Concatenate, Generic, NamedTuple, ParamSpec, T
 
 from . import _core
 from ._core import Device, Session, Tensor
-from ._mistakes import shown
+from ._mistakes import of_call, shown
 from ._structure import differences, flatten, statics, unflatten
 from ._traceback import boundary, guarded
 
@@ -163,6 +163,9 @@ class Function(Generic[P, R]):
 
         def body(traced: list[Tensor]) -> tuple[list[Tensor], int]:
             given, named = unflatten(structure, iter(traced))
+            mistake = of_call(f, (*first, *given), named)
+            if mistake is not None:
+                raise mistake
             found: list[Any] = []
             form = flatten(f(*first, *given, **named), found)
             return found, traces.number(form)

@@ -91,7 +91,7 @@ def test_what_is_frozen_after_a_step_stays_as_it_is() -> None:
     @pm.function
     def step(x: pm.Tensor) -> pm.Tensor:
         with pm.GradientTape() as tape:
-            loss = pm.mean(net(x) ** 2)
+            loss: pm.Tensor = pm.mean(net(x) ** 2)
         optimizer.apply(tape.gradient(loss, net))
         return loss
 

@@ -77,6 +77,49 @@ def twice_a_tape() -> Any:
     return tape.gradient(loss, w)
 
 
+class HooksOfOthers(pm.Callback):
+    def on_epoch_end(self, run: Any) -> None:
+        pass
+
+
+class HookOfNothing:
+    def on_epoch(self) -> None:
+        pass
+
+
+class TwoInputs(pm.nn.Module):
+    def forward(self, x: pm.Tensor, y: pm.Tensor) -> pm.Tensor:
+        return x + y
+
+
+class LayerInForward(pm.nn.Module):
+    def forward(self, x: pm.Tensor) -> Any:
+        return pm.nn.Dense(3)(x)
+
+
+def fit(**options: Any) -> Any:
+    return pm.Trainer(pm.nn.Sequential(pm.nn.Dense(3)), loss="cross_entropy").fit(batches(), **{"epochs": 1, **options})
+
+
+def loss_that_depends_on_nothing() -> Any:
+    net = pm.nn.Dense(3)
+    with pm.GradientTape() as tape:
+        loss = pm.sum(pm.tensor(net(pm.ones((2, 4))).numpy()))
+    pm.optim.sgd(0.1).apply(tape.gradient(loss, net))
+
+
+def weights_of_a_closed_session() -> Any:
+    net = pm.nn.Dense(3)
+    with pm.default_device().session("gone"):
+        net(pm.ones((2, 4)))
+    return net(pm.ones((2, 4)))
+
+
+def of_another_shape() -> Any:
+    net = pm.nn.Dense(3, in_features=4)
+    return net.load_state_dict({"weight": np.ones((2, 2), np.float32), "bias": np.ones(3, np.float32)})
+
+
 def into_itself() -> Any:
     net = pm.nn.Sequential(pm.nn.Dense(3))
     net.append(net)
@@ -187,6 +230,38 @@ CASES: dict[
     "a schedule of too few rates": (lambda: pm.optim.Schedule.piecewise([10], [0.1]), ValueError, ["1"]),
     "a call of what is no function": (lambda: pm.function(3), TypeError, ["[function]", "3"]),  # type: ignore[call-overload]
     "a path that is a number": (lambda: pm.load_safetensors(3), TypeError, ["[load_safetensors]", "path", "Path"]),  # type: ignore[arg-type]
+    "no features": (lambda: pm.nn.Dense(0), ValueError, ["[Dense]", "0 features", "at least 1"]),
+    "rows that are negative": (lambda: pm.nn.Embedding(-3, 2), ValueError, ["[Embedding]", "-3", "at least 1"]),
+    "labels that are bytes": (lambda: pm.nn.cross_entropy(pm.ones((2, 3)), pm.zeros((2,), dtype=pm.u8)), ValueError, ["[cross_entropy]", "i64", "cast"]),
+    "features that are integers": (lambda: pm.nn.Dense(3)(pm.arange(6).reshape(2, 3)), ValueError, ["[linear]", "i64", "cast"]),
+    "early stopping without patience": (lambda: fit(early_stopping="loss"), ValueError, ["[fit]", "early_stopping", "patience=3"]),
+    "the best without checkpoints": (lambda: fit(best="loss"), ValueError, ["[fit]", "best", "checkpoints"]),
+    "resuming without checkpoints": (lambda: fit(resume=True), ValueError, ["[fit]", "resume", "checkpoints"]),
+    "a hook that is Keras's": (lambda: fit(callbacks=[HooksOfOthers()]), TypeError, ["[fit]", "on_epoch_end", "on_epoch"]),
+    "a hook without the run": (lambda: fit(callbacks=[HookOfNothing()]), TypeError, ["[fit]", "on_epoch", "run"]),
+    "inputs that are missing": (lambda: pm.Trainer(TwoInputs(), loss="cross_entropy").fit(batches(), epochs=1), TypeError, ["[Trainer]", "'y'", "inputs="]),
+    "a layer that is made in forward": (lambda: pm.Trainer(LayerInForward(), loss="cross_entropy").fit(batches(), epochs=1), ValueError, ["[attach]", "forward()"]),
+    "a metric that is a function": (lambda: pm.Trainer(pm.nn.Dense(3), metrics=[lambda y, t: y]), TypeError, ["[Trainer]", "metrics", "pm.Metric"]),  # type: ignore[list-item]
+    "a loss that depends on nothing": (loss_that_depends_on_nothing, ValueError, ["[apply]", "weight", "tape"]),
+    "weights of a closed session": (weights_of_a_closed_session, pm.Error, ["session cpu:0/gone", "closed"]),
+    "weights of another shape": (of_another_shape, ValueError, ["[load_state_dict]", "weight", "strict=False"]),
+    "nothing to predict": (lambda: pm.Trainer(pm.nn.Dense(3)).predict(), TypeError, ["[predict]", "dataset"]),
+    "too many inputs of a layer": (lambda: pm.nn.Dense(3)(pm.ones((2, 3)), pm.ones((2, 3))), ValueError, ["[Module]", "2 inputs", "takes one"]),
+    "None as a component": (lambda: pm.data.from_tensor_slices((None, np.ones(3))), TypeError, ["[from_tensor_slices]", "None", "arrays"]),
+    "None as data": (lambda: pm.tensor(None), TypeError, ["[tensor]", "data is None"]),
+    "an index of a dataset": (lambda: pm.data.range(3)[0], TypeError, ["[Dataset]", "next(iter(dataset))"]),
+    "the sum of datasets": (lambda: pm.data.range(3) + pm.data.range(3), TypeError, ["[Dataset]", "concatenate"]),
+    "arrays where datasets are meant": (lambda: pm.data.zip([np.ones((2, 3))]), TypeError, ["[zip]", "ndarray of shape (2, 3)"]),  # type: ignore[list-item]
+    "a component in text": (lambda: pm.data.range(3).map(lambda i: f"{i:.2f}"), ValueError, ["[map]", "python=True"]),
+    "a map that uses NumPy's functions": (lambda: pm.data.range(3).map(lambda i: np.mean(i)), TypeError, ["[map]", "mean", "python=True"]),
+    "a function that uses NumPy": (lambda: pm.function(lambda x: np.mean(x))(pm.ones((3,))), ValueError, ["[function]", "mean", "pm"]),
+    "a spec of one dtype": (lambda: pm.data.from_generator(lambda: [1], spec=pm.i64), TypeError, ["[from_generator]", "spec", "list"]),  # type: ignore[arg-type]
+    "a function without its argument": (lambda: pm.function(lambda x: x)(), TypeError, ["x is missing"]),  # type: ignore[call-arg]
+    "a function with one argument too many": (lambda: pm.function(lambda x: x)(pm.ones((1,)), 2), TypeError, ["2 arguments", "1 by position"]),  # type: ignore[call-arg]
+    "an unknown component": (lambda: pm.Trainer(pm.nn.Dense(3), loss="cross_entropy", inputs=["img"], targets=["1"]).fit(batches(), epochs=1), ValueError, ["img"]),
+    "a name of a module elsewhere": (lambda: pm.nn.Dense(3).cuda(), AttributeError, ["device"]),  # type: ignore[attr-defined]
+    "a name of an optimizer elsewhere": (lambda: pm.optim.sgd(0.1).zero_grad(), AttributeError, ["GradientTape"]),  # type: ignore[attr-defined]
+    "a name of a tensor elsewhere": (lambda: pm.ones((1,)).backward(), AttributeError, ["tape.gradient"]),  # type: ignore[attr-defined]
     "a file that is not there": (lambda: pm.load_safetensors("/no/such/file"), pm.DataError, ["/no/such/file"]),
 }
 

@@ -46,8 +46,8 @@ def test_components_are_inputs_and_targets_by_their_place() -> None:
     assert [each.shape for each in trainer.predict(pm.tensor(x))] == [(64, 3), (64, 1)]
     with pytest.raises(TypeError, match="forward") as raised:
         pm.Trainer(Heads(), loss=both).fit(data, epochs=1)
-    assert "elements have 3 components" in raised.value.__notes__[0]
-    assert "targets=[...]" in raised.value.__notes__[0]
+    assert "elements have 3 components" in str(raised.value)
+    assert "targets=[...]" in str(raised.value)
 
 
 def test_early_stopping_says_how_it_is_given() -> None:

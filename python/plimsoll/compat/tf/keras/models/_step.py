@@ -97,7 +97,8 @@ class PlannedStep:
         device = self._device()
         tensors = [each.to(device) for each in tensors]  # as much as a batch of its own takes
         planned = _core.PlannedFunction(self._name, device, None, 1, None)
-        found: str = planned.explain(tensors, self._body(key))
+        body = self._body(key)
+        found: str = planned.explain(tensors, lambda traced: (body(traced), 0))
         return found
 
     def _body(self, key: Any) -> Callable[[list[Any]], list[Any]]:
