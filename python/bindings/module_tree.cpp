@@ -119,6 +119,9 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
   Names unexpected;
   for (const auto& [key, value] : given) {
     const std::string name = as_text(key, {"load_state_dict", "a name"});
+    // A counter in PyTorch's normalisation layers, which nothing here needs: load_checkpoint leaves
+    // it out, too.
+    if (name.ends_with("num_batches_tracked")) continue;
     const auto found = std::ranges::find(here, name, &Named::first);
     if (found == here.end()) unexpected.push_back(name);
   }
@@ -133,9 +136,14 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
                           value.dtype() != parameter.type().dtype;
     if (converts) value = ops::cast(value, parameter.type().dtype);
     if (value.type() != parameter.type()) {
+      const TensorType& type = parameter.type();
+      const std::string dtype(dtype_name(type.dtype));
       throw InvalidArgument("[load_state_dict] " + name + " is " + value.type().to_string() +
-                            ", and the module's is " + parameter.type().to_string() +
-                            "; give one like it, or leave it out of the state, with strict=False");
+                            ", and the module's is " + type.to_string() +
+                            (value.shape() == type.shape
+                                 ? "; convert it: state[\"" + name + "\"].to(\"" + dtype + "\")"
+                                 : "; give the module the extents that the weights have, or leave "
+                                   "them out of the state, with strict=False"));
     }
     pairs.emplace_back(parameter, std::move(value));
   }
