@@ -69,8 +69,11 @@ def argmin(x: Tensor | Variable, axis: int = -1) -> Tensor:
 
 @boundary
 def logsumexp(x: Tensor | Variable, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Tensor:
-    """The logarithm of the sum of exp(x), over all elements or over an axis, without overflow."""
+    """The logarithm of the sum of exp(x), over all elements or over an axis, without overflow; of
+    nothing it is -inf."""
     x = _read(x, "logsumexp")
+    if 0 in x.shape:  # which has no largest element
+        return _core.log(_core.sum(_core.exp(x), axis, keepdims=keepdims))
     largest = _core.stop_gradient(_core.max(x, axis, keepdims=True))
     largest = _core.where(_core.is_finite(largest), largest, 0)
     total = _core.log(_core.sum(_core.exp(x - largest), axis, keepdims=True)) + largest

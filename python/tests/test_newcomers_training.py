@@ -191,6 +191,7 @@ def test_the_smallest_and_the_logarithm_of_a_sum() -> None:
     assert gradient.numpy().sum() == pytest.approx(300, rel=1e-4)
     assert pm.logsumexp(x).item() == pytest.approx(float(np.log(np.exp(a).sum())), rel=1e-5)
     assert pm.logsumexp(pm.full((2,), float("-inf"))).item() == float("-inf")
+    assert pm.logsumexp(pm.zeros((2, 0)), axis=1).tolist() == [float("-inf")] * 2
 
 
 def test_components_are_found_by_name() -> None:
