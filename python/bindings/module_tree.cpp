@@ -12,7 +12,6 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/nn/parameter.h>
-#include <plimsoll/ops/elementwise.h>
 
 #include "exchange.h"
 #include "nn_module.h"
@@ -132,9 +131,6 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
       continue;
     }
     Tensor value = as_weights(nb::object(given[name.c_str()]), name);
-    const bool converts = is_floating(value.dtype()) && is_floating(parameter.type().dtype) &&
-                          value.dtype() != parameter.type().dtype;
-    if (converts) value = ops::cast(value, parameter.type().dtype);
     if (value.type() != parameter.type()) {
       const TensorType& type = parameter.type();
       const std::string dtype(dtype_name(type.dtype));
@@ -243,7 +239,7 @@ void bind_module_tree(nb::class_<nn::Module, PyModule>& cls) {
            nb::sig("def load_state_dict(self, state: typing.Mapping[str, typing.Any], strict: bool "
                    "= True) -> tuple[list[str], list[str]]"),
            "Copies values into the parameters and buffers of the same names: tensors, or arrays of "
-           "NumPy and PyTorch. Floating values of another dtype are converted. Gives the names "
+           "NumPy and PyTorch. Gives the names "
            "that the state lacks and those that the module "
            "lacks; with `strict` either is an error.\n\n"
            ">>> net.load_state_dict(pm.load_safetensors(\"net.safetensors\"))");

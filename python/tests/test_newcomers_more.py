@@ -185,12 +185,6 @@ def test_a_trainer_that_has_not_trained_loads_what_another_saved(tmp_path: Path)
     assert second.fit(data, epochs=1).losses == first.fit(data, epochs=1).losses, "it goes on with the optimizer's state"
 
 
-def test_weights_of_another_precision_are_converted() -> None:
-    net = pm.nn.Dense(2, in_features=3)
-    net.load_state_dict({"weight": np.full((2, 3), 0.5), "bias": pm.ones((2,), dtype=pm.bf16)})
-    assert net(pm.ones((1, 3))).tolist() == [[2.5, 2.5]]
-
-
 def test_what_oneDNN_remembers_of_ever_new_shapes_is_bounded() -> None:
     """A product of another shape has 75 KiB of code that no budget is charged with."""
 
