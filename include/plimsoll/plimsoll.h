@@ -85,16 +85,16 @@ namespace plimsoll {
 // Ops and what most programs use are pm::relu and pm::Trainer, without a further name.
 using namespace ops;   // NOLINT: this header is for programs, and pm:: is theirs
 using namespace math;  // NOLINT: as above
-// Beside those of ops/create.h, which would hide them.
-using ops::arange;
-using ops::full;
-using ops::random_normal;
-using ops::random_uniform;
+// The functions of ops beside those of ops/create.h, which would hide them.
 using data::Dataset;
 using data::Pipeline;
 using data::Program;
 using data::Symbolic;
 using data::Symbolics;
+using ops::arange;
+using ops::full;
+using ops::random_normal;
+using ops::random_uniform;
 using train::Callback;
 using train::FitOptions;
 using train::Run;
