@@ -22,7 +22,7 @@ thread_local const Device* eager_device = nullptr;
 /// Signatures whose preparation is remembered: more than a large model has, since one too few would
 /// prepare everything anew in each step. A product has 75 KiB of code that no budget is charged
 /// with, and programs may give every batch another shape.
-constexpr std::size_t kPreparedSignatures = 1024;
+constexpr std::size_t kPreparedSignatures = 512;
 
 const Device& device_of(const OpCall& call) {
   if (call.inputs.empty()) {

@@ -159,9 +159,15 @@ TEST(MetricNames, AreCheckedBeforeTheFirstStep) {
   EXPECT_THAT(refused({.early_stopping = {.patience = 2}}, false),
               HasSubstr("'validation_loss', but there is no validation data; there will be loss, "
                         "accuracy"));
-  EXPECT_EQ(
-      refused({.best = "accuracy", .early_stopping = {.metric = "loss", .patience = 2}}, false),
-      "");
+  EXPECT_THAT(refused({.best = "accuracy"}, false), HasSubstr("'best' needs a folder"));
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("plimsoll-metric-names-" + std::to_string(getpid()));
+  EXPECT_EQ(refused({.checkpoints = folder.string(),
+                     .best = "accuracy",
+                     .early_stopping = {.metric = "loss", .patience = 2}},
+                    false),
+            "");
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void choose_instructions() {
 /// hold on to those that they use, so that few are needed here.
 void limit_what_is_remembered() {
   static const bool chosen = [] {
-    constexpr int kPrimitives = 256;
+    constexpr int kPrimitives = 128;
     if (std::getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY") != nullptr ||
         std::getenv("DNNL_PRIMITIVE_CACHE_CAPACITY") != nullptr) {
       return false;
