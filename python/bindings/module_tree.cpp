@@ -118,8 +118,8 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
   Names unexpected;
   for (const auto& [key, value] : given) {
     const std::string name = as_text(key, {"load_state_dict", "a name"});
-    // A counter in PyTorch's normalisation layers, which nothing here needs: load_checkpoint leaves
-    // it out, too.
+    // PyTorch's normalisation layers have this counter, which nothing here needs; load_checkpoint
+    // also leaves it out.
     if (name.ends_with("num_batches_tracked")) continue;
     const auto found = std::ranges::find(here, name, &Named::first);
     if (found == here.end()) unexpected.push_back(name);
