@@ -6,6 +6,7 @@ option(PLIMSOLL_UNITY "Compile the sources of a folder several at a time" ON)
 # Sets `result` to what is compiled for SOURCES of `target`: a file that includes up to 8 sources of a
 # folder, and alone those that
 #   - lie in a folder of ALONE, or not below `root`;
+#   - have flags of their own;
 #   - change how whatever follows them is compiled (pragmas, macros, instruction sets).
 # Folders of COLD describe, log and draw, and leave the work to others: they are optimised less, which takes
 # a quarter off their time.
@@ -25,6 +26,12 @@ function(plimsoll_units result target root)
     cmake_path(GET name PARENT_PATH folder)
     file(STRINGS "${source}" own_ways LIMIT_COUNT 1
          REGEX "^#pragma|^#define|^#undef|^HWY_|__attribute__\\(\\(target")
+    foreach(property IN ITEMS COMPILE_DEFINITIONS COMPILE_OPTIONS)
+      get_source_file_property(flags "${source}" ${property})
+      if(flags)
+        set(own_ways "${flags}")
+      endif()
+    endforeach()
     if(name MATCHES "^\\.\\./" OR folder IN_LIST arg_ALONE OR own_ways)
       list(APPEND compiled "${source}")
     else()

@@ -25,12 +25,12 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 _GUARDED = ("__init__", "__call__", "__get__", "__iter__", "__next__", "__len__", "__enter__", "__getitem__", "__add__")
 
 
-def _is_ours(entry: types.TracebackType) -> bool:
+def is_ours(entry: types.TracebackType) -> bool:
     name = entry.tb_frame.f_code.co_filename
     return name.startswith(_PACKAGE) or name == "<frozen runpy>"  # the latter: python -m plimsoll...
 
 
-def _entries(error: BaseException) -> list[types.TracebackType]:
+def entries_of(error: BaseException) -> list[types.TracebackType]:
     found, entry = [], error.__traceback__
     while entry is not None:
         found.append(entry)
@@ -44,7 +44,7 @@ def _is_for_the_user(error: BaseException, entries: list[types.TracebackType]) -
     if isinstance(error, (Error, OSError)) or not isinstance(error, Exception):  # the latter: Ctrl-C
         return True
     # "[batch] size is ...", or raised by a function of the user's that was called from here.
-    return str(error).startswith("[") or not entries or not _is_ours(entries[-1])
+    return str(error).startswith("[") or not entries or not is_ours(entries[-1])
 
 
 def _is_worded(error: BaseException, entries: list[types.TracebackType]) -> bool:
@@ -77,12 +77,12 @@ def trim(error: BaseException, wanted: Callable[[BaseException, list[types.Trace
     one: BaseException | None = error
     while one is not None and id(one) not in seen:
         seen.add(id(one))
-        entries = _entries(one)
+        entries = entries_of(one)
         if not wanted(one, entries):
             return
         kept: types.TracebackType | None = None
         for each in reversed(entries):
-            if not _is_ours(each):
+            if not is_ours(each):
                 kept = types.TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
         one.__traceback__ = kept
         one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)

@@ -206,7 +206,7 @@ def test_ctrl_c_ends_a_wait_at_once() -> None:
             go.set()
             next(stream)
         except KeyboardInterrupt:
-            print("interrupted", time.monotonic() - start < 30)
+            print("interrupted", time.monotonic() - start < 30, flush=True)
             os._exit(0)
     """
     done = subprocess.run(

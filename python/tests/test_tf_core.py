@@ -147,6 +147,14 @@ def test_a_while_on_a_traced_tensor_runs_op_by_op_and_says_what_to_write() -> No
 # -- graphs and sessions ---------------------------------------------------------------------------
 
 
+def test_the_line_is_named_in_a_folder_called_plimsoll_too() -> None:
+    code = compile("def halve(x):\n    while x > 1:\n        x = x / 2\n    return x\n", "/home/me/plimsoll/a.py", "exec")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    with pytest.warns(UserWarning, match=r"halve cannot be traced \(/home/me/plimsoll/a.py:2\)"):
+        tf.function(names["halve"])(tf.ones([]))
+
+
 def test_a_graph_trains_in_a_session(graph: Any) -> None:
     x, y = v1.placeholder(tf.float32, [None, 3]), v1.placeholder(tf.float32, [None, 1])
     w = v1.get_variable("w", [3, 1], initializer=v1.zeros_initializer())

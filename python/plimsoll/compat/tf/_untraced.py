@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from typing import Any, Callable
 
 import plimsoll as pm
+from plimsoll._traceback import entries_of, is_ours
 
 from ._errors import InvalidArgumentError, OpError
 
@@ -16,10 +16,8 @@ LOOKS = (TypeError, AttributeError, NotImplementedError, ValueError, pm.InvalidA
 
 def line_of(error: BaseException) -> str:
     """Where in the user's code it was raised, as " (file:line)"."""
-    if error.__traceback__ is None:
-        return ""
-    frames = [f for f in inspect.getinnerframes(error.__traceback__) if "plimsoll" not in f.filename]
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    theirs = [entry for entry in entries_of(error) if not is_ours(entry)]
+    return f" ({theirs[-1].tb_frame.f_code.co_filename}:{theirs[-1].tb_lineno})" if theirs else ""
 
 
 class Body:
