@@ -13,8 +13,11 @@ import pathlib
 import re
 import sys
 
-# Whose sources are compiled alone: see cmake/PlimsollLibrary.cmake.
-ALONE = re.compile(r"src/backend/(cpu|cuda/.*)|src/data/image")
+# Whose sources are compiled alone: see cmake/PlimsollLibrary.cmake and tests/CMakeLists.txt.
+ALONE = re.compile(r"src/backend/(cpu|cuda/.*)|src/data/image|tests/(ops/cases|fuzz|additions/.*)")
+# Tests whose names end alike go into one program; GoogleTest's macros may repeat.
+KIND = re.compile(r"_(?:(?:fault|timing|cuda|slow)_)?test$")
+MACRO = re.compile(r"(?:TYPED_)?TEST(?:_[FP])?$|INSTANTIATE_\w+$")
 
 TYPE = re.compile(r"(?:struct|class|enum class|enum|union) (\w+)")
 ALIAS = re.compile(r"using (\w+) = (.*)")
@@ -47,16 +50,19 @@ def own_names(path):
 
 
 def check(root):
-    folders = {path.parent for base in ("src", "tools") for path in (root / base).rglob("*.cpp")}
+    bases = ("src", "tools", "tests")
+    folders = {path.parent for base in bases for path in (root / base).rglob("*.cpp")}
     problems = []
     for folder in sorted(folders):
         if ALONE.fullmatch(folder.relative_to(root).as_posix()):
             continue
         found = collections.defaultdict(dict)
         for path in sorted(folder.glob("*.cpp")):
+            kind = KIND.search(path.stem)
             for namespace, name, number, alias in own_names(path):
-                found[namespace, name].setdefault(path, (number, alias))
-        for (_, name), places in sorted(found.items()):
+                if not MACRO.match(name):
+                    found[kind.group() if kind else "", namespace, name].setdefault(path, (number, alias))
+        for (_, _, name), places in sorted(found.items()):
             aliases = {alias for _, alias in places.values()}
             if len(places) > 1 and (None in aliases or len(aliases) > 1):
                 shown = [f"{p.relative_to(root)}:{line}" for p, (line, _) in places.items()]

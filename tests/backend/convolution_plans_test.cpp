@@ -106,7 +106,7 @@ std::string to_string(const ConvSpec& spec) {
       s.flops() / 1e9);
 }
 
-class ConvolutionPlans : public testing::Test {
+class ConvolutionPlans : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
@@ -142,14 +142,14 @@ class ConvolutionPlans : public testing::Test {
     for (const ConvSpec& part : request.parts) {
       if (plans.count(part.shape.n) != 0) continue;
       cuda::fe::graph::Graph graph;
-      const auto plan = cuda::plan_conv(part, device_, request.limit, graph);
+      const auto plan = cuda::plan_conv(part, device_, {request.limit, request.offered}, graph);
       if (!plan) {
         tried +=
             fmt::format("{}within {}", tried.empty() ? "" : ", nor ", format_bytes(request.limit));
         return false;
       }
       EXPECT_LE(plan->workspace, request.limit) << to_string(spec);
-      EXPECT_THAT(plan->name, testing::StartsWith("eng")) << to_string(spec);
+      EXPECT_THAT(plan->name, ::testing::StartsWith("eng")) << to_string(spec);
       plans[part.shape.n] = *plan;
     }
     if (std::getenv("PLIMSOLL_CONVOLUTION_PLANS") == nullptr) return true;
@@ -222,7 +222,7 @@ TEST_F(ConvolutionPlans, AreTakenAgainByTheirNames) {
   test::RandomConvolutions random(7);
   ChoiceTable first;
   ChoiceTable again;
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (int left = 40; left > 0;) {
     const ConvSpec spec = random.next();
     const auto route = ops::conv_route(spec.shape, spec.pass, spec.dtype, spec.tf32);
@@ -235,7 +235,7 @@ TEST_F(ConvolutionPlans, AreTakenAgainByTheirNames) {
     if (!chosen) continue;
     EXPECT_EQ(taken->workspace, chosen->workspace) << to_string(spec) << ' ' << chosen->name;
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "none was chosen anew";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "none was chosen anew";
   EXPECT_EQ(again.all(), first.all());
 }
 
@@ -251,9 +251,9 @@ TEST_F(ConvolutionPlans, AreNotTakenAgainAboveTheWorkspaceThatThereIs) {
     ++found;
     ChoiceTable narrow;
     narrow.prefer(roomy.all());
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     const std::optional<GraphPlan> anew = choose(narrow, spec, chosen->workspace - 1);
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("has no such plan"));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("has no such plan"));
     EXPECT_NE(narrow.all(), roomy.all()) << to_string(spec);
     if (anew) {
       EXPECT_LT(anew->workspace, chosen->workspace) << to_string(spec);
@@ -282,9 +282,9 @@ TEST_F(ConvolutionPlans, ThatCannotBeHadAreChosenAnewWithAWarning) {
   const auto expect_anew = [&](const std::string& preferred, const std::string& why) {
     ChoiceTable choices;
     choices.prefer({{key, preferred}});
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     EXPECT_TRUE(choose(choices, spec, MiB(32))) << preferred;
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr(why)) << preferred;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr(why)) << preferred;
     EXPECT_EQ(choices.all().at(key), text) << preferred;
   };
   expect_anew("cuDNN 9.1.0 eng1_k2=1", "this is cuDNN");

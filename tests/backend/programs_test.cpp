@@ -31,7 +31,7 @@ const cuda::Nvrtc* nvrtc(std::string* why) {
   return cuda::Nvrtc::load(PLIMSOLL_CUDA_MAJOR, PLIMSOLL_CUDA_MINOR, why);
 }
 
-class Programs : public testing::Test {
+class Programs : public ::testing::Test {
  protected:
   /// Everything that is fused in a plan of this graph, as one program.
   static ops::PointwiseProgramText program_of(const std::shared_ptr<const graph::Graph>& graph) {
@@ -80,10 +80,10 @@ TEST_F(Programs, AMistakeIsToldInTheCompilersWords) {
   }
 }
 
-class Cache : public testing::Test {
+class Cache : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
+    folder_ = fs::path(::testing::TempDir()) /
               ("plimsoll-cubins-" + std::to_string(static_cast<long>(::getpid())));
     fs::remove_all(folder_);
   }

@@ -8,9 +8,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(ParseBytes, ReadsBinaryAndDecimalUnits) {
   EXPECT_EQ(parse_bytes("8GiB"), GiB(8));

@@ -8,9 +8,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(DTypeNames, ReadBackAsThemselves) {
   for (const DType dtype : kDTypes) EXPECT_EQ(parse_dtype(dtype_name(dtype)), dtype);

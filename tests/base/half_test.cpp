@@ -101,7 +101,7 @@ TEST(BFloat, KnownValues) {
 
 TEST(Half, RoundsRandomFloatsToNearestEven) {
   constexpr std::uint32_t kSeed = 20240611;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
   for (int i = 0; i < 200'000; ++i) {
     auto bits = static_cast<std::uint32_t>(random());

@@ -20,7 +20,7 @@ namespace {
   _exit(0);
 }
 
-class LogDeathTest : public testing::Test {
+class LogDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };

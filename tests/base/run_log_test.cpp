@@ -19,7 +19,7 @@ namespace {
 
 TEST(RunLog, IsOneObjectPerLine) {
   const std::string path =
-      (std::filesystem::path(testing::TempDir()) / ("run_log-" + std::to_string(::getpid())))
+      (std::filesystem::path(::testing::TempDir()) / ("run_log-" + std::to_string(::getpid())))
           .string();
   {
     RunLog log(path);
@@ -44,7 +44,7 @@ TEST(RunLog, IsOneObjectPerLine) {
 /// after it are whole again once there is room.
 TEST(RunLog, ALineThatWasCutOffEndsBeforeTheNext) {
   const std::string path =
-      (std::filesystem::path(testing::TempDir()) / ("run_cut-" + std::to_string(::getpid())))
+      (std::filesystem::path(::testing::TempDir()) / ("run_cut-" + std::to_string(::getpid())))
           .string();
   std::string warning;
   set_log_sink([&](LogLevel, std::string_view text) { warning += text; });
@@ -75,7 +75,7 @@ TEST(RunLog, ALineThatWasCutOffEndsBeforeTheNext) {
 
 TEST(RunLog, LeavesFilesAloneThatAreNoLogs) {
   const std::string path =
-      (std::filesystem::path(testing::TempDir()) / ("run_other-" + std::to_string(::getpid())))
+      (std::filesystem::path(::testing::TempDir()) / ("run_other-" + std::to_string(::getpid())))
           .string();
   std::ofstream(path) << "a,b\n1,2\n";
   EXPECT_THROW(RunLog{path}, DataError);
@@ -85,7 +85,7 @@ TEST(RunLog, LeavesFilesAloneThatAreNoLogs) {
 
 TEST(RunLog, SaysOnceWhatRuns) {
   const std::string path =
-      (std::filesystem::path(testing::TempDir()) / ("run_line-" + std::to_string(::getpid())))
+      (std::filesystem::path(::testing::TempDir()) / ("run_line-" + std::to_string(::getpid())))
           .string();
   {
     RunLog log(path);

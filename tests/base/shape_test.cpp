@@ -12,10 +12,10 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
 

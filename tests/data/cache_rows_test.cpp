@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr int kCount = 23;
 
 /// A row of `floats`, a number and an empty tensor.
-MapFunction rows(std::int64_t floats, std::atomic<int>& calls) {
+MapFunction rows_of(std::int64_t floats, std::atomic<int>& calls) {
   MapFunction function;
   function.output = ElementSpec{true,
                                 {TensorSpec::of(DType::f32, {floats}),
@@ -40,7 +40,7 @@ MapFunction rows(std::int64_t floats, std::atomic<int>& calls) {
 }
 
 /// The shape of each batch and a hash of all that is in it.
-std::vector<std::string> contents(const Dataset& dataset, const PipelineOptions& options) {
+std::vector<std::string> stream_of(const Dataset& dataset, const PipelineOptions& options) {
   const Device device = host();
   Pipeline pipeline(dataset, device, options);
   std::vector<std::string> result;
@@ -58,39 +58,39 @@ std::vector<std::string> contents(const Dataset& dataset, const PipelineOptions&
 }
 
 /// Below a page, within the buffer, and several pieces long.
-const std::int64_t kSizes[] = {10, 20'000, 100'000};
+const std::int64_t kFloats[] = {10, 20'000, 100'000};
 /// Two batches of five rows, and not much more.
 PipelineOptions little(std::int64_t floats, int threads = 2) {
   return {.limit = MiB(2) + static_cast<Bytes>(floats) * 4 * 10, .threads = threads};
 }
 
 TEST(CacheRows, BatchesFromTheCacheAreThoseOfTheInputWithAnyMemoryAndThreads) {
-  for (const std::int64_t floats : kSizes) {
+  for (const std::int64_t floats : kFloats) {
     const TemporaryFolder folder;
     std::atomic<int> calls = 0;
-    const Dataset plain = Dataset::range(kCount).map(rows(floats, calls), {.parallel = 2});
-    const auto expected = contents(plain.batch(5), {});
+    const Dataset plain = Dataset::range(kCount).map(rows_of(floats, calls), {.parallel = 2});
+    const auto expected = stream_of(plain.batch(5), {});
     const Dataset cached =
         plain.cache(folder.path() / "cache", {.segment = static_cast<Bytes>(floats) * 28});
     for (const int threads : {1, 2, 16}) {
-      EXPECT_EQ(contents(cached.batch(5), little(floats, threads)), expected) << floats;
-      EXPECT_EQ(contents(cached.batch(5).prefetch(), {.threads = threads}), expected) << floats;
-      EXPECT_EQ(contents(cached.repeat(3).batch(8), little(floats, threads)),
-                contents(plain.repeat(3).batch(8), {}))
+      EXPECT_EQ(stream_of(cached.batch(5), little(floats, threads)), expected) << floats;
+      EXPECT_EQ(stream_of(cached.batch(5).prefetch(), {.threads = threads}), expected) << floats;
+      EXPECT_EQ(stream_of(cached.repeat(3).batch(8), little(floats, threads)),
+                stream_of(plain.repeat(3).batch(8), {}))
           << floats;
     }
   }
 }
 
 TEST(CacheRows, ADamagedRowIsMadeAgain) {
-  for (const std::int64_t floats : kSizes) {
+  for (const std::int64_t floats : kFloats) {
     const TemporaryFolder folder;
     std::atomic<int> calls = 0;
     const Dataset cached =
         Dataset::range(kCount)
-            .map(rows(floats, calls))
+            .map(rows_of(floats, calls))
             .cache(folder.path() / "cache", {.segment = static_cast<Bytes>(floats) * 28});
-    const auto expected = contents(cached.batch(5), {});
+    const auto expected = stream_of(cached.batch(5), {});
     std::mt19937 random(11);
     for (int round = 0; round < 20; ++round) {
       std::vector<fs::path> segments;
@@ -105,7 +105,7 @@ TEST(CacheRows, ADamagedRowIsMadeAgain) {
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
       std::ofstream(path, std::ios::binary) << bytes;
       calls = 0;
-      EXPECT_EQ(contents(cached.batch(5), little(floats)), expected) << floats << " at " << at;
+      EXPECT_EQ(stream_of(cached.batch(5), little(floats)), expected) << floats << " at " << at;
       EXPECT_GT(calls, 0) << floats << " at " << at;
       EXPECT_TRUE(list_cache(folder.path() / "cache", true).at(0).broken.empty());
     }
@@ -117,7 +117,7 @@ TEST(CacheRows, APositionBetweenBatchesIsRestored) {
   const TemporaryFolder folder;
   std::atomic<int> calls = 0;
   const Dataset cached = Dataset::range(kCount)
-                             .map(rows(floats, calls))
+                             .map(rows_of(floats, calls))
                              .cache(folder.path() / "cache", {.segment = MiB(2)})
                              .repeat(2)
                              .batch(5);

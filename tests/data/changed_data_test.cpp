@@ -19,17 +19,17 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-Dataset pictures(const fs::path& folder) {
+Dataset pictures_in(const fs::path& folder) {
   return Dataset::image_folder(folder.string())
       .shuffle()
       .map(load_images({.height = 8, .width = 8}), {.parallel = 2})
       .batch(2);
 }
 
-/// A position after one batch of the pictures in `folder`.
+/// A position after one batch of the images in `folder`.
 std::string position_in(const fs::path& folder) {
   const Device device = host();
-  Pipeline pipeline(pictures(folder), device);
+  Pipeline pipeline(pictures_in(folder), device);
   pipeline.next();
   return pipeline.save();
 }
@@ -37,7 +37,7 @@ std::string position_in(const fs::path& folder) {
 /// What restoring says: the error, or what goes to stderr.
 std::string restored(const fs::path& folder, const std::string& position) {
   const Device device = host();
-  Pipeline pipeline(pictures(folder), device);
+  Pipeline pipeline(pictures_in(folder), device);
   ::testing::internal::CaptureStderr();
   try {
     pipeline.restore(position);
@@ -124,7 +124,7 @@ TEST(Skipped, FilesAndReasonsAreNamedAtTheEndOfAnEpoch) {
     folder.write("a/bad" + std::to_string(10 + i) + ".jpg", "no picture");
   const Device device = host();
   ::testing::internal::CaptureStderr();
-  Pipeline pipeline(pictures(folder.path()), device, {.name = "train", .skip_errors = -1});
+  Pipeline pipeline(pictures_in(folder.path()), device, {.name = "train", .skip_errors = -1});
   EXPECT_THAT(rest_of(pipeline), SizeIs(10));
   std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(text, HasSubstr("[train] 12 elements were left out in epoch 1:"));
@@ -144,7 +144,7 @@ TEST(Skipped, APositionCanBeRestoredWithAnotherPolicy) {
   write_pictures(folder, 9);
   folder.write("a/bad.jpg", "no picture");
   const Device device = host();
-  Pipeline strict(pictures(folder.path()), device, {.seed = 3, .save_before_errors = true});
+  Pipeline strict(pictures_in(folder.path()), device, {.seed = 3, .save_before_errors = true});
   std::vector<std::string> stream;
   std::string position;
   try {
@@ -154,13 +154,13 @@ TEST(Skipped, APositionCanBeRestoredWithAnotherPolicy) {
   }
   ASSERT_FALSE(position.empty());
   // What is resumed without mending fails again, and nothing of the epoch is lost.
-  Pipeline again(pictures(folder.path()), device, {.seed = 3});
+  Pipeline again(pictures_in(folder.path()), device, {.seed = 3});
   again.restore(position);
   EXPECT_THROW(again.next(), DataError);
-  Pipeline lenient(pictures(folder.path()), device, {.seed = 3, .skip_errors = -1});
+  Pipeline lenient(pictures_in(folder.path()), device, {.seed = 3, .skip_errors = -1});
   lenient.restore(position);
   for (const std::string& each : rest_of(lenient)) stream.push_back(each);
-  Pipeline whole(pictures(folder.path()), device, {.seed = 3, .skip_errors = -1});
+  Pipeline whole(pictures_in(folder.path()), device, {.seed = 3, .skip_errors = -1});
   EXPECT_EQ(stream, rest_of(whole));
 }
 

@@ -15,7 +15,8 @@ using ::testing::SizeIs;
 
 MapFunction word(const std::string& name) { return Words::function(name); }
 
-std::vector<std::string> words(const Dataset& dataset, const PipelineOptions& options = {}) {
+std::vector<std::string> gathered_words(const Dataset& dataset,
+                                        const PipelineOptions& options = {}) {
   const Device device = host();
   Pipeline pipeline(dataset, device, options);
   std::vector<std::string> result;
@@ -31,7 +32,7 @@ std::vector<std::string> words(const Dataset& dataset, const PipelineOptions& op
 }
 
 template <typename Make>
-std::string refusal(const Make& make) {
+std::string shape_refusal(const Make& make) {
   try {
     make();
     return "accepted";
@@ -41,7 +42,7 @@ std::string refusal(const Make& make) {
 }
 
 TEST(PaddedBatch, NamesTheElementThatExceedsTheShape) {
-  const auto stream = words(
+  const auto stream = gathered_words(
       Dataset::range(1, 6).map(word("ragged")).padded_batch(2, {.shapes = {{2}}, .values = {}}));
   ASSERT_THAT(stream, SizeIs(3));
   EXPECT_EQ(stream[0], "i64[2,2] 1 0 2 2");
@@ -54,32 +55,34 @@ TEST(PaddedBatch, NamesTheElementThatExceedsTheShape) {
 TEST(PaddedBatch, SaysWhatCannotBe) {
   const Dataset rows = Dataset::range(4).map(word("row"));
   const Dataset pair = Dataset::range(4).map(word("ragged_and_text"));
-  EXPECT_THAT(refusal([&] { rows.padded_batch(0); }), HasSubstr("a size of 0"));
-  EXPECT_THAT(refusal([&] { rows.padded_batch(2, {.shapes = {{2}}}); }),
+  EXPECT_THAT(shape_refusal([&] { rows.padded_batch(0); }), HasSubstr("a size of 0"));
+  EXPECT_THAT(shape_refusal([&] { rows.padded_batch(2, {.shapes = {{2}}}); }),
               HasSubstr("component 0 is i64 [3] and cannot be padded to [2]"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(shape_refusal([&] {
                 rows.padded_batch(2, {.shapes = {{-1}, {-1}}});
               }),
               HasSubstr("2 shapes for elements (i64 [3])"));
-  EXPECT_THAT(refusal([&] { rows.padded_batch(2, {.shapes = {{-2}}}); }), HasSubstr("no shape"));
-  EXPECT_THAT(refusal([&] { rows.padded_batch(2, {.values = {0.5F}}); }),
+  EXPECT_THAT(shape_refusal([&] { rows.padded_batch(2, {.shapes = {{-2}}}); }),
+              HasSubstr("no shape"));
+  EXPECT_THAT(shape_refusal([&] { rows.padded_batch(2, {.values = {0.5F}}); }),
               HasSubstr("component 0 is i64 [3], and its padding value f32"));
-  EXPECT_THAT(refusal([&] { pair.padded_batch(2, {.values = {std::int64_t{1}}}); }),
+  EXPECT_THAT(shape_refusal([&] { pair.padded_batch(2, {.values = {std::int64_t{1}}}); }),
               HasSubstr("component 1 is bytes []"));
   const Device device = host();
-  EXPECT_THAT(
-      refusal([&] { rows.padded_batch(2, {.values = {Tensor::zeros({2}, DType::i64, device)}}); }),
-      HasSubstr("give a scalar"));
+  EXPECT_THAT(shape_refusal([&] {
+                rows.padded_batch(2, {.values = {Tensor::zeros({2}, DType::i64, device)}});
+              }),
+              HasSubstr("give a scalar"));
 }
 
 TEST(PaddedBatch, ChecksWhileRunningWhatTheSpecDoesNotSay) {
   const auto unknown = Dataset::range(1, 3).flat_map(
       [](const Element& e) { return Dataset::range(number(e)).map(word("ragged1")); });
-  EXPECT_THAT(words(unknown.padded_batch(9, {.values = {0.5F}})).front(),
+  EXPECT_THAT(gathered_words(unknown.padded_batch(9, {.values = {0.5F}})).front(),
               HasSubstr("its padding value f32"));
-  EXPECT_THAT(words(unknown.padded_batch(9, {.shapes = {{4}, {4}}})).front(),
+  EXPECT_THAT(gathered_words(unknown.padded_batch(9, {.shapes = {{4}, {4}}})).front(),
               HasSubstr("2 shapes and 0 values"));
-  EXPECT_THAT(words(unknown.padded_batch(9, {.values = {std::int64_t{7}}})),
+  EXPECT_THAT(gathered_words(unknown.padded_batch(9, {.values = {std::int64_t{7}}})),
               ElementsAre("i64[3,2] 0 7 0 7 1 1"));
 }
 
@@ -90,7 +93,7 @@ TEST(PaddedBatch, NamesElementsThatDoNotGoTogether) {
          return Element{i == 1 ? Value(Tensor::zeros({1, 1}, DType::f32, device))
                                : Value(Tensor::zeros({i + 1}, DType::f32, device))};
        }});
-  EXPECT_THAT(words(mixed.padded_batch(3)),
+  EXPECT_THAT(gathered_words(mixed.padded_batch(3)),
               ElementsAre("[padded_batch] elements have component 0 as f32 [1] and f32 [1,1]; give "
                           "all of them one dtype and rank",
                           "f32[2,3] 0 0 0 0 0 0"));
@@ -136,7 +139,7 @@ TEST(PaddedBatch, NothingIsLostWhereMemoryIsShort) {
 
 TEST(Window, SlidesAndIsTakenApartAgain) {
   const Dataset windows = Dataset::range(5).window(3, {.shift = 1, .drop_remainder = true});
-  EXPECT_THAT(words(windows), ElementsAre("i64[3] 0 1 2", "i64[3] 1 2 3", "i64[3] 2 3 4"));
+  EXPECT_THAT(gathered_words(windows), ElementsAre("i64[3] 0 1 2", "i64[3] 1 2 3", "i64[3] 2 3 4"));
   EXPECT_EQ(windows.element_spec().to_string(), "(i64 [3])");
   EXPECT_EQ(windows.cardinality(), 3);
   EXPECT_THAT(numbers(windows.unbatch()), ElementsAre(0, 1, 2, 1, 2, 3, 2, 3, 4));
@@ -144,16 +147,16 @@ TEST(Window, SlidesAndIsTakenApartAgain) {
   const auto reversed = [](const Element& window) {
     return Dataset::from_tensor_slices({window.at(0).tensor()}).skip(1).batch(2);
   };
-  EXPECT_THAT(words(windows.flat_map(reversed)),
+  EXPECT_THAT(gathered_words(windows.flat_map(reversed)),
               ElementsAre("i64[2] 1 2", "i64[2] 2 3", "i64[2] 3 4"));
 }
 
 TEST(Window, SaysWhatCannotBe) {
   const Dataset five = Dataset::range(5);
-  EXPECT_THAT(refusal([&] { five.window(0); }), HasSubstr("[window] a size of 0"));
-  EXPECT_THAT(refusal([&] { five.window(2, {.shift = 0}); }), HasSubstr("shift 0"));
-  EXPECT_THAT(refusal([&] { five.window(2, {.stride = 0}); }), HasSubstr("stride 0"));
-  EXPECT_THAT(refusal([&] { five.window(std::int64_t{1} << 40, {.stride = 1 << 30}); }),
+  EXPECT_THAT(shape_refusal([&] { five.window(0); }), HasSubstr("[window] a size of 0"));
+  EXPECT_THAT(shape_refusal([&] { five.window(2, {.shift = 0}); }), HasSubstr("shift 0"));
+  EXPECT_THAT(shape_refusal([&] { five.window(2, {.stride = 0}); }), HasSubstr("stride 0"));
+  EXPECT_THAT(shape_refusal([&] { five.window(std::int64_t{1} << 40, {.stride = 1 << 30}); }),
               HasSubstr("at most"));
 }
 

@@ -13,9 +13,9 @@ namespace plimsoll::data::testing {
 namespace {
 
 /// Calls wait until `count` of them are there at once; from then on none does.
-class Meeting {
+class InnerMeeting {
  public:
-  explicit Meeting(int count) : count_(count) {}
+  explicit InnerMeeting(int count) : count_(count) {}
   void come() {
     std::unique_lock lock(mutex_);
     if (++there_ >= count_) met_ = true;
@@ -35,7 +35,7 @@ class Meeting {
 using Inner = std::function<Dataset(const Element&)>;
 
 /// Ten numbers of `outer`, through a map of `parallel` calls at a time.
-Inner inner_map(int parallel, std::shared_ptr<Meeting> meeting = nullptr, int prefetch = 0) {
+Inner inner_map(int parallel, std::shared_ptr<InnerMeeting> meeting = nullptr, int prefetch = 0) {
   return [=](const Element& outer) {
     MapFunction function;
     function.name = "inner";
@@ -93,7 +93,7 @@ const std::vector<Kind>& kinds() {
 
 TEST(Nested, MapsInsideRunInParallel) {
   for (const Kind& kind : kinds()) {
-    const auto meeting = std::make_shared<Meeting>(3);
+    const auto meeting = std::make_shared<InnerMeeting>(3);
     // Ends only if three calls are there at once.
     EXPECT_EQ(numbers(kind.make(inner_map(3, meeting)), {.threads = 4}),
               numbers(kind.make(inner_map(1)), {.threads = 1}))

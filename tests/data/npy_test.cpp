@@ -18,7 +18,7 @@ std::vector<std::string> words(const Dataset& dataset, const PipelineOptions& op
   return result;
 }
 
-std::string refusal(const std::vector<std::string>& paths) {
+std::string npy_refusal(const std::vector<std::string>& paths) {
   try {
     Dataset::from_npy(paths);
     return "accepted";
@@ -34,8 +34,8 @@ TEST(Npy, ReadsWhatNumPySavedOrRefusesItByName) {
     SCOPED_TRACE(name);
     const std::string path = npy_folder() / (name + ".npy");
     if (expected.contains("refused")) {
-      EXPECT_THAT(refusal({path}), HasSubstr("[from_npy] " + path));
-      EXPECT_THAT(refusal({path}), HasSubstr(expected["refused"].get<std::string>()));
+      EXPECT_THAT(npy_refusal({path}), HasSubstr("[from_npy] " + path));
+      EXPECT_THAT(npy_refusal({path}), HasSubstr(expected["refused"].get<std::string>()));
       continue;
     }
     const Dataset dataset = Dataset::from_npy(path);
@@ -57,11 +57,12 @@ TEST(Npy, FilesFollowOneAnotherAndMustAgree) {
   EXPECT_THAT(numbers(both), ElementsAre(0, 1, 2, 0, 1, 1, 0, 1, 2, 0, 1));
   EXPECT_EQ(words(Dataset::from_npy({path("f4_little.npy"), path("f4_big.npy")})).size(), 8U)
       << "byte orders may differ";
-  EXPECT_THAT(refusal({path("i8_flat.npy"), path("i4_flat.npy")}),
+  EXPECT_THAT(npy_refusal({path("i8_flat.npy"), path("i4_flat.npy")}),
               HasSubstr("i4_flat.npy is i32 [5]; slices must have one dtype and shape"));
-  EXPECT_THAT(refusal({path("i8_flat.npy"), path("i8_little.npy")}), HasSubstr("i64 [4,3,2]"));
-  EXPECT_THAT(refusal({path("i8_flat.npy"), path("none.npy")}), HasSubstr("none.npy: cannot be"));
-  EXPECT_THAT(refusal({npy_folder()}), HasSubstr("npy"));
+  EXPECT_THAT(npy_refusal({path("i8_flat.npy"), path("i8_little.npy")}), HasSubstr("i64 [4,3,2]"));
+  EXPECT_THAT(npy_refusal({path("i8_flat.npy"), path("none.npy")}),
+              HasSubstr("none.npy: cannot be"));
+  EXPECT_THAT(npy_refusal({npy_folder()}), HasSubstr("npy"));
   EXPECT_THROW(Dataset::from_npy(std::vector<std::string>{}), InvalidArgument);
 }
 
@@ -105,7 +106,7 @@ TEST(Npy, AHeaderThatPromisesMoreThanTheFileHasIsRefused) {
     folder.write("a.npy", npy_text("{'descr': '" + descr +
                                        "', 'fortran_order': False, 'shape': " + shape + "}",
                                    std::string(64, 'x')));
-    return refusal({folder.path() / "a.npy"});
+    return npy_refusal({folder.path() / "a.npy"});
   };
   EXPECT_EQ(refused("(4, 4)"), "accepted");
   EXPECT_EQ(refused("(2L, 2L)"), "accepted") << "as Python 2 wrote it";
@@ -118,7 +119,7 @@ TEST(Npy, AHeaderThatPromisesMoreThanTheFileHasIsRefused) {
   EXPECT_THAT(refused("(4,)", "<f16"), HasSubstr("'<f16'"));
   EXPECT_THAT(refused("(4,), 'shape': (3,)"), HasSubstr("there twice"));
   folder.write("a.npy", "PK");
-  EXPECT_THAT(refusal({folder.path() / "a.npy"}), HasSubstr("not an .npy file"));
+  EXPECT_THAT(npy_refusal({folder.path() / "a.npy"}), HasSubstr("not an .npy file"));
 }
 
 TEST(Npy, AFileCutOffLaterIsAnErrorOfItsSlices) {

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const Json& recorded() {
+const Json& recorded_stages() {
   static const Json all = [] {
     std::ifstream file(test_source_dir() / "data/recorded/stages.json");
     return Json::parse(file);
@@ -30,7 +30,7 @@ struct Outcome {
 };
 
 Outcome outcome(const Json& pipe, const Device& device, int threads) {
-  const auto limit = recorded().at("limit").get<std::size_t>();
+  const auto limit = recorded_stages().at("limit").get<std::size_t>();
   Outcome result;
   try {
     const Dataset dataset = Words(device, threads).build(pipe);
@@ -89,7 +89,7 @@ bool has_stage(const Json& pipe, std::string_view prefix) {
 TEST(RecordedStages, GiveWhatTensorFlowGives) {
   const Device device = host();
   int cases = 0;
-  for (const Json& each : recorded().at("cases")) {
+  for (const Json& each : recorded_stages().at("cases")) {
     if (each.contains("shuffled")) continue;
     ++cases;
     for (const int threads : {1, 3}) {
@@ -135,7 +135,7 @@ void expect_shuffled(const std::vector<std::string>& out, std::size_t chunk, std
 TEST(RecordedStages, ShuffleAsTensorFlowDoes) {
   const Device device = host();
   int cases = 0;
-  for (const Json& each : recorded().at("cases")) {
+  for (const Json& each : recorded_stages().at("cases")) {
     if (!each.contains("shuffled")) continue;
     ++cases;
     SCOPED_TRACE(each["pipe"].dump());

@@ -20,7 +20,7 @@ std::vector<std::int64_t> pass(Pipeline& pipeline) {
 
 /// The message of what `work` throws.
 template <class Work>
-std::string refusal(const Work& work) {
+std::string split_refusal(const Work& work) {
   try {
     work();
   } catch (const InvalidArgument& error) {
@@ -107,12 +107,13 @@ TEST(Split, ASavedPartGoesOn) {
 
 TEST(Split, WhatCannotBeToldApartIsRefused) {
   const Dataset set = Dataset::range(10);
-  EXPECT_THAT(refusal([&] { set.batch(2).split(0.5); }), HasSubstr("split its input instead"));
-  EXPECT_THAT(refusal([&] { set.repeat(2).split(0.5); }), HasSubstr("repeat(2)"));
-  EXPECT_THAT(refusal([&] { set.filter([](const Element&) { return true; }).split(0.5); }),
+  EXPECT_THAT(split_refusal([&] { set.batch(2).split(0.5); }),
+              HasSubstr("split its input instead"));
+  EXPECT_THAT(split_refusal([&] { set.repeat(2).split(0.5); }), HasSubstr("repeat(2)"));
+  EXPECT_THAT(split_refusal([&] { set.filter([](const Element&) { return true; }).split(0.5); }),
               HasSubstr("filter"));
-  EXPECT_THAT(refusal([&] { set.split(1); }), HasSubstr("between 0 and 1"));
-  EXPECT_THAT(refusal([&] { set.split(0.01); }), HasSubstr("leaves one part empty"));
+  EXPECT_THAT(split_refusal([&] { set.split(1); }), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(split_refusal([&] { set.split(0.01); }), HasSubstr("leaves one part empty"));
 }
 
 TEST(Split, ThePermutationHasAnInverse) {
@@ -127,16 +128,17 @@ TEST(Split, ThePermutationHasAnInverse) {
 TEST(Parts, TakeAndSkipOfOneShuffledSetAreRefusedForTrainingAndValidation) {
   const Dataset set = Dataset::range(132).shuffle();
   const std::string message =
-      refusal([&] { require_disjoint(set.skip(26).batch(4), set.take(26).batch(4)); });
+      split_refusal([&] { require_disjoint(set.skip(26).batch(4), set.take(26).batch(4)); });
   EXPECT_THAT(message, HasSubstr("skip(26)"));
   EXPECT_THAT(message, HasSubstr("take(26)"));
   EXPECT_THAT(message, HasSubstr("set.split(0.8)"));
   // Without a seed, an order that stays is still another one in each pipeline.
   const Dataset once = Dataset::range(9).shuffle({.reshuffle_each_iteration = false});
-  EXPECT_THAT(refusal([&] { require_disjoint(once.skip(2), once.take(2)); }), HasSubstr("split"));
-  EXPECT_THAT(refusal([&] { require_disjoint(set.shard(2, 0), set.shard(2, 1)); }),
+  EXPECT_THAT(split_refusal([&] { require_disjoint(once.skip(2), once.take(2)); }),
               HasSubstr("split"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(split_refusal([&] { require_disjoint(set.shard(2, 0), set.shard(2, 1)); }),
+              HasSubstr("split"));
+  EXPECT_THAT(split_refusal([&] {
                 require_disjoint(Dataset::range(9).split(0.5, 1).first,
                                  Dataset::range(9).split(0.5, 2).second);
               }),

@@ -19,12 +19,14 @@
 namespace plimsoll::data::testing {
 namespace {
 
-constexpr std::int64_t kRow = 1024;
-constexpr Bytes kBatch = kRow * sizeof(std::int64_t);
+constexpr std::int64_t kStagedRow = 1024;
+constexpr Bytes kStagedBatch = kStagedRow * sizeof(std::int64_t);
 
-Dataset batches(std::int64_t count) { return Dataset::range(kRow * count).batch(kRow); }
+Dataset staged_batches(std::int64_t count) {
+  return Dataset::range(kStagedRow * count).batch(kStagedRow);
+}
 
-Bytes held(const Device& device, Tag tag) {
+Bytes held_as(const Device& device, Tag tag) {
   Bytes bytes = 0;
   for (const Holder& holder : device.budget().ledger().holders()) {
     if (holder.tag == tag) bytes += holder.bytes;
@@ -39,9 +41,9 @@ class StagingTest : public ::testing::Test {
   }
   static void expect_batch(const Element& element, std::int64_t index) {
     const auto values = element.at(0).tensor().to_vector<std::int64_t>();
-    ASSERT_EQ(values.size(), static_cast<std::size_t>(kRow));
-    EXPECT_EQ(values.front(), index * kRow);
-    EXPECT_EQ(values.back(), (index + 1) * kRow - 1);
+    ASSERT_EQ(values.size(), static_cast<std::size_t>(kStagedRow));
+    EXPECT_EQ(values.front(), index * kStagedRow);
+    EXPECT_EQ(values.back(), (index + 1) * kStagedRow - 1);
   }
 
   const std::shared_ptr<LazyBackend> lazy_ = std::make_shared<LazyBackend>(GiB(1));
@@ -50,12 +52,12 @@ class StagingTest : public ::testing::Test {
 };
 
 TEST_F(StagingTest, NobodyWaitsBeforeTheRingIsFull) {
-  Pipeline pipeline(batches(20).prefetch_to(device_, 3), host_);
+  Pipeline pipeline(staged_batches(20).prefetch_to(device_, 3), host_);
   std::vector<Element> kept;
   for (int i = 0; i < 3; ++i) kept.push_back(*pipeline.next());
   pipeline.save();  // whoever ran ahead has let go
   EXPECT_LE(lazy_->host_waits(), 3) << "for those after the third";
-  EXPECT_EQ(held(host_, Tag::staging), 3 * kBatch);
+  EXPECT_EQ(held_as(host_, Tag::staging), 3 * kStagedBatch);
   expect_batch(kept[1], 1);
   expect_batch(kept[0], 0);
 }
@@ -75,25 +77,25 @@ TEST_F(StagingTest, ThePoolGivesWayToALoopThatFeedsADevice) {
     return seen;
   };
   const int here = getpriority(PRIO_PROCESS, 0);
-  const std::set<int> seen = priorities(batches(20));
+  const std::set<int> seen = priorities(staged_batches(20));
   EXPECT_GT(*seen.rbegin(), std::min(here, 18)) << "lower is a higher number";
   EXPECT_EQ(getpriority(PRIO_PROCESS, 0), here) << "the consumer's stays";
 }
 
 TEST_F(StagingTest, OneBufferIsUsedAgainAndAgain) {
-  Pipeline pipeline(batches(20).prefetch_to(device_, 0), host_);
+  Pipeline pipeline(staged_batches(20).prefetch_to(device_, 0), host_);
   std::vector<Element> kept;
   for (int i = 0; i < 20; ++i) {
     kept.push_back(*pipeline.next());
     EXPECT_EQ(lazy_->host_waits(), i) << "for the copy before, and for no other";
-    EXPECT_EQ(held(host_, Tag::staging), kBatch);
+    EXPECT_EQ(held_as(host_, Tag::staging), kStagedBatch);
   }
   for (int i = 19; i >= 0; --i) expect_batch(kept[static_cast<std::size_t>(i)], i);
 }
 
 TEST_F(StagingTest, BuffersAreNotWrittenWhileTheyAreRead) {
   for (const int count : {0, 1, 2, 4, kAutotune}) {
-    Pipeline pipeline(batches(30).prefetch_to(device_, count), host_);
+    Pipeline pipeline(staged_batches(30).prefetch_to(device_, count), host_);
     std::vector<Element> kept;
     while (auto element = pipeline.next()) kept.push_back(std::move(*element));
     ASSERT_EQ(kept.size(), 30U);
@@ -103,12 +105,12 @@ TEST_F(StagingTest, BuffersAreNotWrittenWhileTheyAreRead) {
 
 TEST_F(StagingTest, AReadersStreamWaitsOnTheDevice) {
   const StreamId reader = device_.make_stream();
-  Pipeline pipeline(batches(30).prefetch_to(device_, 2), host_);
+  Pipeline pipeline(staged_batches(30).prefetch_to(device_, 2), host_);
   std::vector<std::vector<std::int64_t>> seen;
   seen.reserve(30);
   while (const auto element = pipeline.next()) {
     const Tensor tensor = element->at(0).tensor();
-    seen.emplace_back(static_cast<std::size_t>(kRow), -1);
+    seen.emplace_back(static_cast<std::size_t>(kStagedRow), -1);
     device_.copy(seen.back().data(), tensor.raw_data_on(reader), tensor.nbytes(), reader);
     // The element goes; what the reader has not read yet must not be given to the next one.
   }
@@ -116,60 +118,60 @@ TEST_F(StagingTest, AReadersStreamWaitsOnTheDevice) {
   device_.synchronize(reader);
   ASSERT_EQ(seen.size(), 30U);
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    EXPECT_EQ(seen[i].front(), static_cast<std::int64_t>(i) * kRow);
-    EXPECT_EQ(seen[i].back(), static_cast<std::int64_t>(i + 1) * kRow - 1);
+    EXPECT_EQ(seen[i].front(), static_cast<std::int64_t>(i) * kStagedRow);
+    EXPECT_EQ(seen[i].back(), static_cast<std::int64_t>(i + 1) * kStagedRow - 1);
   }
 }
 
 TEST_F(StagingTest, ATightDeviceWaitsForItsReaders) {
   const Device small = open(lazy_, KiB(256));
   const StreamId reader = small.make_stream();
-  Pipeline pipeline(batches(200).prefetch_to(small, 2), host_);
+  Pipeline pipeline(staged_batches(200).prefetch_to(small, 2), host_);
   std::vector<std::vector<std::int64_t>> seen;
   seen.reserve(200);
   while (const auto element = pipeline.next()) {
     const Tensor tensor = element->at(0).tensor();
-    seen.emplace_back(static_cast<std::size_t>(kRow), -1);
+    seen.emplace_back(static_cast<std::size_t>(kStagedRow), -1);
     small.copy(seen.back().data(), tensor.raw_data_on(reader), tensor.nbytes(), reader);
   }
   small.synchronize(reader);
   ASSERT_EQ(seen.size(), 200U);
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    EXPECT_EQ(seen[i].front(), static_cast<std::int64_t>(i) * kRow);
+    EXPECT_EQ(seen[i].front(), static_cast<std::int64_t>(i) * kStagedRow);
   }
 }
 
 TEST_F(StagingTest, EverythingGoesBack) {
   const Bytes used = host_.budget().used();
   {
-    Pipeline pipeline(batches(10).prefetch_to(device_, 2), host_);
+    Pipeline pipeline(staged_batches(10).prefetch_to(device_, 2), host_);
     pipeline.next();
     pipeline.next();
-    EXPECT_EQ(held(host_, Tag::staging), 2 * kBatch);
+    EXPECT_EQ(held_as(host_, Tag::staging), 2 * kStagedBatch);
     pipeline.pause();
-    EXPECT_EQ(held(host_, Tag::staging), 0U);
-    EXPECT_EQ(held(device_, Tag::prefetch), 0U);
-    EXPECT_EQ(held(device_, Tag::user), 0U);
+    EXPECT_EQ(held_as(host_, Tag::staging), 0U);
+    EXPECT_EQ(held_as(device_, Tag::prefetch), 0U);
+    EXPECT_EQ(held_as(device_, Tag::user), 0U);
     EXPECT_EQ(device_.arena().stats().mapped, 0U);
     const auto element = pipeline.next();
     ASSERT_TRUE(element);
     expect_batch(*element, 2);
     while (pipeline.next()) {
     }
-    EXPECT_EQ(held(host_, Tag::staging), 0U) << "at the end of the stream";
+    EXPECT_EQ(held_as(host_, Tag::staging), 0U) << "at the end of the stream";
     pipeline.rewind();
     pipeline.next();
-    EXPECT_GT(held(host_, Tag::staging), 0U);
+    EXPECT_GT(held_as(host_, Tag::staging), 0U);
   }
-  EXPECT_EQ(held(host_, Tag::staging), 0U);
-  EXPECT_EQ(held(device_, Tag::prefetch), 0U);
+  EXPECT_EQ(held_as(host_, Tag::staging), 0U);
+  EXPECT_EQ(held_as(device_, Tag::prefetch), 0U);
   host_.arena().trim();
   EXPECT_EQ(host_.budget().used(), used);
 }
 
 TEST_F(StagingTest, ElementsThatGrowGetLargerBuffers) {
   const auto growing = [](std::int64_t rows) {
-    return Dataset::range(8 * rows * kRow).batch(rows * kRow);
+    return Dataset::range(8 * rows * kStagedRow).batch(rows * kStagedRow);
   };
   Pipeline pipeline(growing(1).concatenate(growing(3)).concatenate(growing(2)).prefetch_to(device_),
                     host_);
@@ -186,7 +188,7 @@ TEST_F(StagingTest, ElementsThatGrowGetLargerBuffers) {
 TEST_F(StagingTest, ASmallHostBudgetDoesWithoutBuffers) {
   for (const Bytes limit : {KiB(320), KiB(448), KiB(1024)}) {
     const Device small = test::own_cpu({.limit = limit, .page_size = KiB(4)});
-    Pipeline pipeline(batches(40).prefetch_to(device_, 2), small);
+    Pipeline pipeline(staged_batches(40).prefetch_to(device_, 2), small);
     int index = 0;
     while (const auto element = pipeline.next()) {
       expect_batch(*element, index++);
@@ -199,7 +201,7 @@ TEST_F(StagingTest, ASmallHostBudgetDoesWithoutBuffers) {
 TEST_F(StagingTest, AnElementThatFindsNoRoomStaysAtTheHead) {
   const Device small = open(lazy_, KiB(128));
   for (const int count : {0, 2}) {
-    Pipeline pipeline(batches(40).prefetch_to(small, count), host_);
+    Pipeline pipeline(staged_batches(40).prefetch_to(small, count), host_);
     std::vector<Element> kept;
     int refused = 0;
     for (int expected = 0; expected < 40;) {
@@ -272,8 +274,8 @@ TEST_F(StagingTest, BatchesWithTextsAndLabelsAreSentAsTheyAre) {
 }
 
 TEST_F(StagingTest, SavesAndRestores) {
-  const auto dataset = batches(30).shuffle({.elements = 7}).prefetch_to(device_, 3);
-  const auto expected = run(batches(30).shuffle({.elements = 7}), {.seed = 2});
+  const auto dataset = staged_batches(30).shuffle({.elements = 7}).prefetch_to(device_, 3);
+  const auto expected = run(staged_batches(30).shuffle({.elements = 7}), {.seed = 2});
   for (const std::size_t stop : {0U, 1U, 17U, 30U}) {
     Pipeline first(dataset, host_, {.seed = 2});
     EXPECT_EQ(rest_of(first, stop).size(), stop);

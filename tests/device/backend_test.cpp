@@ -8,8 +8,8 @@
 namespace plimsoll {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// One without devices.
 Backend empty(const std::string& name) {

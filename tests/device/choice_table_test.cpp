@@ -16,9 +16,9 @@ using ::testing::Pair;
 /// What `work` writes to stderr.
 template <typename Work>
 std::string told(const Work& work) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   work();
-  return testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
 }
 
 TEST(ChoiceTable, KeepsWhatWasTakenAndPrefersNothingByItself) {

@@ -3,7 +3,7 @@
 // A device's limit, as a program meets it: figures in the refusal, going on afterwards, growth,
 // preallocation, limits that move. One suite for every kind of device:
 //
-//   INSTANTIATE_TEST_SUITE_P(Mine, DeviceLimits, testing::Values("cpu:0"), device_case_name);
+//   INSTANTIATE_TEST_SUITE_P(Mine, DeviceLimits, ::testing::Values("cpu:0"), device_case_name);
 
 #include <cstdint>
 #include <optional>

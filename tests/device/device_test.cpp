@@ -22,9 +22,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Device open_cpu(Bytes limit) { return test::own_cpu({.limit = limit}); }
 

@@ -7,9 +7,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(LimitTest, ResolvesBytesSharesAndNothing) {
   EXPECT_EQ(Limit(GiB(8)).resolve(GiB(2)), GiB(8));

@@ -17,9 +17,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(OpenDevice, TheCpuGoesByTwoNames) {
   for (const char* name : {"cpu", "cpu:0"}) {

@@ -15,11 +15,11 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-class SessionTest : public testing::Test {
+class SessionTest : public ::testing::Test {
  protected:
   Device device_ = test::own_cpu({.limit = MiB(256)});
 };

@@ -13,11 +13,11 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-class SplitGuarantee : public testing::Test {
+class SplitGuarantee : public ::testing::Test {
  protected:
   /// All of the promise can be had, and all of it is memory.
   void expect_kept(const Device& device) {

@@ -29,7 +29,7 @@ struct Work {
   Tensor y;
 };
 
-class FunctionOnGpu : public testing::TestWithParam<std::string> {
+class FunctionOnGpu : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     std::string why;
@@ -88,7 +88,7 @@ TEST_P(FunctionOnGpu, AStepOfOnesOwnTakesTheTimeAndTheBytesOfTheTrainers) {
   EXPECT_LE(own, kMost * trainers) << own * 1e3 << " ms against " << trainers * 1e3;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, FunctionOnGpu, testing::Values("resnet18", "gpt2"),
+INSTANTIATE_TEST_SUITE_P(Models, FunctionOnGpu, ::testing::Values("resnet18", "gpt2"),
                          [](const auto& each) { return each.param; });
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
-int count(const Graph& graph, std::string_view op) {
+int count_of(const Graph& graph, std::string_view op) {
   return static_cast<int>(
       std::ranges::count_if(graph.nodes(), [&](const Node& node) { return node.op->name == op; }));
 }
@@ -71,7 +71,7 @@ Graph trace(const Shape& shape, DType dtype, Layout layout,
 }
 
 /// The fused graph, which has the bits of the other.
-Graph checked(const Graph& before) {
+Graph rewritten(const Graph& before) {
   Graph after = graph::with_fused_norms(before);
   after.verify();
   std::map<std::string, Tensor> feeds;
@@ -99,15 +99,15 @@ TEST(FusedNorms, ARelusGradientNeedsNoResultOfIt) {
   for (const auto& [shape, layout] : kShapes) {
     for (const DType dtype : kDTypes) {
       SCOPED_TRACE(shape.to_string() + " " + std::string(dtype_name(dtype)));
-      const Graph graph =
-          checked(trace(shape, dtype, layout, [](const Tensor& a, const Tensor& b, const Tensor&) {
+      const Graph graph = rewritten(
+          trace(shape, dtype, layout, [](const Tensor& a, const Tensor& b, const Tensor&) {
             return ops::mul(ops::relu(a), ops::relu(b));
           }));
-      EXPECT_EQ(count(graph, "batch_norm_statistics"), 2) << graph.to_string();
-      EXPECT_EQ(count(graph, "batch_norm_apply"), 2);
-      EXPECT_EQ(count(graph, "batch_norm_relu_grad"), 2);
+      EXPECT_EQ(count_of(graph, "batch_norm_statistics"), 2) << graph.to_string();
+      EXPECT_EQ(count_of(graph, "batch_norm_apply"), 2);
+      EXPECT_EQ(count_of(graph, "batch_norm_relu_grad"), 2);
       for (const char* op : {"batch_norm", "batch_norm_grad", "relu", "relu_grad"}) {
-        EXPECT_EQ(count(graph, op), 0) << op << "\n" << graph.to_string();
+        EXPECT_EQ(count_of(graph, op), 0) << op << "\n" << graph.to_string();
       }
     }
   }
@@ -118,16 +118,16 @@ TEST(FusedNorms, AResidualAndItsReluJoin) {
     for (const DType dtype : kDTypes) {
       SCOPED_TRACE(shape.to_string() + " " + std::string(dtype_name(dtype)));
       // z has two readers, so that its gradient is a sum.
-      const Graph graph =
-          checked(trace(shape, dtype, layout, [](const Tensor& a, const Tensor& b, const Tensor&) {
+      const Graph graph = rewritten(
+          trace(shape, dtype, layout, [](const Tensor& a, const Tensor& b, const Tensor&) {
             const Tensor z = ops::relu(ops::add(a, b));
             return ops::mul(z, ops::sigmoid(z));
           }));
-      EXPECT_EQ(count(graph, "batch_norm_apply"), 2) << graph.to_string();
-      EXPECT_EQ(count(graph, "batch_norm_add_relu_grad"), 1);
-      EXPECT_EQ(count(graph, "batch_norm_grad"), 1);  // of the other, which reads the relu's
+      EXPECT_EQ(count_of(graph, "batch_norm_apply"), 2) << graph.to_string();
+      EXPECT_EQ(count_of(graph, "batch_norm_add_relu_grad"), 1);
+      EXPECT_EQ(count_of(graph, "batch_norm_grad"), 1);  // of the other, which reads the relu's
       for (const char* op : {"batch_norm", "relu", "relu_grad"}) {
-        EXPECT_EQ(count(graph, op), 0) << op << "\n" << graph.to_string();
+        EXPECT_EQ(count_of(graph, op), 0) << op << "\n" << graph.to_string();
       }
       const auto grad = std::ranges::find_if(graph.nodes(), [](const Node& node) {
         return node.op->name == "batch_norm_add_relu_grad";
@@ -138,28 +138,28 @@ TEST(FusedNorms, AResidualAndItsReluJoin) {
 }
 
 TEST(FusedNorms, WhatOthersReadStays) {
-  const Graph graph = checked(trace({2, 4, 4, 8}, DType::bf16, Layout::channels_last,
-                                    [](const Tensor& a, const Tensor& b, const Tensor& x) {
-                                      // a is read twice; b has a sum that broadcasts; x is added
-                                      // where it may.
-                                      const Tensor wide = ops::add(b, ops::sum(x, {.axes = {0}}));
-                                      return ops::add(ops::mul(a, ops::relu(a)), ops::relu(wide));
-                                    }));
-  EXPECT_EQ(count(graph, "relu"), 2) << graph.to_string();
-  EXPECT_EQ(count(graph, "batch_norm_apply"), 2);
+  const Graph graph = rewritten(trace({2, 4, 4, 8}, DType::bf16, Layout::channels_last,
+                                      [](const Tensor& a, const Tensor& b, const Tensor& x) {
+                                        // a is read twice; b has a sum that broadcasts; x is added
+                                        // where it may.
+                                        const Tensor wide = ops::add(b, ops::sum(x, {.axes = {0}}));
+                                        return ops::add(ops::mul(a, ops::relu(a)), ops::relu(wide));
+                                      }));
+  EXPECT_EQ(count_of(graph, "relu"), 2) << graph.to_string();
+  EXPECT_EQ(count_of(graph, "batch_norm_apply"), 2);
 }
 
 TEST(FusedNorms, InferenceIsFusedToo) {
   for (const DType dtype : kDTypes) {
-    const Graph graph = checked(trace(
+    const Graph graph = rewritten(trace(
         {2, 5, 3, 24}, dtype, Layout::channels_last,
         [](const Tensor& a, const Tensor& b, const Tensor& x) {
           return ops::mul(ops::relu(ops::add(x, a)), b);
         },
         false));
-    EXPECT_EQ(count(graph, "batch_norm_apply"), 1) << graph.to_string();
-    EXPECT_EQ(count(graph, "batch_norm_inference"), 1);
-    EXPECT_EQ(count(graph, "add") + count(graph, "relu"), 0);
+    EXPECT_EQ(count_of(graph, "batch_norm_apply"), 1) << graph.to_string();
+    EXPECT_EQ(count_of(graph, "batch_norm_inference"), 1);
+    EXPECT_EQ(count_of(graph, "add") + count_of(graph, "relu"), 0);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(FusedNorms, StatisticsThatAreOverwrittenAreReadBefore) {
   }
   const Graph graph = graph::with_fused_norms(tracer.finish());
   graph.verify();
-  EXPECT_EQ(count(graph, "relu"), 1) << graph.to_string();
+  EXPECT_EQ(count_of(graph, "relu"), 1) << graph.to_string();
 }
 
 TEST(FusedNorms, WholeModelsHaveNoReluBehindANormLeft) {
@@ -206,7 +206,7 @@ TEST(FusedNorms, WholeModelsHaveNoReluBehindANormLeft) {
     const Graph graph = graph::with_fused_norms(tracer.finish());
     graph.verify();
     for (const char* op : {"batch_norm", "relu", "relu_grad"}) {
-      EXPECT_EQ(count(graph, op), 0) << name << " has " << op;
+      EXPECT_EQ(count_of(graph, op), 0) << name << " has " << op;
     }
   }
 }

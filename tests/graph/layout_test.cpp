@@ -33,7 +33,7 @@ Tensor random_tensor(const Shape& shape, std::uint32_t seed, const Device& devic
   return Tensor::from_values(std::span<const float>(values), shape, device);
 }
 
-int count(const Graph& graph, std::string_view op) {
+int count_nodes(const Graph& graph, std::string_view op) {
   return static_cast<int>(
       std::ranges::count_if(graph.nodes(), [&](const Node& node) { return node.op->name == op; }));
 }
@@ -52,7 +52,7 @@ struct Net {
   std::function<Tensor(const Tensor& x, const std::vector<Tensor>& p)> forward;
 };
 
-class Layouts : public testing::Test {
+class Layouts : public ::testing::Test {
  protected:
   Graph trace(const Net& net, DType compute, bool tf32 = false) {
     parameters_.clear();
@@ -134,17 +134,17 @@ Net bottleneck(Layout layout) {
 TEST_F(Layouts, ANetIsTransposedOnlyWhereItBeginsAndEnds) {
   const Graph graph = checked(bottleneck(Layout::channels_first), DType::bf16, true);
   // The picture on its way in, and the gradient by it on its way out.
-  EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "transpose"), 2) << graph.to_string();
 }
 
 TEST_F(Layouts, FullPrecisionGoesChannelsLast) {
   const Graph graph = checked(bottleneck(Layout::channels_first), DType::f32, true);
-  EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "transpose"), 2) << graph.to_string();
 }
 
 TEST_F(Layouts, Tf32GoesChannelsLastAsMatrixUnitsWantIt) {
   const Graph graph = checked(bottleneck(Layout::channels_first), DType::f32, true, true);
-  EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "transpose"), 2) << graph.to_string();
   const Graph last = trace(bottleneck(Layout::channels_last), DType::f32, true);
   EXPECT_EQ(graph::with_fast_layouts(last).to_string(), last.to_string());
 }
@@ -168,7 +168,7 @@ TEST_F(Layouts, ATransposeOfTheUsersVanishes) {
                   return ops::transpose(ops::conv2d(y, p[3]), {0, 2, 3, 1});
                 }};
   const Graph graph = checked(net, DType::bf16, true);
-  EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "transpose"), 2) << graph.to_string();
 }
 
 TEST_F(Layouts, ConcatSliceAndTransposedConvolutionsFollow) {
@@ -187,7 +187,7 @@ TEST_F(Layouts, ConcatSliceAndTransposedConvolutionsFollow) {
       }};
   const Graph graph = checked(net, DType::bf16, true);
   // The picture, the result, and the gradient by the picture.
-  EXPECT_EQ(count(graph, "transpose"), 3) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "transpose"), 3) << graph.to_string();
 }
 
 TEST_F(Layouts, BroadcastOperandsOfFewerDimensionsAreBroughtAlong) {
@@ -222,7 +222,7 @@ TEST_F(Layouts, PatchesAsTokensNeedNoTransposeOfTheirOwn) {
                   return ops::transpose(ops::reshape(y, Shape{2, 16, 4}), {0, 2, 1});
                 }};
   const Graph graph = checked(net, DType::bf16, true);
-  EXPECT_EQ(count(graph, "transpose"), 2) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "transpose"), 2) << graph.to_string();
 }
 
 TEST_F(Layouts, ParametersAreReadBeforeTheyAreUpdated) {
@@ -241,7 +241,7 @@ TEST_F(Layouts, ParametersAreReadBeforeTheyAreUpdated) {
   }
   const Graph graph = graph::with_fast_layouts(tracer.finish());
   graph.verify();
-  EXPECT_GE(count(graph, "transpose"), 2) << graph.to_string();
+  EXPECT_GE(count_nodes(graph, "transpose"), 2) << graph.to_string();
   for (const Node& node : graph.nodes()) {
     if (node.op->writes == 0) continue;
     // The copy of the gate in another order is among those that come first.
@@ -276,8 +276,9 @@ TEST_F(Layouts, WholeModelsComeOutChannelsLast) {
     after.verify();
     EXPECT_TRUE(all_are(after, true)) << name;
     // The picture; LeNet's rows of features, there and back. unet's own transposes are gone.
-    EXPECT_LE(count(after, "transpose"), name == std::string("lenet") ? 3 : 1) << name << "\n"
-                                                                               << after.to_string();
+    EXPECT_LE(count_nodes(after, "transpose"), name == std::string("lenet") ? 3 : 1)
+        << name << "\n"
+        << after.to_string();
   }
 }
 

@@ -46,7 +46,7 @@ struct Traced {
   std::vector<Tensor> state;
 };
 
-Traced trace(const Forward& forward, const Update& update, bool give_gradient = false) {
+Traced trace_rows(const Forward& forward, const Update& update, bool give_gradient = false) {
   Step s{.table = test::random_tensor({kRows, kFeatures}, 1),
          .sum = ops::square(test::random_tensor({kRows, kFeatures}, 2)),
          .first = test::random_tensor({kRows, kFeatures}, 3),
@@ -78,11 +78,11 @@ void sgd(const Step& s, const Tensor& gradient) {
 }
 
 /// Runs both for two steps from the same values: the same bits. Returns the graph of rows.
-Graph checked(const Forward& forward, const Update& update, bool give_gradient = false) {
+Graph checked_rows(const Forward& forward, const Update& update, bool give_gradient = false) {
   std::vector<std::vector<Tensor>> results;
   Graph after;
   for (const bool rows : {false, true}) {
-    Traced traced = trace(forward, update, give_gradient);
+    Traced traced = trace_rows(forward, update, give_gradient);
     if (rows) {
       after = graph::with_row_updates(traced.graph);
       after.verify();
@@ -126,17 +126,17 @@ void expect_whole(const Graph& graph) {
 }
 
 TEST(RowUpdatesOfGraphs, TablesThatAreReadOnceAreUpdatedByRows) {
-  expect_rows(checked(read_once, sgd), "sgd_update_rows");
-  expect_rows(checked(read_once,
-                      [](const Step& s, const Tensor& gradient) {
-                        ops::adagrad_update(s.table, s.sum, gradient, s.rate, s.step, {});
-                      }),
+  expect_rows(checked_rows(read_once, sgd), "sgd_update_rows");
+  expect_rows(checked_rows(read_once,
+                           [](const Step& s, const Tensor& gradient) {
+                             ops::adagrad_update(s.table, s.sum, gradient, s.rate, s.step, {});
+                           }),
               "adagrad_update_rows");
-  expect_rows(checked(read_once,
-                      [](const Step& s, const Tensor& gradient) {
-                        ops::lazy_adam_update(s.table, s.first, s.sum, gradient, s.rate, s.step,
-                                              {});
-                      }),
+  expect_rows(checked_rows(read_once,
+                           [](const Step& s, const Tensor& gradient) {
+                             ops::lazy_adam_update(s.table, s.first, s.sum, gradient, s.rate,
+                                                   s.step, {});
+                           }),
               "lazy_adam_update_rows");
 }
 
@@ -144,15 +144,15 @@ TEST(RowUpdatesOfGraphs, BagsAreUpdatedByRows) {
   const auto bags = [](const Step& s) {
     return ops::sum(ops::square(ops::tanh(ops::embedding_bag(s.table, s.ids, 7))));
   };
-  const Graph graph = checked(bags, sgd);
+  const Graph graph = checked_rows(bags, sgd);
   expect_rows(graph, "sgd_update_rows");
   EXPECT_EQ(count(graph, "embedding_bag_grad"), 0);
-  const Graph whole = checked(bags, sgd, true);
+  const Graph whole = checked_rows(bags, sgd, true);
   EXPECT_EQ(count(whole, "embedding_bag_grad"), 1);
 }
 
 TEST(RowUpdatesOfGraphs, ValuesKeepTheirIds) {
-  const Traced traced = trace(read_once, sgd);
+  const Traced traced = trace_rows(read_once, sgd);
   const Graph after = graph::with_row_updates(traced.graph);
   ASSERT_EQ(after.values().size(), traced.graph.values().size());
   EXPECT_EQ(after.outputs(), traced.graph.outputs());
@@ -165,29 +165,29 @@ TEST(RowUpdatesOfGraphs, ValuesKeepTheirIds) {
 
 TEST(RowUpdatesOfGraphs, OtherReadersKeepTheWholeGradient) {
   // Two gathers.
-  expect_whole(checked(
+  expect_whole(checked_rows(
       [](const Step& s) {
         return ops::add(read_once(s), ops::sum(ops::tanh(ops::embedding(s.table, s.other))));
       },
       sgd));
   // A tied weight.
-  expect_whole(checked(
+  expect_whole(checked_rows(
       [](const Step& s) {
         const Tensor x = ops::embedding(s.table, s.other);
         return ops::sum(ops::tanh(ops::matmul(x, ops::transpose(s.table, {1, 0}))));
       },
       sgd));
   // A penalty.
-  expect_whole(checked(
+  expect_whole(checked_rows(
       [](const Step& s) { return ops::add(read_once(s), ops::sum(ops::square(s.table))); }, sgd));
   // Given out.
-  expect_whole(checked(read_once, sgd, true));
+  expect_whole(checked_rows(read_once, sgd, true));
   // Clipped.
-  expect_whole(checked(read_once, [](const Step& s, const Tensor& gradient) {
+  expect_whole(checked_rows(read_once, [](const Step& s, const Tensor& gradient) {
     sgd(s, ops::clip(gradient, -0.1, 0.1));
   }));
   // Along another dimension.
-  EXPECT_EQ(count(checked(
+  EXPECT_EQ(count(checked_rows(
                       [](const Step& s) {
                         const Tensor columns = ops::full({3}, 2, DType::i64, s.table.device());
                         return ops::sum(ops::square(ops::gather(s.table, columns, 1)));
@@ -198,16 +198,16 @@ TEST(RowUpdatesOfGraphs, OtherReadersKeepTheWholeGradient) {
 }
 
 TEST(RowUpdatesOfGraphs, UpdatesThatMoveOtherRowsStay) {
-  expect_whole(checked(read_once, [](const Step& s, const Tensor& gradient) {
+  expect_whole(checked_rows(read_once, [](const Step& s, const Tensor& gradient) {
     ops::sgd_update(s.table, {}, gradient, s.rate, {.weight_decay = 0.1});
   }));
-  expect_whole(checked(read_once, [](const Step& s, const Tensor& gradient) {
+  expect_whole(checked_rows(read_once, [](const Step& s, const Tensor& gradient) {
     ops::sgd_update(s.table, s.first, gradient, s.rate, {.momentum = 0.9});
   }));
-  expect_whole(checked(read_once, [](const Step& s, const Tensor& gradient) {
+  expect_whole(checked_rows(read_once, [](const Step& s, const Tensor& gradient) {
     ops::adam_update(s.table, s.first, s.sum, gradient, s.rate, s.step, {});
   }));
-  expect_whole(checked(read_once, [](const Step& s, const Tensor& gradient) {
+  expect_whole(checked_rows(read_once, [](const Step& s, const Tensor& gradient) {
     ops::adagrad_update(s.table, s.sum, gradient, s.rate, s.step, {.epsilon = 0});
   }));
 }

@@ -21,8 +21,8 @@
 namespace plimsoll::graph {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<std::string> ops_of(const Graph& graph) {
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ std::vector<std::string> ops_of(const Graph& graph) {
   return names;
 }
 
-class Trace : public testing::Test {
+class Trace : public ::testing::Test {
  protected:
   std::int64_t count(const Graph& graph, Role role) const {
     return std::ranges::count(graph.values(), role, &Value::role);
@@ -93,7 +93,7 @@ TEST_F(Trace, WritesComeAfterEverybodyWhoReadsTheOldValue) {
   const auto square = std::ranges::find_if(
       graph.nodes(), [](const Node& node) { return node.op->name == "square"; });
   EXPECT_THAT(writer->after,
-              testing::Contains(static_cast<NodeId>(square - graph.nodes().begin())));
+              ::testing::Contains(static_cast<NodeId>(square - graph.nodes().begin())));
   const auto sum =
       std::ranges::find_if(graph.nodes(), [](const Node& node) { return node.op->name == "add"; });
   ASSERT_NE(sum, graph.nodes().end());
@@ -105,7 +105,7 @@ TEST_F(Trace, WritingIntoWhatIsComputedIsRefused) {
   const Tensor x = tracer.input("x", {DType::f32, Shape{2}});
   const ops::DispatchScope scope(tracer);
   const Tensor y = ops::square(x);
-  EXPECT_THAT([&] { ops::assign(y, x); }, testing::ThrowsMessage<InvalidArgument>(
+  EXPECT_THAT([&] { ops::assign(y, x); }, ::testing::ThrowsMessage<InvalidArgument>(
                                               HasSubstr("not a parameter, buffer or state")));
 }
 
@@ -117,7 +117,7 @@ TEST_F(Trace, ValuesOfOneTraceAreNothingToAnother) {
   EXPECT_THROW(second.output(x), InvalidArgument);
   const ops::DispatchScope scope(second);
   EXPECT_THAT([&] { (void)ops::square(x); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr("neither of this trace")));
+              ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("neither of this trace")));
 }
 
 TEST_F(Trace, ReadingAVariableBindsItUnderItsName) {

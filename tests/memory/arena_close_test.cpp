@@ -60,7 +60,7 @@ class HookedPages : public FaultyPages {
   bool broken = false;
 };
 
-struct ClosingArena : testing::Test {
+struct ClosingArena : ::testing::Test {
   Budget root = Budget::root("cuda:0", MiB(16));
   Account account = root.account(Tag::user, "test");
   std::shared_ptr<HookedStreams> streams = std::make_shared<HookedStreams>();
@@ -149,7 +149,7 @@ TEST_F(ClosingArena, BudgetsThatOnlyItsBlocksKeptGo) {
 }
 
 TEST_F(ClosingArena, ItsTraceReleasesWhatWasLive) {
-  const std::string path = testing::TempDir() + "closing_arena.csv";
+  const std::string path = ::testing::TempDir() + "closing_arena.csv";
   {
     const auto trace = std::make_shared<TraceRecorder>(path);
     for (int i = 0; i < 2; ++i) {  // the second gets the addresses of the first

@@ -4,7 +4,7 @@
 // opens and closes arenas. After each failure everything agrees, blocks hold what was written to
 // them, nothing is lost, and the same call then succeeds. A test file brings the sources:
 //
-//   INSTANTIATE_TEST_SUITE_P(Mine, ArenaFaults, testing::Values(my_case), fault_case_name);
+//   INSTANTIATE_TEST_SUITE_P(Mine, ArenaFaults, ::testing::Values(my_case), fault_case_name);
 
 #include <cstdint>
 #include <functional>

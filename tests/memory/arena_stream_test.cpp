@@ -44,7 +44,7 @@ class FakeStreams : public FenceSource {
   std::atomic<bool> recorded = false;  ///< what is submitted, so that there are no fences
 };
 
-struct StreamArena : testing::Test {
+struct StreamArena : ::testing::Test {
   std::shared_ptr<FakeStreams> streams = std::make_shared<FakeStreams>();
   Budget root = Budget::root("cuda:0", MiB(16));
   Arena arena{make_dry_pages(MiB(2)), root, {.fences = streams}};

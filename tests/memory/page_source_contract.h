@@ -2,7 +2,7 @@
 
 // What every page source promises, as one suite. A test file brings cases and instantiates it:
 //
-//   INSTANTIATE_TEST_SUITE_P(Mine, PageSourceContract, testing::Values(my_case), case_name);
+//   INSTANTIATE_TEST_SUITE_P(Mine, PageSourceContract, ::testing::Values(my_case), case_name);
 
 #include <gtest/gtest.h>
 

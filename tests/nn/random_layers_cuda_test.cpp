@@ -10,7 +10,7 @@ namespace plimsoll {
 namespace {
 
 class RandomLayersOnGpu : public test::OnGpu,
-                          public testing::WithParamInterface<test::RandomFamily> {};
+                          public ::testing::WithParamInterface<test::RandomFamily> {};
 
 TEST_P(RandomLayersOnGpu, EqualPyTorchs) {
   if (!GetParam().on_gpus) GTEST_SKIP() << "computed on the host alone";
@@ -18,7 +18,7 @@ TEST_P(RandomLayersOnGpu, EqualPyTorchs) {
   GetParam().check();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RandomLayersOnGpu, testing::ValuesIn(test::random_families()),
+INSTANTIATE_TEST_SUITE_P(All, RandomLayersOnGpu, ::testing::ValuesIn(test::random_families()),
                          [](const auto& family) { return family.param.name; });
 
 }  // namespace

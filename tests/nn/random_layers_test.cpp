@@ -7,11 +7,11 @@
 namespace plimsoll {
 namespace {
 
-class RandomLayers : public testing::TestWithParam<test::RandomFamily> {};
+class RandomLayers : public ::testing::TestWithParam<test::RandomFamily> {};
 
 TEST_P(RandomLayers, EqualPyTorchs) { GetParam().check(); }
 
-INSTANTIATE_TEST_SUITE_P(All, RandomLayers, testing::ValuesIn(test::random_families()),
+INSTANTIATE_TEST_SUITE_P(All, RandomLayers, ::testing::ValuesIn(test::random_families()),
                          [](const auto& family) { return family.param.name; });
 
 }  // namespace

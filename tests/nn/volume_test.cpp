@@ -20,44 +20,44 @@ using test::expect_recorded;
 using test::random_tensor;
 using ::testing::HasSubstr;
 
-const std::string kFile = "volumes";
+const std::string kVolumes = "volumes";
 
 TEST(Volume, ConvolutionsEqualPyTorchs) {
-  expect_recorded(kFile, "conv_plain", Conv3D(4, 3, {.padding = 1}));
-  expect_recorded(kFile, "conv_oblong",
+  expect_recorded(kVolumes, "conv_plain", Conv3D(4, 3, {.padding = 1}));
+  expect_recorded(kVolumes, "conv_oblong",
                   Conv3D(4, {2, 1, 3}, {.stride = {2, 1, 2}, .padding = {1, 0, 1}, .groups = 2}));
-  expect_recorded(kFile, "conv_dilated",
+  expect_recorded(kVolumes, "conv_dilated",
                   Conv3D(4, {3, 2, 2}, {.dilation = {2, 1, 3}, .bias = false}));
-  expect_recorded(kFile, "conv_same", Conv3D(4, {3, 2, 4}, {.padding = kSame}));
-  expect_recorded(kFile, "conv_one", Conv3D(4, 1));
-  expect_recorded(kFile, "conv_strided", Conv3D(4, 2, {.stride = {3, 2, 2}}));
+  expect_recorded(kVolumes, "conv_same", Conv3D(4, {3, 2, 4}, {.padding = kSame}));
+  expect_recorded(kVolumes, "conv_one", Conv3D(4, 1));
+  expect_recorded(kVolumes, "conv_strided", Conv3D(4, 2, {.stride = {3, 2, 2}}));
 }
 
 TEST(Volume, TransposedConvolutionsEqualPyTorchs) {
-  expect_recorded(kFile, "transpose_plain", ConvTranspose3D(6, 2));
-  expect_recorded(kFile, "transpose_overlap",
+  expect_recorded(kVolumes, "transpose_plain", ConvTranspose3D(6, 2));
+  expect_recorded(kVolumes, "transpose_overlap",
                   ConvTranspose3D(6, 3, {.stride = 2, .padding = 1, .output_padding = 1}));
   expect_recorded(
-      kFile, "transpose_groups",
+      kVolumes, "transpose_groups",
       ConvTranspose3D(6, {3, 2, 1}, {.stride = {1, 2, 1}, .dilation = {2, 1, 1}, .groups = 2}));
   expect_recorded(
-      kFile, "transpose_cut",
+      kVolumes, "transpose_cut",
       ConvTranspose3D(6, {4, 2, 2}, {.stride = 2, .padding = {2, 0, 0}, .bias = false}));
 }
 
 TEST(Volume, PoolingAndNormalisationEqualPyTorchs) {
-  expect_recorded(kFile, "max_pool",
+  expect_recorded(kVolumes, "max_pool",
                   MaxPool3D({2, 3, 2}, {.stride = {2, 1, 2}, .padding = {1, 1, 0}}));
-  expect_recorded(kFile, "max_pool_plain", MaxPool3D(2));
-  expect_recorded(kFile, "avg_pool", AvgPool3D({3, 2, 2}, {.stride = {1, 2, 1}, .padding = 1}));
-  expect_recorded(kFile, "global_avg_pool", GlobalAvgPool3D());
-  expect_recorded(kFile, "global_max_pool", GlobalMaxPool3D());
-  expect_recorded(kFile, "batch_norm", BatchNorm3D());
+  expect_recorded(kVolumes, "max_pool_plain", MaxPool3D(2));
+  expect_recorded(kVolumes, "avg_pool", AvgPool3D({3, 2, 2}, {.stride = {1, 2, 1}, .padding = 1}));
+  expect_recorded(kVolumes, "global_avg_pool", GlobalAvgPool3D());
+  expect_recorded(kVolumes, "global_max_pool", GlobalMaxPool3D());
+  expect_recorded(kVolumes, "batch_norm", BatchNorm3D());
 }
 
 TEST(Volume, SeparableOnesOverSequencesEqualPyTorchs) {
-  expect_recorded(kFile, "depthwise1d", DepthwiseConv1D(3, {.multiplier = 2, .padding = 1}));
-  expect_recorded(kFile, "separable1d", SeparableConv1D(5, 4, {.multiplier = 2, .stride = 2}));
+  expect_recorded(kVolumes, "depthwise1d", DepthwiseConv1D(3, {.multiplier = 2, .padding = 1}));
+  expect_recorded(kVolumes, "separable1d", SeparableConv1D(5, 4, {.multiplier = 2, .stride = 2}));
 }
 
 TEST(Volume, SamePaddingRoundsUp) {

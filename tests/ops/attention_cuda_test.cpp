@@ -351,11 +351,11 @@ TEST_F(AttentionOnGpu, SaysOnceWhereItIsSlow) {
   const Attributes attributes = {{"causal", true}, {"scale", 0.125}};
   const ops::OpInputs signature(def, types, attributes);
   const DeviceScope current(gpu());
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) {
     ops::kernels_of("cuda").find(def)->prepare(signature, def.types(signature));
   }
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "plimsoll: warning: [attention] bf16, 1 x 4 heads of 64, 200 queries, 2000 keys, "
             "causal: plain kernels, many times slower than others; use as many queries as keys, or "
             "no causal mask\n");

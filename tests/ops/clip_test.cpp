@@ -20,7 +20,7 @@ namespace {
 using test::as_doubles;
 using test::from_doubles;
 using testing::DoubleNear;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<Tensor> example(DType dtype) {
   return {from_doubles({3, -4}, {2}, dtype), Tensor(), from_doubles({0, 12}, {2, 1}, dtype)};

@@ -144,6 +144,8 @@ TEST(ConvolutionRoute, DepthwiseHasKernelsOfItsOwn) {
     EXPECT_EQ(conv_route(shape(128, 96, 96, 56, 7, 1, 96), pass, DType::bf16).kernel,
               ConvKernel::depthwise);
     EXPECT_LE(conv_route(shape(128, 768, 768, 7, 7, 1, 768), pass, DType::bf16).workspace, MiB(32));
+    EXPECT_EQ(conv_route(shape(2, 53, 53, 9, 3, 2, 53), pass, DType::f16).kernel,
+              ConvKernel::depthwise);
     // Groups of several channels, and channels first, are the library's.
     EXPECT_EQ(conv_route(shape(64, 128, 128, 56, 3, 1, 32), pass, DType::bf16).kernel,
               ConvKernel::library);

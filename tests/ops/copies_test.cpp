@@ -16,9 +16,9 @@
 namespace plimsoll::ops {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
-class Copies : public testing::Test {
+class Copies : public ::testing::Test {
  protected:
   Device cpu_ = test::own_cpu({.limit = MiB(16)});
   Device other_ = test::own_cpu({.limit = MiB(16)});
@@ -115,8 +115,8 @@ TEST_F(Copies, OfAParameterWithinATraceAreRefusedByName) {
   graph::Tracer tracer;
   tracer.bind(x_, graph::Role::parameter, Tag::parameters, "w");
   const DispatchScope scope(tracer);
-  const auto refused = testing::ThrowsMessage<InvalidArgument>(
-      testing::AllOf(testing::HasSubstr("within a trace"), testing::HasSubstr("of w ")));
+  const auto refused = ::testing::ThrowsMessage<InvalidArgument>(
+      ::testing::AllOf(::testing::HasSubstr("within a trace"), ::testing::HasSubstr("of w ")));
   EXPECT_THAT([&] { (void)x_.clone(); }, refused);
   GradientTape tape;
   tape.watch(x_);
@@ -127,7 +127,7 @@ TEST_F(Copies, OutsideItsTraceAValueHasNothingToCopy) {
   graph::Tracer tracer;
   const Tensor input = tracer.input("x", {DType::f32, Shape{3}});
   EXPECT_THAT([&] { (void)input.clone(); },
-              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("has no data")));
+              ::testing::ThrowsMessage<InvalidArgument>(::testing::HasSubstr("has no data")));
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ namespace {
 
 using test::as_doubles;
 using test::from_doubles;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<double> random_values(std::int64_t count, unsigned seed = 1) {
   std::mt19937_64 random(seed);

@@ -125,7 +125,7 @@ TEST(Kernels, StayWithinTheirMemoryWhereverItLies) {
       // All ones is a NaN in every floating dtype.
       const auto shifted = run(*kernel, *def, inputs, c.attributes, 1, std::byte{0xFF});
       EXPECT_EQ(once, shifted);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }

@@ -119,7 +119,7 @@ TEST_F(LargeOnGpu, LinearCrossEntropyWithManyClasses) {
 TEST_F(LargeOnGpu, SelfAttention) {
   for (const std::int64_t tokens : {17, 64, 197, 320}) {
     for (const bool causal : {false, true}) {
-      SCOPED_TRACE(testing::Message() << tokens << (causal ? " causal" : ""));
+      SCOPED_TRACE(::testing::Message() << tokens << (causal ? " causal" : ""));
       check(
           [&](const auto& t) { return ops::self_attention(t[0], {.heads = 2, .causal = causal}); },
           {random_tensor({3, tokens, 3 * 128}, 1)}, 8);

@@ -172,7 +172,7 @@ std::vector<std::string> op_names() {
 const std::set<std::string_view> kOnTheHostAlone = {"cholesky", "ctc_loss", "ctc_loss_grad",
                                                     "solve",    "svd",      "triangular_solve"};
 
-class OpOnGpu : public testing::TestWithParam<std::string> {};
+class OpOnGpu : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(OpOnGpu, IsAsOnTheCpu) {
   if (const std::string why = no_gpu(); !why.empty()) GTEST_SKIP() << why;
@@ -194,7 +194,7 @@ TEST_P(OpOnGpu, IsAsOnTheCpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OpOnGpu, testing::ValuesIn(op_names()),
+INSTANTIATE_TEST_SUITE_P(All, OpOnGpu, ::testing::ValuesIn(op_names()),
                          [](const auto& named) { return named.param; });
 
 }  // namespace

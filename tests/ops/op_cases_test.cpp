@@ -24,7 +24,7 @@ std::vector<std::string> op_names() {
   return names;
 }
 
-class Op : public testing::TestWithParam<std::string> {};
+class Op : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Op, IsAsRecordedInEveryDtypeLayoutAndMode) {
   const OpDef& def = *ops::find_op(GetParam());
@@ -32,7 +32,7 @@ TEST_P(Op, IsAsRecordedInEveryDtypeLayoutAndMode) {
   test::check_op(def);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Op, testing::ValuesIn(op_names()),
+INSTANTIATE_TEST_SUITE_P(All, Op, ::testing::ValuesIn(op_names()),
                          [](const auto& op) { return op.param; });
 
 TEST(Ops, HaveKernelsOnTheCpu) {

@@ -17,12 +17,12 @@ namespace pm = plimsoll;
 
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-class Operators : public testing::Test {
+class Operators : public ::testing::Test {
  protected:
   template <typename T>
   pm::Tensor of(std::initializer_list<T> values) {

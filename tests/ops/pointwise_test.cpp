@@ -17,9 +17,9 @@ using ops::PointwiseArray;
 using ops::PointwiseGroup;
 using ops::PointwiseOperand;
 using ops::Spread;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 PointwiseOperand array(int i) { return {.step = false, .index = i}; }
 PointwiseOperand result(int i) { return {.step = true, .index = i}; }

@@ -3,7 +3,7 @@
 // Random draws on a device: their distribution, what they do and do not depend on, and that they
 // are the CPU's. One suite for every kind of device:
 //
-//   INSTANTIATE_TEST_SUITE_P(Mine, RandomDraws, testing::Values("cpu:0"), draws_case_name);
+//   INSTANTIATE_TEST_SUITE_P(Mine, RandomDraws, ::testing::Values("cpu:0"), draws_case_name);
 
 #include <algorithm>
 #include <cmath>

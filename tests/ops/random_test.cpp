@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, RandomDraws, ::testing::Values("cpu:0"), draws_cas
 namespace {
 
 using test::op_cases_device;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Random, WordsAreThoseOfPhilox) {
   const cpu::RandomStream stream({.seed = 123456789012345, .step = 7, .micro_batch = 2}, 3);

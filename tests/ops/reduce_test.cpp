@@ -19,10 +19,10 @@ namespace {
 
 using test::as_doubles;
 using test::from_doubles;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-Tensor random_tensor(const Shape& shape, DType dtype = DType::f32) {
+Tensor reduce_input(const Shape& shape, DType dtype = DType::f32) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal(0.5, 1);
   std::vector<double> values(static_cast<std::size_t>(shape.elements()));
@@ -31,7 +31,7 @@ Tensor random_tensor(const Shape& shape, DType dtype = DType::f32) {
 }
 
 template <typename Body>
-std::string message(Body&& body) {
+std::string reduce_message(Body&& body) {
   try {
     body();
   } catch (const InvalidArgument& error) {
@@ -66,7 +66,7 @@ TEST(Reduce, ErrorsOfF32SumsDoNotGrowWithTheirLength) {
   // each of these roundings is at most half a unit in the last place of what was summed so far.
   constexpr double kBound = (128 + 6 + 1) * 0x1p-24;
   for (const Case& c : cases()) {
-    const Tensor x = random_tensor(c.shape);
+    const Tensor x = reduce_input(c.shape);
     const Tensor wide = from_doubles(as_doubles(x), c.shape, DType::f64);
     const auto expected = as_doubles(ops::sum(wide, {.axes = c.axes}));
     const auto sizes = as_doubles(ops::sum(ops::abs(wide), {.axes = c.axes}));
@@ -83,7 +83,7 @@ TEST(Reduce, ErrorsOfF32SumsDoNotGrowWithTheirLength) {
 TEST(Reduce, BitsDoNotDependOnTheNumberOfThreads) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     for (const Case& c : cases()) {
-      const Tensor x = random_tensor(c.shape, dtype);
+      const Tensor x = reduce_input(c.shape, dtype);
       const auto several = as_doubles(ops::sum(x, {.axes = c.axes}));
       set_compute_threads(1);
       const auto one = as_doubles(ops::sum(x, {.axes = c.axes}));
@@ -118,13 +118,13 @@ TEST(Reduce, VarianceIsTheMeanSquaredDistance) {
 }
 
 TEST(Reduce, AxesMayCountFromTheEnd) {
-  const Tensor x = random_tensor({2, 3, 4}, DType::f64);
+  const Tensor x = reduce_input({2, 3, 4}, DType::f64);
   EXPECT_EQ(as_doubles(ops::sum(x, {.axes = {-1, 0}})), as_doubles(ops::sum(x, {.axes = {0, 2}})));
   EXPECT_EQ(as_doubles(ops::argmax(x, -2)), as_doubles(ops::argmax(x, 1)));
 }
 
 TEST(Reduce, SumToUndoesBroadcasting) {
-  const Tensor x = random_tensor({2, 3, 4}, DType::f64);
+  const Tensor x = reduce_input({2, 3, 4}, DType::f64);
   EXPECT_EQ(ops::sum_to(x, {2, 3, 4}).id(), x.id());
   EXPECT_EQ(ops::sum_to(x, {3, 1}).shape(), Shape({3, 1}));
   EXPECT_EQ(as_doubles(ops::sum_to(x, {3, 1})), as_doubles(ops::sum(x, {.axes = {0, 2}})));
@@ -132,21 +132,27 @@ TEST(Reduce, SumToUndoesBroadcasting) {
 }
 
 TEST(Reduce, MistakesAreNamed) {
-  const Tensor x = random_tensor({2, 3});
+  const Tensor x = reduce_input({2, 3});
   const Tensor nothing = from_doubles({}, {2, 0}, DType::f32);
   const Tensor scalar = from_doubles({1}, {}, DType::f32);
-  EXPECT_THAT(message([&] { ops::sum(x, {.axes = {2}}); }), HasSubstr("[sum] there is no axis 2"));
-  EXPECT_THAT(message([&] { ops::mean(x, {.axes = {0, -2}}); }), HasSubstr("[mean] an axis twice"));
-  EXPECT_THAT(message([&] { ops::max(nothing, {.axes = {1}}); }),
+  EXPECT_THAT(reduce_message([&] { ops::sum(x, {.axes = {2}}); }),
+              HasSubstr("[sum] there is no axis 2"));
+  EXPECT_THAT(reduce_message([&] {
+                ops::mean(x, {.axes = {0, -2}});
+              }),
+              HasSubstr("[mean] an axis twice"));
+  EXPECT_THAT(reduce_message([&] { ops::max(nothing, {.axes = {1}}); }),
               HasSubstr("[max] there are no elements to choose from (f32 [2,0]"));
-  EXPECT_THAT(message([&] { ops::argmax(nothing, 1); }),
+  EXPECT_THAT(reduce_message([&] { ops::argmax(nothing, 1); }),
               HasSubstr("[argmax] there are no elements"));
-  EXPECT_THAT(message([&] { ops::argmax(x, 2); }), HasSubstr("[argmax] there is no such axis"));
-  EXPECT_THAT(message([&] { ops::top_k(x, 4); }),
+  EXPECT_THAT(reduce_message([&] { ops::argmax(x, 2); }),
+              HasSubstr("[argmax] there is no such axis"));
+  EXPECT_THAT(reduce_message([&] { ops::top_k(x, 4); }),
               HasSubstr("[top_k] k must be from 0 to 3, not 4 (f32 [2,3]"));
-  EXPECT_THAT(message([&] { ops::top_k(x, -1); }), HasSubstr("not -1"));
-  EXPECT_THAT(message([&] { ops::top_k(scalar, 1); }), HasSubstr("a scalar has no last dimension"));
-  EXPECT_THAT(message([&] { ops::all(x); }), HasSubstr("[all] is not defined for f32"));
+  EXPECT_THAT(reduce_message([&] { ops::top_k(x, -1); }), HasSubstr("not -1"));
+  EXPECT_THAT(reduce_message([&] { ops::top_k(scalar, 1); }),
+              HasSubstr("a scalar has no last dimension"));
+  EXPECT_THAT(reduce_message([&] { ops::all(x); }), HasSubstr("[all] is not defined for f32"));
 }
 
 }  // namespace

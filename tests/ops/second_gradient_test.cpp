@@ -30,7 +30,7 @@ struct Case {
   Function f;
 };
 
-class SecondGradient : public testing::TestWithParam<Case> {};
+class SecondGradient : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SecondGradient, IsTheSlopeOfTheGradient) {
   const Device device = test::own_cpu({.limit = MiB(64)});
@@ -62,16 +62,16 @@ TEST_P(SecondGradient, IsTheSlopeOfTheGradient) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ops, SecondGradient,
-    testing::Values(Case{"relu", relu},
-                    Case{"leaky_relu", [](auto& x) { return leaky_relu(x, 0.2); }},
-                    Case{"elu", [](auto& x) { return elu(x, 0.7); }}, Case{"sigmoid", sigmoid},
-                    Case{"tanh", tanh}, Case{"silu", silu}, Case{"softplus", softplus},
-                    Case{"abs", abs}, Case{"square", square}, Case{"sqrt", sqrt},
-                    Case{"rsqrt", rsqrt}, Case{"reciprocal", reciprocal}, Case{"log1p", log1p},
-                    Case{"sin", sin}, Case{"cos", cos}, Case{"erf", erf}, Case{"exp", exp},
-                    Case{"div", [](auto& x) { return div(shift(x, 3), shift(square(x), 1)); }},
-                    Case{"softmax", [](auto& x) { return softmax(x, 1); }},
-                    Case{"log_softmax", [](auto& x) { return log_softmax(x, 0); }}),
+    ::testing::Values(Case{"relu", relu},
+                      Case{"leaky_relu", [](auto& x) { return leaky_relu(x, 0.2); }},
+                      Case{"elu", [](auto& x) { return elu(x, 0.7); }}, Case{"sigmoid", sigmoid},
+                      Case{"tanh", tanh}, Case{"silu", silu}, Case{"softplus", softplus},
+                      Case{"abs", abs}, Case{"square", square}, Case{"sqrt", sqrt},
+                      Case{"rsqrt", rsqrt}, Case{"reciprocal", reciprocal}, Case{"log1p", log1p},
+                      Case{"sin", sin}, Case{"cos", cos}, Case{"erf", erf}, Case{"exp", exp},
+                      Case{"div", [](auto& x) { return div(shift(x, 3), shift(square(x), 1)); }},
+                      Case{"softmax", [](auto& x) { return softmax(x, 1); }},
+                      Case{"log_softmax", [](auto& x) { return log_softmax(x, 0); }}),
     [](const auto& which) { return which.param.name; });
 
 }  // namespace

@@ -17,10 +17,10 @@
 namespace plimsoll::ops {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using View = std::function<Tensor(const Tensor&)>;
 
-class Views : public testing::Test {
+class Views : public ::testing::Test {
  protected:
   /// The gradient by x_ of half the squares of what `view` shows: what it shows, elsewhere zeros.
   std::vector<float> gradient(const View& view) const {
@@ -122,7 +122,7 @@ TEST_F(Views, OutsideItsTraceAValueHasNone) {
   graph::Tracer tracer;
   const Tensor input = tracer.input("x", {DType::f32, Shape{2, 3}});
   EXPECT_THAT([&] { (void)input.reshape({6}); },
-              testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("has no data")));
+              ::testing::ThrowsMessage<InvalidArgument>(::testing::HasSubstr("has no data")));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(DeviceDescription, EveryKnownNameIsItsOwn) {
 }
 
 TEST(DeviceDescription, MistakesInAFileAreNamed) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
+  const std::filesystem::path path = std::filesystem::path(::testing::TempDir()) /
                                      ("device-" + std::to_string(::getpid()) + ".json");
   const auto complaint = [&](const std::string& more) -> std::string {
     std::ofstream(path) << R"({"bytes_per_second": 1e11, "flops_f32": 1e12, "flops_16": 1e13, )"
@@ -58,7 +58,7 @@ TEST(DeviceDescription, MistakesInAFileAreNamed) {
   EXPECT_NE(complaint(R"("memory": 4096, "page_sice": 4)").find("no field 'page_sice'"),
             std::string::npos);
   std::filesystem::remove(path);
-  EXPECT_THROW(describe_device(testing::TempDir()), InvalidArgument);
+  EXPECT_THROW(describe_device(::testing::TempDir()), InvalidArgument);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ struct Kind {
   DType precision;
 };
 
-class FusedTraining : public FusedOnGpu, public testing::WithParamInterface<Kind> {};
+class FusedTraining : public FusedOnGpu, public ::testing::WithParamInterface<Kind> {};
 
 /// A step whose time is taken runs its tasks one by one.
 TEST_P(FusedTraining, HasTheBitsOfTasksOneByOne) {
@@ -146,14 +146,14 @@ TEST_P(FusedTraining, HasTheBitsOfTasksOneByOne) {
 
 INSTANTIATE_TEST_SUITE_P(
     Optimizers, FusedTraining,
-    testing::Values(
+    ::testing::Values(
         Kind{"sgd_bf16", [] { return optim::sgd({.lr = 0.02}); }, DType::bf16},
         Kind{"momentum_f16", [] { return optim::sgd({.lr = 0.02, .momentum = 0.9}); }, DType::f16},
         Kind{"adam_f32", [] { return optim::adam({.weight_decay = 0.01}); }, DType::f32},
         Kind{"adamw_bf16", [] { return optim::adamw(); }, DType::bf16},
         Kind{"rmsprop_bf16", [] { return optim::rmsprop(); }, DType::bf16},
         Kind{"rmsprop_momentum_f16", [] { return optim::rmsprop({.momentum = 0.9}); }, DType::f16}),
-    [](const testing::TestParamInfo<Kind>& tested) { return std::string(tested.param.name); });
+    [](const ::testing::TestParamInfo<Kind>& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace plimsoll

@@ -54,7 +54,7 @@ int tasks_of(const plan::Plan& plan, std::string_view op) {
   return count;
 }
 
-class FusedLaunches : public testing::Test {
+class FusedLaunches : public ::testing::Test {
  protected:
   /// One step of `model` in bf16 with AdamW, as planned for an H200 with ample memory.
   static plan::Plan step_of(nn::Model model, std::int64_t batch) {

@@ -70,7 +70,7 @@ Graph chain(const Shape& shape, DType dtype) {
   return std::make_shared<graph::Graph>(tracer.finish());
 }
 
-Plan planned(const Graph& graph, const char* device = "h200") {
+Plan launch_plan(const Graph& graph, const char* device = "h200") {
   const PlanOptions options{.device = describe_device(device), .placement_time = kAtOnce};
   return Planner(graph, options).largest();
 }
@@ -86,7 +86,7 @@ TEST(Launches, AChainIsPredictedAsItWasMeasured) {
        {Case{DType::f32, {4096, 4096}, 115, 908}, Case{DType::bf16, {4096, 4096}, 150, 443},
         Case{DType::f32, {3001, 1023}, 33, 160}, Case{DType::bf16, {3001, 1023}, 37, 95}}) {
     SCOPED_TRACE(std::string(dtype_name(c.dtype)) + " " + c.shape.to_string());
-    const Plan plan = planned(chain(c.shape, c.dtype));
+    const Plan plan = launch_plan(chain(c.shape, c.dtype));
     const double bytes = static_cast<double>(c.shape.elements()) * dtype_size(c.dtype);
     const double copy = 2 * bytes / plan.device.bytes_per_second + plan.device.launch_seconds;
     EXPECT_NEAR(1e6 * (plan.seconds + copy) / c.generated, 1, 0.2);
@@ -95,7 +95,7 @@ TEST(Launches, AChainIsPredictedAsItWasMeasured) {
 }
 
 TEST(Launches, AKernelReadsEachArrayOnceAndWritesEachResultOnce) {
-  const Plan plan = planned(chain({4096, 4096}, DType::f32));
+  const Plan plan = launch_plan(chain({4096, 4096}, DType::f32));
   const auto found = generated_kernels(plan);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].count, 1);
@@ -117,19 +117,19 @@ TEST(Launches, WhatIsReadLaterIsWrittenToo) {
     tracer.output(ops::square(middle));
     tracer.output(middle);
   }
-  const Plan plan = planned(std::make_shared<graph::Graph>(tracer.finish()));
+  const Plan plan = launch_plan(std::make_shared<graph::Graph>(tracer.finish()));
   const auto found = generated_kernels(plan);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].bytes, 3 * 4.0 * 1024 * 1024);
 }
 
 TEST(Launches, APlanExplainsItsKernels) {
-  const Plan plan = planned(chain({4096, 4096}, DType::bf16));
+  const Plan plan = launch_plan(chain({4096, 4096}, DType::bf16));
   const std::string text = plan.explain();
-  EXPECT_THAT(text, testing::HasSubstr("generated: a kernel for "));
-  EXPECT_THAT(text, testing::HasSubstr("96.0 MiB instead of 1.6 GiB"));
+  EXPECT_THAT(text, ::testing::HasSubstr("generated: a kernel for "));
+  EXPECT_THAT(text, ::testing::HasSubstr("96.0 MiB instead of 1.6 GiB"));
   for (const char* op : {"sigmoid", "tanh", "maximum", "silu", "shift"}) {
-    EXPECT_THAT(text, testing::HasSubstr(op));
+    EXPECT_THAT(text, ::testing::HasSubstr(op));
   }
   const auto json = nlohmann::json::parse(plan.to_json());
   ASSERT_EQ(json["generated"].size(), 1U);
@@ -154,25 +154,25 @@ TEST(Launches, KernelsThatAreAlikeShareALine) {
     }
     tracer.output(x);
   }
-  const Plan plan = planned(std::make_shared<graph::Graph>(tracer.finish()));
+  const Plan plan = launch_plan(std::make_shared<graph::Graph>(tracer.finish()));
   int kernels = 0;
   for (const GeneratedKernels& each : generated_kernels(plan)) kernels += each.count;
   EXPECT_GT(kernels, 4);
   const std::vector<std::string> lines = generated_lines(plan);
   ASSERT_LE(lines.size(), 4U);
-  EXPECT_THAT(plan.explain(), testing::HasSubstr(" kernels for "));
-  EXPECT_THAT(lines.back(), testing::HasSubstr(" more kernel"));
+  EXPECT_THAT(plan.explain(), ::testing::HasSubstr(" kernels for "));
+  EXPECT_THAT(lines.back(), ::testing::HasSubstr(" more kernel"));
 }
 
 TEST(Launches, OlderGpusRunOpsOneByOne) {
   for (const char* device : {"t4", "v100"}) {
-    const Plan plan = planned(chain({512, 512}, DType::f32), device);
+    const Plan plan = launch_plan(chain({512, 512}, DType::f32), device);
     EXPECT_TRUE(generated_kernels(plan).empty());
     EXPECT_DOUBLE_EQ(plan.seconds, apart_seconds(plan));
     EXPECT_EQ(plan.explain().find("generated"), std::string::npos);
   }
   for (const char* device : {"a100", "h100", "l4", "rtx3090"}) {
-    EXPECT_EQ(generated_kernels(planned(chain({512, 512}, DType::f32), device)).size(), 1U);
+    EXPECT_EQ(generated_kernels(launch_plan(chain({512, 512}, DType::f32), device)).size(), 1U);
   }
 }
 
@@ -181,7 +181,7 @@ TEST(Launches, AKernelIsNeverPredictedSlowerThanItsOps) {
     for (const char* device : {"h200", "t4"}) {
       const test::RandomPointwise random(seed, {24, 32}, seed % 2 == 0 ? DType::f32 : DType::bf16,
                                          5 + static_cast<int>(seed));
-      const Plan plan = planned(random.graph, device);
+      const Plan plan = launch_plan(random.graph, device);
       for (const LaunchCost& cost : launch_costs(plan)) {
         EXPECT_LE(cost.seconds, cost.apart_seconds) << "seed " << seed;
         EXPECT_LE(cost.bytes, cost.apart_bytes) << "seed " << seed;
@@ -204,7 +204,7 @@ TEST(Launches, ASumAndItsNormAreOneLaunchThatReadsNoSum) {
       tracer.output(ops::layer_norm(sum, scale));
       if (more) tracer.output(sum);
     }
-    const Plan plan = planned(std::make_shared<graph::Graph>(tracer.finish()));
+    const Plan plan = launch_plan(std::make_shared<graph::Graph>(tracer.finish()));
     ASSERT_EQ(plan.tasks.size(), 2U);
     const double pass = 4.0 * 4096 * 1024 / plan.device.bytes_per_second;
     const double saved = (more ? 1 : 2) * pass + plan.device.launch_seconds;
@@ -274,7 +274,7 @@ TEST(Launches, WhatIsAssumedInASearchIsWhatThePlanComesTo) {
     const StepModel model = make_step_model(graph, device);
     Scheduler scheduler(model);
     const std::vector<char> keep(model.roots.size(), kKept);
-    EXPECT_DOUBLE_EQ(scheduler.run(keep).seconds, planned(graph).seconds);
+    EXPECT_DOUBLE_EQ(scheduler.run(keep).seconds, launch_plan(graph).seconds);
   }
   // What random plans put over inputs parts some launches.
   double all_assumed = 0;
@@ -284,7 +284,7 @@ TEST(Launches, WhatIsAssumedInASearchIsWhatThePlanComesTo) {
     const StepModel model = make_step_model(random.graph, describe_device("h200"));
     Scheduler scheduler(model);
     const double assumed = scheduler.run(std::vector<char>(model.roots.size(), kKept)).seconds;
-    const Plan plan = planned(random.graph);
+    const Plan plan = launch_plan(random.graph);
     EXPECT_LE(assumed, plan.seconds * 1.05) << "seed " << seed;
     EXPECT_GE(assumed, plan.seconds * 0.5) << "seed " << seed;
     all_assumed += assumed;
@@ -324,7 +324,7 @@ TEST(Launches, AnOpThatIsComputedAgainInAKernelPaysWhatItAdds) {
 
 TEST(Launches, MeasuredTimesOfOpsCountForTheKernelsTheyAreIn) {
   const Graph graph = chain({512, 512}, DType::f32);
-  const Plan plan = planned(graph);
+  const Plan plan = launch_plan(graph);
   std::vector<double> twice = apart(plan);
   for (double& seconds : twice) seconds *= 2;
   OpTimes times;

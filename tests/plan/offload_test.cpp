@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-class Offload : public testing::Test {
+class Offload : public ::testing::Test {
  protected:
   Device device_ = test::own_cpu({.limit = MiB(256)});
   test::LayerStack stack_{device_, 12, 512, 256};

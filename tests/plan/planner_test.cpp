@@ -12,7 +12,7 @@ namespace {
 
 using Stack = test::LayerStack;
 
-class Planning : public testing::Test {
+class Planning : public ::testing::Test {
  protected:
   Device device_ = test::own_cpu({.limit = MiB(256)});
   plan::PlanOptions options_{.device = plan::describe_device(device_)};

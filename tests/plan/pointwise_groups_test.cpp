@@ -22,7 +22,7 @@ namespace {
 
 using ops::Spread;
 using plan::PointwiseTasks;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 plan::Plan planned(std::shared_ptr<const graph::Graph> graph, Bytes budget = 0) {
   graph->verify();

@@ -70,7 +70,7 @@ struct Perceptron {
   std::vector<Tensor> parameters;
 };
 
-class Spine : public testing::Test {
+class Spine : public ::testing::Test {
  protected:
   Device device_ = test::own_cpu({.limit = MiB(64)});
   Tensor x_ = random_tensor({8, 6}, 10, device_);

@@ -114,7 +114,7 @@ TEST(Chart, APeakOfOneStepInTenThousandIsSeen) {
   const std::string peaks = report::draw(series, {.rows = 4, .top = 100, .peaks = true});
   const std::string means = report::draw(series, {.rows = 4, .top = 100});
   EXPECT_THAT(lines_of(peaks)[0], HasSubstr("█"));
-  EXPECT_THAT(lines_of(means)[0], testing::Not(HasSubstr("█")));
+  EXPECT_THAT(lines_of(means)[0], ::testing::Not(HasSubstr("█")));
 }
 
 TEST(Chart, HandlesConstantZeroAndNegativeNumbers) {

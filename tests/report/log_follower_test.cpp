@@ -18,7 +18,7 @@ namespace {
 
 TEST(LogFollower, ReturnsThoughTheRunWritesFasterThanItReads) {
   const std::string path =
-      (std::filesystem::path(testing::TempDir()) / fmt::format("follower-{}.jsonl", ::getpid()))
+      (std::filesystem::path(::testing::TempDir()) / fmt::format("follower-{}.jsonl", ::getpid()))
           .string();
   constexpr int kMost = 2'000'000;  // lines, seconds of writing
   std::atomic<int> written = 0;
@@ -67,7 +67,7 @@ TEST(LogFollower, ARunThatEndedWhileItsLogWasReadIsNotCalledKilled) {
   struct sigaction before = {};
   ASSERT_EQ(::sigaction(SIGCHLD, &leave_no_zombie, &before), 0);
   for (int round = 0; round < 40; ++round) {
-    const std::string path = (std::filesystem::path(testing::TempDir()) /
+    const std::string path = (std::filesystem::path(::testing::TempDir()) /
                               fmt::format("follower-{}-{}.jsonl", ::getpid(), round))
                                  .string();
     write_run_and_go(path, 200 * round);

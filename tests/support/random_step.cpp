@@ -12,9 +12,9 @@ using plan::Work;
 
 constexpr int kMostNodes = 19;
 
-class Maker {
+class StepMaker {
  public:
-  explicit Maker(std::uint64_t seed) : random_(seed) {}
+  explicit StepMaker(std::uint64_t seed) : random_(seed) {}
 
   StepModel make() {
     do {
@@ -157,7 +157,7 @@ class Maker {
 
 }  // namespace
 
-StepModel random_step(std::uint64_t seed) { return Maker(seed).make(); }
+StepModel random_step(std::uint64_t seed) { return StepMaker(seed).make(); }
 
 PebbleGame game_of(const StepModel& model) {
   PebbleGame game;

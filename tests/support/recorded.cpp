@@ -56,7 +56,7 @@ nn::Tensors numbered(const std::string& file, const std::string& name) {
 }
 
 /// The outputs, weighed and summed.
-Tensor weighed(const nn::Tensors& outputs, const nn::Tensors& weights) {
+Tensor weighed_outputs(const nn::Tensors& outputs, const nn::Tensors& weights) {
   Tensor total;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const Tensor wide = ops::cast(outputs.at(i), weights[i].dtype());
@@ -111,7 +111,7 @@ void compare(const std::string& file, const std::string& name, const TensorsFunc
   ops::GradientTape tape;
   tape.watch(sources);
   const nn::Tensors outputs = function(inputs);
-  const Tensor target = weighed(outputs, numbered(file, name + ".dy"));
+  const Tensor target = weighed_outputs(outputs, numbered(file, name + ".dy"));
   const std::vector<Tensor> gradients = tape.gradient(target, sources);
   for (std::size_t i = 0; has(file, fmt::format("{}.y.{}", name, i)); ++i) {
     ASSERT_LT(i, outputs.size()) << tolerance.what;

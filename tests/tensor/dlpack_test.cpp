@@ -20,9 +20,9 @@ namespace {
 
 using dlpack::DLManagedTensor;
 using dlpack::DLManagedTensorVersioned;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // The layout other libraries compile against.
 static_assert(sizeof(dlpack::DLTensor) == 48);
@@ -65,7 +65,7 @@ struct Foreign {
   Foreign& operator=(const Foreign&) = delete;
 };
 
-class DLPackTest : public testing::Test {
+class DLPackTest : public ::testing::Test {
  protected:
   Device cpu_ = test::own_cpu({.limit = MiB(16)});
   Foreign<DLManagedTensorVersioned> foreign_;

@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-class PrintTest : public testing::Test {
+class PrintTest : public ::testing::Test {
  protected:
   template <typename T>
   std::string print(std::initializer_list<T> values, const Shape& shape) const {
@@ -96,7 +96,7 @@ TEST_F(PrintTest, LongRowsWrap) {
   }
   EXPECT_LE(longest, 75U);
   EXPECT_GT(longest, 60U);
-  EXPECT_THAT(text, testing::StartsWith("[ 0  1  2"));
+  EXPECT_THAT(text, ::testing::StartsWith("[ 0  1  2"));
 }
 
 TEST_F(PrintTest, NothingIsPrintedAsSuch) {

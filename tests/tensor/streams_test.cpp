@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kCount = 1000;
 
-class TensorStreams : public testing::Test {
+class TensorStreams : public ::testing::Test {
  protected:
   /// Memory of `stream` that was released while work submitted to it still has to write sevens.
   void leave_work_behind() {

@@ -12,9 +12,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::vector<std::string> strings(const Tensor& tensor) {
   std::vector<std::string> result;
@@ -22,7 +22,7 @@ std::vector<std::string> strings(const Tensor& tensor) {
   return result;
 }
 
-class StringTensorTest : public testing::Test {
+class StringTensorTest : public ::testing::Test {
  protected:
   Device cpu_ = test::own_cpu({.limit = MiB(16)});
 };

@@ -22,14 +22,14 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::Each;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
 
-class TensorTest : public testing::Test {
+class TensorTest : public ::testing::Test {
  protected:
   Device cpu_ = test::own_cpu({.limit = MiB(64)});
 };

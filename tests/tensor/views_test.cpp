@@ -14,12 +14,12 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
-class ViewTest : public testing::Test {
+class ViewTest : public ::testing::Test {
  protected:
   /// 0, 1, 2, ... in row-major order.
   Tensor counting(const Shape& shape) const {
@@ -148,7 +148,7 @@ TEST_F(ViewTest, WritingThroughAViewReachesTheTensor) {
 /// Random chains of views against the same done on plain index lists.
 TEST_F(ViewTest, RandomChainsAgreeWithIndexArithmetic) {
   constexpr std::uint32_t kSeed = 7;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   std::mt19937 random(kSeed);
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));

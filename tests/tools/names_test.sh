@@ -44,3 +44,13 @@ source_with low/b.cpp 'using Json = nlohmann::ordered_json;'
 finds "src/low/a.cpp:4: 'Json' is also in src/low/b.cpp:4"
 source_with low/b.cpp 'constexpr std::array<int, 2> half = {1, 2};'
 finds "'half' is also in src/low/b.cpp"
+
+# Tests of one kind go into one program, those of another kind do not; macros of GoogleTest may repeat.
+source_with low/b.cpp 'int other;'
+mkdir -p "$folder"/tests/low
+source_with ../tests/low/a_test.cpp 'int half(int x) { return x / 2; }' 'TEST(A, Halves) {}'
+source_with ../tests/low/b_cuda_test.cpp 'int half(int x) { return x / 2; }' 'TEST(B, Halves) {}'
+source_with ../tests/low/c_test.cpp 'TEST(C, Halves) {}'
+passes
+source_with ../tests/low/c_test.cpp 'double half(double x) { return x / 2; }'
+finds "tests/low/a_test.cpp:4: 'half' is also in tests/low/c_test.cpp:4"

@@ -17,7 +17,7 @@ namespace {
 
 using test::toy_data;
 
-class Again : public testing::Test {
+class Again : public ::testing::Test {
  protected:
   static train::Trainer make(const train::TrainerOptions& options = {}) {
     return {nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),

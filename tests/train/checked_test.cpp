@@ -6,7 +6,7 @@ namespace plimsoll {
 namespace {
 
 /// A small model of each kind, with whatever else the seed draws.
-class CheckedTraining : public testing::TestWithParam<const char*> {};
+class CheckedTraining : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CheckedTraining, EveryTaskKeepsToItsMemoryWithinTheSmallestBudget) {
   int checked = 0;
@@ -33,7 +33,7 @@ TEST_P(CheckedTraining, EveryTaskKeepsToItsMemoryWithinTheSmallestBudget) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CheckedTraining,
-                         testing::Values("mlp", "lenet", "resnet18", "unet", "vit", "gpt2"),
+                         ::testing::Values("mlp", "lenet", "resnet18", "unet", "vit", "gpt2"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -38,7 +38,7 @@ class ChoicesOnGpu : public test::OnGpu {
     const Device device = test::own_device("cuda:0", {.limit = GiB(16)});
     prefer_choices(device, preferred);
     Result result;
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     {
       train::Trainer trainer(nn::resnet18(10, {.size = 64}), optim::sgd({.lr = 0.01}),
                              {.precision = bf16, .seed = 5});
@@ -48,13 +48,13 @@ class ChoicesOnGpu : public test::OnGpu {
           trainer.fit(plan, test::any_data(trainer.model(), 10, 96).batch(16), options).losses;
       result.choices = library_choices(device);
     }
-    result.told = testing::internal::GetCapturedStderr();
+    result.told = ::testing::internal::GetCapturedStderr();
     return result;
   }
 
-  fs::path folder_ = fs::path(testing::TempDir()) /
+  fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("choices-{}-{}", ::getpid(),
-                                 testing::UnitTest::GetInstance()->current_test_info()->name());
+                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(ChoicesOnGpu, ThatArePreferredAreTakenAndGiveTheSameBits) {

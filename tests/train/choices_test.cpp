@@ -56,7 +56,7 @@ class ChoosingCpu final : public DeviceBackend {
   const std::shared_ptr<DeviceBackend> cpu_ = find_backend("cpu")->open(0, {});
 };
 
-class CheckpointChoices : public testing::Test {
+class CheckpointChoices : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -98,9 +98,9 @@ class CheckpointChoices : public testing::Test {
     std::ofstream(checkpoint / "state.json", std::ios::binary) << signed_text;
   }
 
-  fs::path folder_ = fs::path(testing::TempDir()) /
+  fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("choices-{}-{}", ::getpid(),
-                                 testing::UnitTest::GetInstance()->current_test_info()->name());
+                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(CheckpointChoices, ArePreferredFromTheFirstStepOfARunThatGoesOn) {
@@ -168,9 +168,9 @@ TEST_F(CheckpointChoices, OfAnotherKindOfDeviceAreLeftOutWithAWarning) {
   const fs::path half = run_half(std::make_shared<ChoosingCpu>());
   replace(half, R"({"backend": "cuda", "choices": {"conv 8x16": "cuDNN 9.19.0 eng46_k2=1"}})");
   const auto backend = std::make_shared<ChoosingCpu>();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const auto rest = run(Device::State::open(backend, {.limit = MiB(4)}), {.resume = true});
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr("was written by a run on 'cuda'; on 'cpu' other kernels compute"));
   EXPECT_EQ(rest.steps, 8);
   EXPECT_TRUE(backend->table.all().empty());

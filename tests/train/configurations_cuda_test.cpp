@@ -37,7 +37,7 @@ void run_within(const test::RandomTraining& config, Bytes limit) {
   EXPECT_LE(result.charged_peak, limit) << config.text;
 }
 
-class RandomConfigurationsOnGpu : public testing::TestWithParam<std::uint64_t> {};
+class RandomConfigurationsOnGpu : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomConfigurationsOnGpu, RunWithinTheirBudgetOrAreRefused) {
   std::string why;
@@ -57,7 +57,7 @@ TEST_P(RandomConfigurationsOnGpu, RunWithinTheirBudgetOrAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomConfigurationsOnGpu,
-                         testing::Range<std::uint64_t>(3000, 3200, 20));
+                         ::testing::Range<std::uint64_t>(3000, 3200, 20));
 
 }  // namespace
 }  // namespace plimsoll

@@ -6,7 +6,7 @@ namespace plimsoll {
 namespace {
 
 /// Five hundred, in groups that show how far it is.
-class RandomConfigurationsSlow : public testing::TestWithParam<std::uint64_t> {};
+class RandomConfigurationsSlow : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RandomConfigurationsSlow, RunWithinTheirBudgetOrAreRefused) {
   int ran = 0;
@@ -22,7 +22,7 @@ TEST_P(RandomConfigurationsSlow, AreTheSameToTheBitWithPartsOfThemInTheHostsMemo
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomConfigurationsSlow,
-                         testing::Range<std::uint64_t>(1000, 1500, 50));
+                         ::testing::Range<std::uint64_t>(1000, 1500, 50));
 
 }  // namespace
 }  // namespace plimsoll

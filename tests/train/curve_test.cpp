@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-struct Case {
+struct CurveCase {
   const char* model;
   const char* precision;
   const char* device;
@@ -20,10 +20,10 @@ struct Case {
   double last;   ///< and there
 };
 
-class Curve : public testing::TestWithParam<Case> {};
+class Curve : public ::testing::TestWithParam<CurveCase> {};
 
 TEST_P(Curve, LessMemoryCostsLittleTime) {
-  const Case& c = GetParam();
+  const CurveCase& c = GetParam();
   const train::Trainer trainer(nn::make_model(c.model, {}), optim::adamw(),
                                {.precision = train::Precision::parse(c.precision)});
   const plan::DeviceDescription device = plan::describe_device(c.device);
@@ -46,19 +46,20 @@ TEST_P(Curve, LessMemoryCostsLittleTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Curve,
-                         testing::Values(Case{"vit_b16", "bf16", "h200", 128, 0.30, 1.35, 1.35},
-                                         Case{"gpt2", "bf16", "h200", 16, 0.40, 1.35, 1.35},
-                                         // Next to nothing is lost down to a third of the memory.
-                                         // At the very least every product of the forward pass is
-                                         // computed again, in full f32, in which a GPU has a
-                                         // twentieth of bf16's rate: nothing else hides it.
-                                         Case{"gpt2", "f32", "h200", 16, 0.40, 1.15, 1.45},
-                                         Case{"gpt2", "tf32", "h200", 16, 0.40, 1.40, 1.40},
-                                         Case{"resnet50", "bf16", "h200", 256, 0.40, 1.45, 1.45}),
-                         [](const auto& tested) {
-                           return std::string(tested.param.model) + "_" + tested.param.precision;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, Curve,
+    ::testing::Values(CurveCase{"vit_b16", "bf16", "h200", 128, 0.30, 1.35, 1.35},
+                      CurveCase{"gpt2", "bf16", "h200", 16, 0.40, 1.35, 1.35},
+                      // Next to nothing is lost down to a third of the memory.
+                      // At the very least every product of the forward pass is
+                      // computed again, in full f32, in which a GPU has a
+                      // twentieth of bf16's rate: nothing else hides it.
+                      CurveCase{"gpt2", "f32", "h200", 16, 0.40, 1.15, 1.45},
+                      CurveCase{"gpt2", "tf32", "h200", 16, 0.40, 1.40, 1.40},
+                      CurveCase{"resnet50", "bf16", "h200", 256, 0.40, 1.45, 1.45}),
+    [](const auto& tested) {
+      return std::string(tested.param.model) + "_" + tested.param.precision;
+    });
 
 }  // namespace
 }  // namespace plimsoll

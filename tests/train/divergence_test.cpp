@@ -19,7 +19,7 @@ namespace {
 using test::toy_data;
 using ::testing::HasSubstr;
 
-train::Trainer trainer_of(train::TrainerOptions options = {}, double rate = 0.05) {
+train::Trainer diverging_trainer(train::TrainerOptions options = {}, double rate = 0.05) {
   return train::Trainer(nn::mlp({.in = 16, .hidden = {16}, .classes = 4}), optim::sgd({.lr = rate}),
                         options);
 }
@@ -35,13 +35,13 @@ data::Dataset with_infinity(std::int64_t count, std::int64_t at) {
   });
 }
 
-class NonFiniteLoss : public testing::Test {
+class NonFiniteLoss : public ::testing::Test {
  protected:
   Device device_ = Device::open("cpu:0", {.limit = MiB(8)});
 };
 
 TEST_F(NonFiniteLoss, EndsTheRunNamingStepAndRemedies) {
-  train::Trainer trainer = trainer_of();
+  train::Trainer trainer = diverging_trainer();
   const auto plan = trainer.plan({.batch = 8}, device_);
   std::int64_t last = 0;
   train::FitOptions options{.epochs = 1};
@@ -59,7 +59,7 @@ TEST_F(NonFiniteLoss, EndsTheRunNamingStepAndRemedies) {
 }
 
 TEST_F(NonFiniteLoss, MayBeAllowed) {
-  train::Trainer trainer = trainer_of();
+  train::Trainer trainer = diverging_trainer();
   const auto plan = trainer.plan({.batch = 8}, device_);
   train::FitOptions options{.epochs = 1};
   options.allow_nonfinite_loss = true;
@@ -69,7 +69,7 @@ TEST_F(NonFiniteLoss, MayBeAllowed) {
 }
 
 TEST_F(NonFiniteLoss, IsAStepLeftOutWhereALossScaleSeesToIt) {
-  train::Trainer trainer = trainer_of({.precision = f16});
+  train::Trainer trainer = diverging_trainer({.precision = f16});
   const auto plan = trainer.plan({.batch = 8}, device_);
   const auto result = trainer.fit(plan, with_infinity(80, 37).batch(8), {.epochs = 1});
   EXPECT_EQ(result.steps, 10);
@@ -78,7 +78,7 @@ TEST_F(NonFiniteLoss, IsAStepLeftOutWhereALossScaleSeesToIt) {
 }
 
 TEST_F(NonFiniteLoss, IsAnErrorOfALossScaleTooIfItStays) {
-  train::Trainer trainer = trainer_of({.precision = f16});
+  train::Trainer trainer = diverging_trainer({.precision = f16});
   const auto plan = trainer.plan({.batch = 8}, device_);
   const auto all_bad = toy_data(800).map([](const data::Element& e) {
     Tensor x = e[0].tensor();
@@ -95,8 +95,8 @@ TEST_F(NonFiniteLoss, IsAnErrorOfALossScaleTooIfItStays) {
 }
 
 TEST_F(NonFiniteLoss, LeavesTheCheckpointsFromBefore) {
-  const std::string folder = testing::TempDir() + "/diverged-" + std::to_string(::getpid());
-  train::Trainer trainer = trainer_of();
+  const std::string folder = ::testing::TempDir() + "/diverged-" + std::to_string(::getpid());
+  train::Trainer trainer = diverging_trainer();
   const auto plan = trainer.plan({.batch = 8}, device_);
   train::FitOptions options{.epochs = 1, .checkpoints = folder, .checkpoint_steps = 1};
   try {
@@ -111,7 +111,7 @@ TEST_F(NonFiniteLoss, LeavesTheCheckpointsFromBefore) {
 TEST(TrainingAccuracy, IsInHistoryAndCallbacksAndRises) {
   const Device device = Device::open("cpu:0", {.limit = MiB(8)});
   for (const std::int64_t parts : {1, 2}) {
-    train::Trainer trainer = trainer_of({.accumulate = parts}, 0.2);
+    train::Trainer trainer = diverging_trainer({.accumulate = parts}, 0.2);
     const auto plan = trainer.plan({.batch = 32, .validation_batch = 32}, device);
     double sum = 0;
     train::FitOptions options{.epochs = 20};
@@ -137,7 +137,7 @@ TEST(TrainingAccuracy, IsInHistoryAndCallbacksAndRises) {
 
 TEST(MetricNames, AreCheckedBeforeTheFirstStep) {
   const Device device = Device::open("cpu:0", {.limit = MiB(8)});
-  train::Trainer trainer = trainer_of();
+  train::Trainer trainer = diverging_trainer();
   const auto plan = trainer.plan({.batch = 8, .validation_batch = 8}, device);
   const auto data = toy_data(32).batch(8);
   const auto refused = [&](train::FitOptions options, bool validates) -> std::string {

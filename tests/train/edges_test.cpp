@@ -13,7 +13,7 @@ namespace {
 
 using test::toy_data;
 
-nn::Model model() { return nn::mlp({.in = 16, .hidden = {48, 48, 48}, .classes = 4}); }
+nn::Model edge_model() { return nn::mlp({.in = 16, .hidden = {48, 48, 48}, .classes = 4}); }
 
 train::FitResult fit(train::Trainer trainer, std::int64_t batch, std::int64_t count,
                      Bytes limit = MiB(8)) {
@@ -23,26 +23,26 @@ train::FitResult fit(train::Trainer trainer, std::int64_t batch, std::int64_t co
 }
 
 TEST(TrainingEdges, ABatchOfOne) {
-  const auto result = fit(train::Trainer(model(), optim::adam()), 1, 3);
+  const auto result = fit(train::Trainer(edge_model(), optim::adam()), 1, 3);
   EXPECT_EQ(result.steps, 6);
   EXPECT_EQ(result.planned_peak, result.measured_peak);
 }
 
 TEST(TrainingEdges, FewerElementsThanABatch) {
-  EXPECT_EQ(fit(train::Trainer(model(), optim::adam()), 64, 3).steps, 2);
+  EXPECT_EQ(fit(train::Trainer(edge_model(), optim::adam()), 64, 3).steps, 2);
 }
 
 TEST(TrainingEdges, MorePartsThanElements) {
-  const auto result = fit(train::Trainer(model(), optim::adam(), {.accumulate = 100}), 6, 10);
+  const auto result = fit(train::Trainer(edge_model(), optim::adam(), {.accumulate = 100}), 6, 10);
   EXPECT_EQ(result.steps, 4);
   EXPECT_EQ(result.planned_peak, result.measured_peak);
 }
 
 TEST(TrainingEdges, AllComputedAgainAndAllKeptGiveTheSameLosses) {
-  const auto expected = fit(train::Trainer(model(), optim::adam()), 32, 128);
+  const auto expected = fit(train::Trainer(edge_model(), optim::adam()), 32, 128);
   std::vector<std::string> scopes;
   const Device device = test::own_cpu({.limit = MiB(8)});
-  const auto plan = train::Trainer(model(), optim::adam()).plan({.batch = 32}, device);
+  const auto plan = train::Trainer(edge_model(), optim::adam()).plan({.batch = 32}, device);
   for (const graph::Node& node : plan.phases.front().steps.front()->graph->nodes()) {
     const std::string scope = node.scope.substr(0, node.scope.find('/'));
     if (!node.backward && !scope.empty() &&
@@ -51,19 +51,19 @@ TEST(TrainingEdges, AllComputedAgainAndAllKeptGiveTheSameLosses) {
     }
   }
   ASSERT_FALSE(scopes.empty());
-  EXPECT_EQ(fit(train::Trainer(model(), optim::adam(), {.recompute = scopes}), 32, 128).losses,
+  EXPECT_EQ(fit(train::Trainer(edge_model(), optim::adam(), {.recompute = scopes}), 32, 128).losses,
             expected.losses);
-  EXPECT_EQ(fit(train::Trainer(model(), optim::adam(), {.keep = scopes}), 32, 128).losses,
+  EXPECT_EQ(fit(train::Trainer(edge_model(), optim::adam(), {.keep = scopes}), 32, 128).losses,
             expected.losses);
 }
 
 TEST(TrainingEdges, FrozenParametersStayAndTakeNoState) {
-  auto part = model();
+  auto part = edge_model();
   for (const nn::Parameter& p : part.parameters()) {
     if (p.type().shape.rank() == 2) p.set_trainable(false);
   }
   train::Trainer trainer(std::move(part), optim::adam());
-  train::Trainer whole(model(), optim::adam());
+  train::Trainer whole(edge_model(), optim::adam());
   const Device device = test::own_cpu({.limit = MiB(8)});
   const auto plan = trainer.plan({.batch = 32}, device);
   EXPECT_LT(plan.planned_peak(), whole.plan({.batch = 32}, device).planned_peak());
@@ -85,7 +85,7 @@ TEST(TrainingEdges, FrozenParametersStayAndTakeNoState) {
 }
 
 TEST(TrainingEdges, NothingToTrainIsAMistake) {
-  auto frozen = model();
+  auto frozen = edge_model();
   frozen.freeze();
   try {
     train::Trainer trainer(std::move(frozen), optim::adam());

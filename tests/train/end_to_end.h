@@ -3,7 +3,7 @@
 // A run from its first step to its last on one device, broken off and resumed, there and on the
 // CPU; validated, evaluated and asked for predictions. One suite for every kind of device:
 //
-//   INSTANTIATE_TEST_SUITE_P(Mine, EndToEnd, testing::ValuesIn(my_cases), end_to_end_name);
+//   INSTANTIATE_TEST_SUITE_P(Mine, EndToEnd, ::testing::ValuesIn(my_cases), end_to_end_name);
 
 #include <unistd.h>
 

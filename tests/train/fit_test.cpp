@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using test::toy_data;
 using ::testing::HasSubstr;
 
-class Fit : public testing::Test {
+class Fit : public ::testing::Test {
  protected:
   static train::Trainer trainer(const train::TrainerOptions& options = {}, double lr = 0.01) {
     return train::Trainer(nn::mlp({.in = 16, .hidden = {64, 64}, .classes = 4}),
@@ -93,7 +93,7 @@ TEST_F(Fit, TheMovingAverageIsWhatIsValidated) {
 }
 
 TEST_F(Fit, StopsEarlyAndKeepsTheBestCheckpoint) {
-  const fs::path folder = fs::path(testing::TempDir()) / fmt::format("fit-{}", ::getpid());
+  const fs::path folder = fs::path(::testing::TempDir()) / fmt::format("fit-{}", ::getpid());
   train::Trainer t = trainer({}, 0.05);
   const auto plan = t.plan({.batch = 32, .validation_batch = 32}, device_);
   const auto result = t.fit(plan, toy_data(64).batch(32), toy_data(64).batch(32),

@@ -14,7 +14,7 @@ using test::toy_data;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class LeakGate : public testing::Test {
+class LeakGate : public ::testing::Test {
  protected:
   train::FitResult fit(const train::Callback& callback, train::LeakGateOptions gate = {}) {
     train::Trainer trainer(nn::mlp({.in = 16, .hidden = {32}, .classes = 4}), optim::sgd());
@@ -40,7 +40,7 @@ TEST_F(LeakGate, NamesALeakOfACallbackWithinThreeEpochs) {
     FAIL() << "nothing was noticed";
   } catch (const train::MemoryLeak& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("user 'kept predictions'"), HasSubstr("epoch 3")));
-    EXPECT_THAT(error.report().history, testing::ElementsAre(0, 256, 512, 768));
+    EXPECT_THAT(error.report().history, ::testing::ElementsAre(0, 256, 512, 768));
   }
   EXPECT_EQ(epochs, 3);
 }

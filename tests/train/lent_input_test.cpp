@@ -15,7 +15,7 @@ namespace {
 using data::testing::TemporaryFolder;
 using ::testing::HasSubstr;
 
-class LentInput : public testing::Test {
+class LentInput : public ::testing::Test {
  protected:
   LentInput() {
     data::testing::write_pictures(folder_, 16);

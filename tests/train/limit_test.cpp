@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr Bytes kAmple = MiB(16);
 
-class MovingLimit : public testing::Test {
+class MovingLimit : public ::testing::Test {
  protected:
   static train::Trainer make() {
     return {nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),

@@ -68,7 +68,7 @@ TEST(MeasuredTimes, AreKnownForEveryGraphWithTheSameWork) {
   EXPECT_THROW(times.add(*graph, seconds), InvalidArgument);
 }
 
-class MeasuringFit : public testing::TestWithParam<DType> {};
+class MeasuringFit : public ::testing::TestWithParam<DType> {};
 
 TEST_P(MeasuringFit, ChangesNoNumberAndTakesNoMemory) {
   const auto trainer = [&] {
@@ -83,7 +83,7 @@ TEST_P(MeasuringFit, ChangesNoNumberAndTakesNoMemory) {
     return t.fit(plan, toy_data(512 * 6).batch(512), toy_data(64).batch(64),
                  {.epochs = 2, .measure_after = measure_after, .log = log});
   };
-  const std::string path = fmt::format("{}/measured-{}", testing::TempDir(), ::getpid());
+  const std::string path = fmt::format("{}/measured-{}", ::testing::TempDir(), ::getpid());
   const auto expected = fit(0, nullptr);
   EXPECT_EQ(expected.corrected_step_seconds, 0);
   train::FitResult result;
@@ -108,7 +108,7 @@ TEST_P(MeasuringFit, ChangesNoNumberAndTakesNoMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, MeasuringFit,
-                         testing::Values(DType::f32, DType::bf16, DType::f16),
+                         ::testing::Values(DType::f32, DType::bf16, DType::f16),
                          [](const auto& tested) { return std::string(dtype_name(tested.param)); });
 
 }  // namespace

@@ -15,9 +15,9 @@
 namespace plimsoll {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 auto moved(const char* type) {
   return ThrowsMessage<InvalidArgument>(

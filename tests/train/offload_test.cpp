@@ -17,7 +17,7 @@ namespace {
 using test::toy_data;
 
 /// Two logical devices on the CPU: one to train on, one for what it has no room for.
-class OffloadedTraining : public testing::Test {
+class OffloadedTraining : public ::testing::Test {
  protected:
   train::Trainer make(const train::TrainerOptions& options = {.allow_split = false}) const {
     return {nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(6, 256), .classes = 4}),

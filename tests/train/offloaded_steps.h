@@ -4,7 +4,8 @@
 // activations and the optimizer's state into pinned host memory. One suite for every kind of
 // device:
 //
-//   INSTANTIATE_TEST_SUITE_P(Mine, OffloadedSteps, testing::ValuesIn(my_cases), offload_case_name);
+//   INSTANTIATE_TEST_SUITE_P(Mine, OffloadedSteps, ::testing::ValuesIn(my_cases),
+//   offload_case_name);
 
 #include <algorithm>
 #include <cmath>

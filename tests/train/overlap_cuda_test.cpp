@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-class OverlapOnGpu : public testing::Test {
+class OverlapOnGpu : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;

@@ -30,9 +30,9 @@ using test::toy_data;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-struct Crash {};
+struct OverlapCrash {};
 
-class Overlap : public testing::Test {
+class Overlap : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
@@ -72,7 +72,7 @@ class Overlap : public testing::Test {
         seen.result = trainer.fit(plan, data, validation, options);
       } catch (const Error& error) {
         seen.thrown = error.what();
-      } catch (const Crash&) {
+      } catch (const OverlapCrash&) {
         seen.thrown = "crash";
       }
     }
@@ -115,9 +115,9 @@ class Overlap : public testing::Test {
   }
 
   int runs_ = 0;
-  fs::path folder_ = fs::path(testing::TempDir()) /
+  fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("overlap-{}-{}", ::getpid(),
-                                 testing::UnitTest::GetInstance()->current_test_info()->name());
+                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(Overlap, EpochsWithValidationAndARemainder) {
@@ -208,7 +208,7 @@ TEST_F(Overlap, AStopOfACallbackCountsTheStepThatRuns) {
 
 TEST_F(Overlap, AnExceptionOfACallbackLeavesTheStepThatRunsInTheLog) {
   const auto throws = [](train::Run& run) {
-    if (run.step() == 5) throw Crash();
+    if (run.step() == 5) throw OverlapCrash();
   };
   const Seen late = run(true, {.epochs = 2}, toy_data(60).batch(8), 1, false, throws);
   EXPECT_EQ(late.thrown, "crash");

@@ -45,7 +45,7 @@ bool fits(const train::Trainer& trainer, train::PlanRequest request, std::int64_
   }
 }
 
-struct Case {
+struct RefusalCase {
   const char* model;
   std::int64_t size;
   std::int64_t batch;
@@ -57,10 +57,10 @@ Bytes smallest_for(const train::Trainer& trainer, std::int64_t batch) {
   return refusal_of(trainer, {.batch = batch, .validation_batch = batch, .budget = MiB(1)}).budget;
 }
 
-class RefusedPlan : public testing::TestWithParam<Case> {};
+class RefusedPlan : public ::testing::TestWithParam<RefusalCase> {};
 
 TEST_P(RefusedPlan, NamesABudgetThatDoesAndABatchThatIsTheLargest) {
-  const Case& c = GetParam();
+  const RefusalCase& c = GetParam();
   const train::Trainer trainer = trainer_of(c.model, c.size);
   const Bytes budget =
       c.budget != 0 ? c.budget : (smallest_for(trainer, 1) + smallest_for(trainer, c.batch)) / 2;
@@ -73,19 +73,21 @@ TEST_P(RefusedPlan, NamesABudgetThatDoesAndABatchThatIsTheLargest) {
   EXPECT_FALSE(fits(trainer, request, named.batch + 1, budget)) << named.batch;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, RefusedPlan,
-    // Small batches of lenet take larger workspaces than large ones.
-    testing::Values(Case{"lenet", 28, 512, KiB(2752)}, Case{"lenet", 28, 4096, MiB(9)},
-                    Case{"mlp", 28, 100'000, MiB(6)}, Case{"resnet18", 32, 64, 0}),
-    [](const auto& tested) {
-      return std::string(tested.param.model) + "_" + std::to_string(tested.param.batch);
-    });
+INSTANTIATE_TEST_SUITE_P(Models, RefusedPlan,
+                         // Small batches of lenet take larger workspaces than large ones.
+                         ::testing::Values(RefusalCase{"lenet", 28, 512, KiB(2752)},
+                                           RefusalCase{"lenet", 28, 4096, MiB(9)},
+                                           RefusalCase{"mlp", 28, 100'000, MiB(6)},
+                                           RefusalCase{"resnet18", 32, 64, 0}),
+                         [](const auto& tested) {
+                           return std::string(tested.param.model) + "_" +
+                                  std::to_string(tested.param.batch);
+                         });
 
 TEST(RefusedPlan, ABatchOfABillionIsRefusedAtOnce) {
-  for (const Case& c :
-       {Case{"lenet", 28, 1'000'000'000, MiB(64)}, Case{"mlp", 28, 999'999'937, MiB(64)},
-        Case{"resnet18", 32, 1'000'000'000, MiB(512)}}) {
+  for (const RefusalCase& c : {RefusalCase{"lenet", 28, 1'000'000'000, MiB(64)},
+                               RefusalCase{"mlp", 28, 999'999'937, MiB(64)},
+                               RefusalCase{"resnet18", 32, 1'000'000'000, MiB(512)}}) {
     const test::Refusal named =
         refusal_of(trainer_of(c.model, c.size), {.batch = c.batch, .budget = c.budget});
     EXPECT_GT(named.batch, 0) << c.model;

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 struct Crash {};
 
-class Resume : public testing::Test {
+class Resume : public ::testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -58,9 +58,9 @@ class Resume : public testing::Test {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   }
 
-  fs::path folder_ = fs::path(testing::TempDir()) /
+  fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("resume-{}-{}", ::getpid(),
-                                 testing::UnitTest::GetInstance()->current_test_info()->name());
+                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(Resume, GoesOnToTheBitAfterAnEndAtAnyStep) {

@@ -127,8 +127,9 @@ inline void expect_within_rss(Json c) {
   const std::size_t at = text.find("rss_peak ");
   ASSERT_NE(at, std::string::npos) << c.dump() << "\n" << text;
   const Bytes peak = KiB(std::strtoull(text.c_str() + at + 9, nullptr, 10));
-  testing::Test::RecordProperty("beside_kib_of_" + c.at("model").get<std::string>(),
-                                fmt::format("{}", static_cast<std::int64_t>(peak - budget) / 1024));
+  ::testing::Test::RecordProperty(
+      "beside_kib_of_" + c.at("model").get<std::string>(),
+      fmt::format("{}", static_cast<std::int64_t>(peak - budget) / 1024));
   EXPECT_LE(peak, budget + kRssSlack)
       << c.dump() << ": " << format_bytes(peak) << " within " << format_bytes(budget);
 }

@@ -28,11 +28,11 @@ TEST(EveryModelRssTest, HasEveryModel) {
   std::vector<std::string_view> tested;
   for (const Sized& each : kModels) tested.emplace_back(each.model);
   for (const nn::ModelInfo& each : nn::list_models()) {
-    EXPECT_THAT(tested, testing::Contains(each.name));
+    EXPECT_THAT(tested, ::testing::Contains(each.name));
   }
 }
 
-class EveryModelRss : public testing::TestWithParam<std::tuple<Sized, const char*>> {};
+class EveryModelRss : public ::testing::TestWithParam<std::tuple<Sized, const char*>> {};
 
 TEST_P(EveryModelRss, StaysWithinItsSmallestBudget) {
   const auto& [model, precision] = GetParam();
@@ -44,8 +44,8 @@ TEST_P(EveryModelRss, StaysWithinItsSmallestBudget) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModelRss,
-                         testing::Combine(testing::ValuesIn(kModels),
-                                          testing::Values("f32", "bf16", "f16")),
+                         ::testing::Combine(::testing::ValuesIn(kModels),
+                                            ::testing::Values("f32", "bf16", "f16")),
                          [](const auto& tested) {
                            return fmt::format("{}_{}", std::get<0>(tested.param).model,
                                               std::get<1>(tested.param));

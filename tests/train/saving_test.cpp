@@ -47,7 +47,7 @@ class SmallFiles {
   void (*before_handler_)(int) = nullptr;
 };
 
-class Saving : public testing::Test {
+class Saving : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::create_directories(folder_ / "here");
@@ -72,9 +72,9 @@ class Saving : public testing::Test {
                        toy_data(8, 4).batch(4), options);
   }
 
-  fs::path folder_ = fs::path(testing::TempDir()) /
+  fs::path folder_ = fs::path(::testing::TempDir()) /
                      fmt::format("saving-{}-{}", ::getpid(),
-                                 testing::UnitTest::GetInstance()->current_test_info()->name());
+                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
   fs::path before_;
 };
 

@@ -26,7 +26,7 @@ double share_of(const train::TrainingPlan& plan) {
   return static_cast<double>(plan.total()) / static_cast<double>(plan.unconstrained_kept);
 }
 
-class SmallestBudget : public testing::TestWithParam<Case> {};
+class SmallestBudget : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SmallestBudget, IsAThirdOfKeepingEverythingByPlan) {
   const Case& c = GetParam();
@@ -37,11 +37,12 @@ TEST_P(SmallestBudget, IsAThirdOfKeepingEverythingByPlan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByPlan, SmallestBudget,
-                         testing::Values(Case{"resnet50", {}, 32}, Case{"unet", {.size = 256}, 32},
-                                         Case{"gpt2", {.size = 1024}, 8}),
+                         ::testing::Values(Case{"resnet50", {}, 32},
+                                           Case{"unet", {.size = 256}, 32},
+                                           Case{"gpt2", {.size = 1024}, 8}),
                          [](const auto& tested) { return std::string(tested.param.model); });
 
-class SmallestBudgetRuns : public testing::TestWithParam<Case> {};
+class SmallestBudgetRuns : public ::testing::TestWithParam<Case> {};
 
 TEST_P(SmallestBudgetRuns, AndStaysWithinIt) {
   const Case& c = GetParam();
@@ -57,8 +58,9 @@ TEST_P(SmallestBudgetRuns, AndStaysWithinIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByRunning, SmallestBudgetRuns,
-                         testing::Values(Case{"resnet50", {}, 32}, Case{"unet", {.size = 256}, 32},
-                                         Case{"gpt2", {.size = 1024}, 8}),
+                         ::testing::Values(Case{"resnet50", {}, 32},
+                                           Case{"unet", {.size = 256}, 32},
+                                           Case{"gpt2", {.size = 1024}, 8}),
                          [](const auto& tested) { return std::string(tested.param.model); });
 
 }  // namespace

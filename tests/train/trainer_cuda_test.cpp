@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-class TrainingOnGpu : public testing::Test {
+class TrainingOnGpu : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string why;
@@ -100,7 +100,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-class OnGpuAndCpu : public TrainingOnGpu, public testing::WithParamInterface<Case> {};
+class OnGpuAndCpu : public TrainingOnGpu, public ::testing::WithParamInterface<Case> {};
 
 train::FitResult fit(const Case& c, const Device& device, std::int64_t batch, std::int64_t steps) {
   train::Trainer trainer(c.model(), optim::sgd({.lr = c.rate, .momentum = 0.9}),
@@ -151,7 +151,7 @@ TEST_P(OnGpuAndCpu, LossesAreTheSameToTheBitWithinEveryBudget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OnGpuAndCpu, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(All, OnGpuAndCpu, ::testing::ValuesIn(cases()),
                          [](const auto& named) { return named.param.name; });
 
 TEST_F(TrainingOnGpu, ThePerceptronStaysWithinItsLimitAsTheDriverSeesIt) {

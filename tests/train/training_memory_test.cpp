@@ -19,7 +19,7 @@ namespace {
 using test::toy_data;
 using ::testing::HasSubstr;
 
-class MovingRange : public testing::Test {
+class MovingRange : public ::testing::Test {
  protected:
   static train::Trainer make() {
     return {nn::mlp({.in = 16, .hidden = std::vector<std::int64_t>(8, 96), .classes = 4}),

@@ -24,8 +24,8 @@ namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr Bytes kRuntime = MiB(4);
 

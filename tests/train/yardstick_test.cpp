@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-struct Case {
+struct YardstickCase {
   const char* name;
   const char* model;
   nn::ModelOptions options;
@@ -18,10 +18,10 @@ struct Case {
   train::PlanRequest request;
 };
 
-class Yardstick : public testing::TestWithParam<Case> {
+class Yardstick : public ::testing::TestWithParam<YardstickCase> {
  protected:
   static train::TrainingPlan plan(train::PlanRequest request, std::int64_t accumulate = 1) {
-    const Case& c = GetParam();
+    const YardstickCase& c = GetParam();
     return train::Trainer(
                nn::make_model(c.model, c.options), optim::adamw(),
                {.precision = train::Precision::parse(c.precision), .accumulate = accumulate})
@@ -45,14 +45,17 @@ TEST_P(Yardstick, IsNoLessThanAnyPlan) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, Yardstick,
-    testing::Values(
+    ::testing::Values(
         // The gradient of one attention needs more than a GiB of workspace.
-        Case{"LongAttention", "gpt2", {.size = 8192}, "h200", "bf16", {.batch = 1}},
-        Case{"Text", "gpt2_tiny", {}, "h200", "bf16", {.batch = 16, .validation_batch = 16}},
-        Case{"Pictures", "resnet18", {.classes = 10, .size = 32}, "cpu", "f32", {.batch = 16}},
-        Case{"Segments", "unet", {.size = 64}, "cpu", "f32", {.batch = 4}},
+        YardstickCase{"LongAttention", "gpt2", {.size = 8192}, "h200", "bf16", {.batch = 1}},
+        YardstickCase{
+            "Text", "gpt2_tiny", {}, "h200", "bf16", {.batch = 16, .validation_batch = 16}},
+        YardstickCase{
+            "Pictures", "resnet18", {.classes = 10, .size = 32}, "cpu", "f32", {.batch = 16}},
+        YardstickCase{"Segments", "unet", {.size = 64}, "cpu", "f32", {.batch = 4}},
         // Validation is what takes the most.
-        Case{"Validation", "mlp", {}, "cpu", "f32", {.batch = 8, .validation_batch = 4096}}),
+        YardstickCase{
+            "Validation", "mlp", {}, "cpu", "f32", {.batch = 8, .validation_batch = 4096}}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
