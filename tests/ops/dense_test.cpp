@@ -21,7 +21,7 @@ namespace {
 using test::as_doubles;
 using test::from_doubles;
 
-Tensor zeros(const Shape& shape, DType dtype = DType::f32) {
+Tensor zero_tensor(const Shape& shape, DType dtype = DType::f32) {
   return Tensor::zeros(shape, dtype, test::op_cases_device());
 }
 
@@ -47,25 +47,29 @@ void expect_message(const std::function<void()>& run, const std::string& part) {
 TEST(Linear, NamesWhatDoesNotFit) {
   expect_message(
       [] {
-        ops::linear(zeros({2, 3}), zeros({4, 5}));
+        ops::linear(zero_tensor({2, 3}), zero_tensor({4, 5}));
       },
       "[linear] x has 3 features, the weight [out,in] takes 5 (f32 [2,3], f32 [4,5])");
   expect_message(
       [] {
-        ops::linear(zeros({2, 5}), zeros({4, 5}), zeros({5}));
+        ops::linear(zero_tensor({2, 5}), zero_tensor({4, 5}), zero_tensor({5}));
       },
       "[linear] the bias must be [4]");
-  expect_message([] { ops::linear(zeros({}), zeros({4, 5})); }, "at least one dimension");
   expect_message(
       [] {
-        ops::linear(zeros({2, 5}), zeros({4, 5}, DType::f64));
+        ops::linear(zero_tensor({}), zero_tensor({4, 5}));
+      },
+      "at least one dimension");
+  expect_message(
+      [] {
+        ops::linear(zero_tensor({2, 5}), zero_tensor({4, 5}, DType::f64));
       },
       "different dtypes; cast one of them");
 }
 
 TEST(Conv2d, NamesWhatDoesNotFit) {
   const auto conv = [](const Shape& x, const Shape& w, const ops::ConvOptions& options = {}) {
-    return [=] { ops::conv2d(zeros(x), zeros(w), {}, options); };
+    return [=] { ops::conv2d(zero_tensor(x), zero_tensor(w), {}, options); };
   };
   expect_message(conv({2, 3, 8, 8}, {4, 5, 3, 3}),
                  "[conv2d] the images have 3 channels, and the weight takes 5");
@@ -79,7 +83,7 @@ TEST(Conv2d, NamesWhatDoesNotFit) {
   expect_message(conv({3, 8, 8}, {4, 3, 3, 3}), "a batch of images must have 4 dimensions");
   expect_message(
       [] {
-        ops::conv2d_transpose(zeros({1, 4, 5, 5}), zeros({4, 3, 3, 3}), {1, 3, 8, 8});
+        ops::conv2d_transpose(zero_tensor({1, 4, 5, 5}), zero_tensor({4, 3, 3, 3}), {1, 3, 8, 8});
       },
       "[conv2d_transpose] a convolution of [1,3,8,8] gives [1,4,6,6], not [1,4,5,5]");
 }
@@ -87,16 +91,16 @@ TEST(Conv2d, NamesWhatDoesNotFit) {
 TEST(Pools, NameWhatDoesNotFit) {
   expect_message(
       [] {
-        ops::max_pool2d(zeros({1, 1, 4, 4}), {.padding = {2, 0, 0, 0}});
+        ops::max_pool2d(zero_tensor({1, 1, 4, 4}), {.padding = {2, 0, 0, 0}});
       },
       "[max_pool2d] padding must be smaller than the window");
   expect_message(
       [] {
-        ops::avg_pool2d(zeros({1, 1, 1, 4}));
+        ops::avg_pool2d(zero_tensor({1, 1, 1, 4}));
       },
       "[avg_pool2d] the window has a height of 2, the padded image only 1");
-  expect_message([] { ops::global_avg_pool2d(zeros({1, 2, 0, 4})); }, "has no pixels");
-  expect_message([] { ops::upsample_nearest2d(zeros({1, 2, 3, 4}), 0); }, "at least 1");
+  expect_message([] { ops::global_avg_pool2d(zero_tensor({1, 2, 0, 4})); }, "has no pixels");
+  expect_message([] { ops::upsample_nearest2d(zero_tensor({1, 2, 3, 4}), 0); }, "at least 1");
 }
 
 TEST(MaxPool, KeepsIndicesAndNotItsInput) {
@@ -104,7 +108,7 @@ TEST(MaxPool, KeepsIndicesAndNotItsInput) {
   EXPECT_EQ(kept.inputs, 0U);
   EXPECT_EQ(kept.outputs, 2U);
   const auto outputs =
-      ops::call(*ops::find_op("max_pool2d"), std::vector<Tensor>{zeros({1, 1, 4, 4})},
+      ops::call(*ops::find_op("max_pool2d"), std::vector<Tensor>{zero_tensor({1, 1, 4, 4})},
                 {{"size", std::vector<std::int64_t>{2, 2}},
                  {"stride", std::vector<std::int64_t>{2, 2}},
                  {"padding", std::vector<std::int64_t>{0, 0, 0, 0}},
@@ -115,17 +119,17 @@ TEST(MaxPool, KeepsIndicesAndNotItsInput) {
 TEST(Attention, NamesWhatDoesNotFit) {
   expect_message(
       [] {
-        ops::attention(zeros({2, 3, 4}), zeros({2, 3, 5}), zeros({2, 3, 4}));
+        ops::attention(zero_tensor({2, 3, 4}), zero_tensor({2, 3, 5}), zero_tensor({2, 3, 4}));
       },
       "[attention] q and k have different sizes");
   expect_message(
       [] {
-        ops::attention(zeros({2, 3, 4}), zeros({1, 3, 4}), zeros({2, 3, 4}));
+        ops::attention(zero_tensor({2, 3, 4}), zero_tensor({1, 3, 4}), zero_tensor({2, 3, 4}));
       },
       "dimension 0 differs");
   expect_message(
       [] {
-        ops::attention(zeros({2, 3, 4}), zeros({2, 5, 4}), zeros({2, 3, 4}));
+        ops::attention(zero_tensor({2, 3, 4}), zero_tensor({2, 5, 4}), zero_tensor({2, 3, 4}));
       },
       "different numbers of keys");
 }
@@ -183,15 +187,19 @@ TEST(RowExp, IsWithinTwoUnitsInTheLastPlace) {
 }
 
 TEST(SelfAttention, NamesWhatDoesNotFit) {
-  expect_message([] { ops::self_attention(zeros({2, 3}), {.heads = 1}); }, "[self_attention]");
   expect_message(
       [] {
-        ops::self_attention(zeros({2, 3, 20}), {.heads = 2});
+        ops::self_attention(zero_tensor({2, 3}), {.heads = 1});
+      },
+      "[self_attention]");
+  expect_message(
+      [] {
+        ops::self_attention(zero_tensor({2, 3, 20}), {.heads = 2});
       },
       "[self_attention] 20 features are not queries, keys and values of 2 heads");
   expect_message(
       [] {
-        ops::self_attention(zeros({2, 3, 12}), {.heads = 0});
+        ops::self_attention(zero_tensor({2, 3, 12}), {.heads = 0});
       },
       "[self_attention] 12 features are not queries, keys and values of 0 heads");
 }
@@ -258,17 +266,17 @@ Tensor labels_of(const std::vector<std::int64_t>& values) {
 TEST(LinearCrossEntropy, NamesTheLabelThatIsNoClass) {
   expect_message(
       [] {
-        ops::linear_cross_entropy(zeros({2, 3}), zeros({4, 3}), labels_of({0, 4}));
+        ops::linear_cross_entropy(zero_tensor({2, 3}), zero_tensor({4, 3}), labels_of({0, 4}));
       },
       "[linear_cross_entropy] label 4 of token 1 is outside the 4 classes; use -100");
   expect_message(
       [] {
-        ops::linear_cross_entropy(zeros({2, 3}), zeros({4, 2}), labels_of({0, 1}));
+        ops::linear_cross_entropy(zero_tensor({2, 3}), zero_tensor({4, 2}), labels_of({0, 1}));
       },
       "x has 3 features, the weight [classes,features] takes 2");
   expect_message(
       [] {
-        ops::linear_cross_entropy(zeros({2, 3}), zeros({4, 3}), zeros({2}));
+        ops::linear_cross_entropy(zero_tensor({2, 3}), zero_tensor({4, 3}), zero_tensor({2}));
       },
       "labels must be i32 or i64");
 }
@@ -288,8 +296,8 @@ class Watching final : public ops::Dispatcher {
 };
 
 TEST(LinearCrossEntropy, ComputesOnlyTheGradientsThatATapeFollows) {
-  const Tensor x = zeros({2, 3});
-  const Tensor weight = zeros({4, 3});
+  const Tensor x = zero_tensor({2, 3});
+  const Tensor weight = zero_tensor({4, 3});
   Watching watching;
   const ops::DispatchScope scope(watching);
   ops::linear_cross_entropy(x, weight, labels_of({0, 1}));

@@ -36,7 +36,7 @@ std::string contents(std::FILE* file) {
 }
 
 TEST(Progress, CountsExamplesForAModuleThatDoesNotSayWhatItIsFed) {
-  const Device device = test::own_cpu({.limit = MiB(64)});
+  const Device device = plimsoll::test::own_cpu({.limit = MiB(64)});
   const data::Dataset batches =
       data::Dataset::from_tensor_slices(
           {zeros({8, 3}, {.device = device}), zeros({8, 1}, {.device = device})})
