@@ -25,21 +25,15 @@ constexpr Shares k16 = {{{1.08, 0.75}, {1.03, 0.66}, {0.92, 1.0}}};
 constexpr Shares kTf32 = {{{1.10, 0.72}, {1.0, 0.70}, {0.55, 0.33}}};
 constexpr Shares kF32 = {{{0.6, 0.7}, {0.45, 0.45}, {0.34, 0.25}}};
 /// Our own depthwise kernels, fitted to EfficientNet-B0's there: the traffic's time and the
-/// arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows.
+/// arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows. `single`: of either,
+/// where channels are no multiple of 4 and a thread has one.
 struct DepthwiseShare {
   double rows;
   double any;
+  double single;
 };
-constexpr std::array<DepthwiseShare, 3> kDepthwise = {{{0.45, 0.11}, {0.45, 0.07}, {0.17, 0.105}}};
-/// cuDNN's depthwise kernels, which take channels that ours do not: a launch and more, times the
-/// traffic, and of the rate of f32.
-struct LibraryDepthwise {
-  double seconds;
-  double traffic;
-  double share;
-};
-constexpr std::array<LibraryDepthwise, 3> kLibraryDepthwise = {
-    {{3.3e-6, 4.6, 1 / 31.0}, {5.4e-6, 3.5, 1 / 28.0}, {3.5e-6, 30, 1 / 80.0}}};
+constexpr std::array<DepthwiseShare, 3> kDepthwise = {
+    {{0.45, 0.11, 0.4}, {0.45, 0.07, 0.4}, {0.17, 0.105, 0.4}}};
 constexpr double kTraffic = 0.8;
 /// Of the memory's rate that copies of windows reach, for each byte of an element, where channels
 /// are no whole 16 bytes: an element at a time.
@@ -157,22 +151,18 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   return seconds;
 }
 
-/// By our own kernels or, with channels that those do not take, by cuDNN's.
-double depthwise_seconds(const ops::ConvWork& work, bool own, double bytes,
-                         const DeviceDescription& device) {
+/// By our own kernels.
+double depthwise_seconds(const ops::ConvWork& work, double bytes, const DeviceDescription& device) {
   const ops::ConvShape& s = work.shape;
   const auto pass = static_cast<std::size_t>(work.pass);
   const double memory = bytes / device.bytes_per_second;
   const double arithmetic = s.flops() / device.flops_f32;
-  if (!own) {
-    const LibraryDepthwise& figures = kLibraryDepthwise[pass];
-    return figures.seconds + figures.traffic * memory + arithmetic / figures.share;
-  }
   const bool by_weight = work.pass == ConvPass::by_weight;
   const bool rows = by_weight ? ops::has_depthwise_weight_rows(s) : ops::has_depthwise_rows(s);
   const DepthwiseShare& share = kDepthwise[pass];
   // The weight is laid out first, or its parts are added at last.
-  return 2 * device.launch_seconds + memory + arithmetic / (rows ? share.rows : share.any);
+  const double reached = (rows ? share.rows : share.any) * (s.groups % 4 == 0 ? 1 : share.single);
+  return 2 * device.launch_seconds + memory + arithmetic / reached;
 }
 
 /// By products over windows that are copied out.
@@ -207,10 +197,7 @@ double convolution_seconds(const ops::ConvWork& work, const DeviceDescription& d
   const double bytes = bytes_of(s.in_shape(), work.dtype) + bytes_of(s.out_shape(), work.dtype) +
                        bytes_of(s.weight_shape(), work.dtype);
   const double moved = bytes / (kTraffic * device.bytes_per_second) + device.launch_seconds;
-  const bool own = route.kernel == ops::ConvKernel::depthwise;
-  if (own || (ops::is_depthwise(s) && route.kernel == ops::ConvKernel::library && s.nhwc)) {
-    return depthwise_seconds(work, own, bytes, device);
-  }
+  if (route.kernel == ops::ConvKernel::depthwise) return depthwise_seconds(work, bytes, device);
   if (route.kernel == ops::ConvKernel::products) return by_products_seconds(work, route, device);
   return library_seconds(work, route, moved, device);
 }

@@ -152,12 +152,13 @@ inline ConvRoute products_route(const ConvShape& s, ConvPass pass, DType dtype, 
 }
 
 /// Whether products take it: all of full f32; else pictures of few channels, for which the library
-/// has no fast kernels.
+/// has no fast kernels. Those for a single channel are the slowest, also where there are few windows.
 inline bool takes_products(const ConvShape& s, ConvPass pass, DType dtype, bool tf32) {
   if (!s.nhwc || s.groups != 1) return false;
   if (dtype == DType::f32 && !tf32) return true;
   const auto whole = static_cast<std::int64_t>(16 / dtype_size(dtype));
   if (pass == ConvPass::by_input || s.in_channels >= whole || is_pointwise(s)) return false;
+  if (s.in_channels == 1) return true;
   const auto windows =
       static_cast<Bytes>(s.n * s.out_height * s.out_width * conv_columns(s, dtype, tf32));
   return windows * dtype_size(dtype) >= kConvLeastColumns;
@@ -177,7 +178,7 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
                      s.weight_shape().elements() == 0;
   if (empty || dtype == DType::f64) return route;
   const auto weights = static_cast<Bytes>(s.weight_shape().elements());
-  if (is_depthwise(s) && s.nhwc && s.groups % 4 == 0) {
+  if (is_depthwise(s) && s.nhwc) {
     route.kernel = ConvKernel::depthwise;
     // The weight in f32; of its gradient, sums over parts of the rows.
     route.workspace = pass == ConvPass::by_weight ? MiB(16) : align_up(weights * 4, 256);

@@ -4,15 +4,18 @@
 #include "backend/cuda/kernels/dtype.cuh"
 #include "backend/cuda/kernels/launch.h"
 
-// What the kernels of depthwise convolutions share: channels last, kLanes channels in a thread.
+// What the kernels of depthwise convolutions share: channels last, Lanes channels in a thread:
+// kWide of them where channels are a multiple of that, else one.
 
 namespace plimsoll::cuda::depthwise {
 
 using ops::ConvShape;
 
-constexpr int kLanes = 4;
+constexpr int kWide = 4;
 /// Results beside each other that a thread has.
 constexpr int kRow = 8;
+/// The same for windows of any width, stride and dilation.
+constexpr int kSome = 4;
 
 struct Window {
   int channels;
@@ -47,23 +50,23 @@ inline Window window_of(const ConvShape& s) {
           .left = as_int(s.padding.left)};
 }
 
-/// kLanes channels as they are in memory, zero where there are none.
-template <typename T>
-using Raw = Word<static_cast<int>(sizeof(T)) * kLanes>;
+/// Lanes channels as they are in memory, zero where there are none.
+template <typename T, int Lanes>
+using Raw = Word<static_cast<int>(sizeof(T)) * Lanes>;
 
-template <typename T>
-__device__ __forceinline__ Raw<T> load_raw(const T* at, bool inside) {
-  Raw<T> raw = {};
-  if (inside) raw = *reinterpret_cast<const Raw<T>*>(at);
+template <int Lanes, typename T>
+__device__ __forceinline__ Raw<T, Lanes> load_raw(const T* at, bool inside) {
+  Raw<T, Lanes> raw = {};
+  if (inside) raw = *reinterpret_cast<const Raw<T, Lanes>*>(at);
   return raw;
 }
 
-template <typename T>
-__device__ __forceinline__ void widen_raw(const Raw<T>& raw, float* to) {
-  Vec<T, kLanes> vec;
+template <typename T, int Lanes>
+__device__ __forceinline__ void widen_raw(const Raw<T, Lanes>& raw, float* to) {
+  Vec<T, Lanes> vec;
   __builtin_memcpy(&vec, &raw, sizeof(raw));
 #pragma unroll
-  for (int c = 0; c < kLanes; ++c) to[c] = static_cast<float>(widen(vec.lane[c]));
+  for (int c = 0; c < Lanes; ++c) to[c] = static_cast<float>(widen(vec.lane[c]));
 }
 
 /// Whether 0 <= at < extent.
@@ -98,6 +101,12 @@ bool with_width(const ConvShape& s, Body&& body) {
     default:
       return false;
   }
+}
+
+/// body.operator()<Lanes>() for a convolution's channels.
+template <typename Body>
+void with_lanes(const ConvShape& s, Body&& body) {
+  s.in_channels % kWide == 0 ? body.template operator()<kWide>() : body.template operator()<1>();
 }
 
 /// The gradient by the weight; `parts` is the workspace of its route.

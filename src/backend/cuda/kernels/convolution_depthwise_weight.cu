@@ -8,8 +8,10 @@ namespace {
 /// Most threads of a block along the channels, and how many it has at least in all.
 constexpr int kAcross = 32;
 constexpr int kBlock = 256;
-/// Results beside each other that a thread has: fewer than forward, for more threads at a time.
-constexpr int kFew = 4;
+/// Results beside each other that a thread has: with several channels fewer than forward, for more
+/// threads at a time.
+template <int Lanes>
+constexpr int kFew = Lanes == 1 ? 16 : 4;
 /// Threads that add up parts of one element.
 constexpr int kSlices = 16;
 
@@ -27,11 +29,12 @@ struct Cut {
   unsigned down() const { return static_cast<unsigned>((parts + side - 1) / side); }
 };
 
-/// `each`: how much of the window a block has; `times`: how many blocks share the rest of it.
-Cut cut_of(const ConvShape& s, Bytes workspace, int each, int times) {
+/// `lanes`: channels of a thread; `each`: how much of the window a block has; `times`: how many
+/// blocks share the rest of it.
+Cut cut_of(const ConvShape& s, int lanes, Bytes workspace, int each, int times) {
   Cut cut;
   cut.each = each;
-  const auto vectors = static_cast<int>(s.in_channels / kLanes);
+  const auto vectors = static_cast<int>(s.in_channels / lanes);
   cut.blocks = (vectors + kAcross - 1) / kAcross;
   cut.across = (vectors + cut.blocks - 1) / cut.blocks;
   cut.side = std::max(1, kBlock / (cut.across * each));
@@ -56,11 +59,12 @@ struct Piece {
 };
 
 /// False where there is nothing for it.
+template <int Lanes>
 __device__ __forceinline__ bool piece_of(const Cut& cut, int channels, Piece& piece) {
   const int thread = static_cast<int>(threadIdx.x);
   const int vector = thread % cut.across;
   const int rest = thread / cut.across;
-  piece.channel = (static_cast<int>(blockIdx.x) * cut.across + vector) * kLanes;
+  piece.channel = (static_cast<int>(blockIdx.x) * cut.across + vector) * Lanes;
   piece.each = rest % cut.each;
   piece.part = static_cast<int>(blockIdx.y) * cut.side + rest / cut.each;
   piece.begin = cut.rows * piece.part / cut.parts;
@@ -69,12 +73,13 @@ __device__ __forceinline__ bool piece_of(const Cut& cut, int channels, Piece& pi
 }
 
 /// parts: [parts, window, channels]. A thread has a row of the window.
-template <typename T, int Width>
+template <typename T, int Lanes, int Width>
 __global__ void __launch_bounds__(kBlock, 3)
     dense_by_weight(float* parts, const T* x, const T* y, const Window g, const Cut cut) {
   Piece piece;
-  if (!piece_of(cut, g.channels, piece)) return;
-  float sums[Width][kLanes] = {};
+  if (!piece_of<Lanes>(cut, g.channels, piece)) return;
+  constexpr int kTogether = kFew<Lanes>;
+  float sums[Width][Lanes] = {};
   for (std::int64_t r = piece.begin; r < piece.end; ++r) {
     const int row = static_cast<int>(r % g.out_height);
     const std::int64_t n = r / g.out_height;
@@ -82,33 +87,33 @@ __global__ void __launch_bounds__(kBlock, 3)
     if (!is_within(down, g.in_height)) continue;
     const T* pixels = x + (n * g.in_height + down) * g.in_width * g.channels + piece.channel;
     const T* results = y + r * g.out_width * g.channels + piece.channel;
-    for (int first = 0; first < g.out_width; first += kFew) {
-      Raw<T> raw_dy[kFew];
-      Raw<T> raw[kFew + Width - 1];
+    for (int first = 0; first < g.out_width; first += kTogether) {
+      Raw<T, Lanes> raw_dy[kTogether];
+      Raw<T, Lanes> raw[kTogether + Width - 1];
 #pragma unroll
-      for (int t = 0; t < kFew; ++t) {
-        raw_dy[t] = load_raw(results + static_cast<std::int64_t>(first + t) * g.channels,
-                             first + t < g.out_width);
+      for (int t = 0; t < kTogether; ++t) {
+        raw_dy[t] = load_raw<Lanes>(results + static_cast<std::int64_t>(first + t) * g.channels,
+                                    first + t < g.out_width);
       }
 #pragma unroll
-      for (int at = 0; at < kFew + Width - 1; ++at) {
+      for (int at = 0; at < kTogether + Width - 1; ++at) {
         const int across = first - g.left + at;
-        raw[at] = load_raw(pixels + static_cast<std::int64_t>(across) * g.channels,
-                           is_within(across, g.in_width));
+        raw[at] = load_raw<Lanes>(pixels + static_cast<std::int64_t>(across) * g.channels,
+                                  is_within(across, g.in_width));
       }
-      float dy[kFew][kLanes];
+      float dy[kTogether][Lanes];
 #pragma unroll
-      for (int t = 0; t < kFew; ++t) widen_raw<T>(raw_dy[t], dy[t]);
+      for (int t = 0; t < kTogether; ++t) widen_raw<T, Lanes>(raw_dy[t], dy[t]);
 #pragma unroll
-      for (int at = 0; at < kFew + Width - 1; ++at) {
-        float values[kLanes];
-        widen_raw<T>(raw[at], values);
+      for (int at = 0; at < kTogether + Width - 1; ++at) {
+        float values[Lanes];
+        widen_raw<T, Lanes>(raw[at], values);
 #pragma unroll
-        for (int t = 0; t < kFew; ++t) {
+        for (int t = 0; t < kTogether; ++t) {
           const int kx = at - t;
           if (kx < 0 || kx >= Width) continue;
 #pragma unroll
-          for (int c = 0; c < kLanes; ++c) sums[kx][c] = fmaf(values[c], dy[t][c], sums[kx][c]);
+          for (int c = 0; c < Lanes; ++c) sums[kx][c] = fmaf(values[c], dy[t][c], sums[kx][c]);
         }
       }
     }
@@ -117,22 +122,22 @@ __global__ void __launch_bounds__(kBlock, 3)
       parts + static_cast<std::int64_t>(piece.part) * g.kernel_height * Width * g.channels;
 #pragma unroll
   for (int kx = 0; kx < Width; ++kx) {
-    store_wide<kLanes>(
+    store_wide<Lanes>(
         part + static_cast<std::int64_t>(piece.each * Width + kx) * g.channels + piece.channel,
         sums[kx]);
   }
 }
 
 /// Any window; blockIdx.z is the pixel of the window.
-template <typename T>
+template <typename T, int Lanes>
 __global__ void __launch_bounds__(kBlock)
     any_by_weight(float* parts, const T* x, const T* y, const Window g, const Cut cut) {
   Piece piece;
-  if (!piece_of(cut, g.channels, piece)) return;
+  if (!piece_of<Lanes>(cut, g.channels, piece)) return;
   const int pixel = static_cast<int>(blockIdx.z);
   const int ky = pixel / g.kernel_width;
   const int kx = pixel % g.kernel_width;
-  float sums[kLanes] = {};
+  float sums[Lanes] = {};
   for (std::int64_t r = piece.begin; r < piece.end; ++r) {
     const int row = static_cast<int>(r % g.out_height);
     const std::int64_t n = r / g.out_height;
@@ -143,18 +148,19 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll 4
     for (int column = 0; column < g.out_width; ++column) {
       const int across = column * g.stride_across - g.left + kx * g.dilation_across;
-      float values[kLanes];
-      float dy[kLanes];
-      widen_raw<T>(load_raw(pixels + static_cast<std::int64_t>(across) * g.channels,
-                            is_within(across, g.in_width)),
-                   values);
-      widen_raw<T>(load_raw(results + static_cast<std::int64_t>(column) * g.channels, true), dy);
+      float values[Lanes];
+      float dy[Lanes];
+      widen_raw<T, Lanes>(load_raw<Lanes>(pixels + static_cast<std::int64_t>(across) * g.channels,
+                                          is_within(across, g.in_width)),
+                          values);
+      widen_raw<T, Lanes>(
+          load_raw<Lanes>(results + static_cast<std::int64_t>(column) * g.channels, true), dy);
 #pragma unroll
-      for (int c = 0; c < kLanes; ++c) sums[c] = fmaf(values[c], dy[c], sums[c]);
+      for (int c = 0; c < Lanes; ++c) sums[c] = fmaf(values[c], dy[c], sums[c]);
     }
   }
   const std::int64_t window = static_cast<std::int64_t>(g.kernel_height) * g.kernel_width;
-  store_wide<kLanes>(parts + (piece.part * window + pixel) * g.channels + piece.channel, sums);
+  store_wide<Lanes>(parts + (piece.part * window + pixel) * g.channels + piece.channel, sums);
 }
 
 /// w [channels, window] from [parts, window, channels]: threadIdx.y has every kSlices-th part.
@@ -180,11 +186,8 @@ __global__ void __launch_bounds__(32 * kSlices)
       narrow<T>(static_cast<Acc<T>>(sum));
 }
 
-}  // namespace
-
-template <typename T>
-void run_by_weight(const ConvSpec& spec, const ConvArrays& arrays, float* parts,
-                   cudaStream_t stream) {
+template <typename T, int Lanes>
+void run_lanes(const ConvSpec& spec, const ConvArrays& arrays, float* parts, cudaStream_t stream) {
   const ConvShape& s = spec.shape;
   const Window g = window_of(s);
   const Bytes workspace = ops::conv_route(s, spec.pass, spec.dtype).workspace;
@@ -192,20 +195,28 @@ void run_by_weight(const ConvSpec& spec, const ConvArrays& arrays, float* parts,
   const auto* y = static_cast<const T*>(arrays.y);
   const int window = g.kernel_height * g.kernel_width;
   // A block has threads for each row of the window.
-  Cut cut = cut_of(s, workspace, g.kernel_height, 1);
+  Cut cut = cut_of(s, Lanes, workspace, g.kernel_height, 1);
   const bool dense =
       s.kernel_height <= s.kernel_width && with_width(s, [&]<int Width>() {
         const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down());
-        dense_by_weight<T, Width><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
+        dense_by_weight<T, Lanes, Width><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
       });
   if (!dense) {
-    cut = cut_of(s, workspace, 1, window);
+    cut = cut_of(s, Lanes, workspace, 1, window);
     const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down(), static_cast<unsigned>(window));
-    any_by_weight<T><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
+    any_by_weight<T, Lanes><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
   }
   const int all = g.channels * window;
   add_parts<T><<<static_cast<unsigned>((all + 31) / 32), dim3(32, kSlices), 0, stream>>>(
       static_cast<T*>(arrays.w), parts, g.channels, window, cut.parts);
+}
+
+}  // namespace
+
+template <typename T>
+void run_by_weight(const ConvSpec& spec, const ConvArrays& arrays, float* parts,
+                   cudaStream_t stream) {
+  with_lanes(spec.shape, [&]<int Lanes>() { run_lanes<T, Lanes>(spec, arrays, parts, stream); });
 }
 
 #define PLIMSOLL_BY_WEIGHT(T) \
