@@ -64,6 +64,15 @@ class Convolution:
         return largest * size <= MOST_BYTES and self.flops() <= MOST_FLOPS
 
 
+def parse(line: str) -> Convolution:
+    """What Convolution.line() gave."""
+    precision, *words = line.split()
+    n = [int(word) for word in words]
+    return Convolution(
+        precision, *n[:7], (n[7], n[8]), (n[9], n[10]), (n[11], n[12]), (n[13], n[14], n[15], n[16])
+    )
+
+
 def channels(rng: random.Random) -> int:
     value = log_uniform(rng, 1, MOST_CHANNELS)
     # Half of them as they come, half as people choose them.

@@ -29,6 +29,7 @@ parser.add_argument("build")
 parser.add_argument("--seed", default="1", help="another one gives other shapes; 'fresh': the clock's")
 parser.add_argument("--count", type=int, default=200)
 parser.add_argument("--precision", nargs="*", default=["bf16"])
+parser.add_argument("--shapes", metavar="FILE", help="those of a file, a line each, as bench_convolutions reads them")
 parser.add_argument("--resnet50", type=int, metavar="BATCH", help="its convolutions instead")
 parser.add_argument("--channels-first", action="store_true", help="ours; PyTorch has them last")
 parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
@@ -92,6 +93,9 @@ def ask(program: subprocess.Popen[str] | None, c: Convolution) -> dict[str, Any]
 
 def work() -> list[Convolution]:
     found: list[Convolution] = []
+    if options.shapes:
+        with open(options.shapes, encoding="utf-8") as lines:
+            return [convolution_shapes.parse(line) for line in lines if line.strip()]
     for precision in options.precision:
         nhwc = 0 if options.channels_first else 1
         if options.resnet50:

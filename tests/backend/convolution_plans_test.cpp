@@ -142,20 +142,20 @@ class ConvolutionPlans : public ::testing::Test {
     for (const ConvSpec& part : request.parts) {
       if (plans.count(part.shape.n) != 0) continue;
       cuda::fe::graph::Graph graph;
-      const auto plan = cuda::plan_conv(part, device_, {request.limit, request.offered}, graph);
+      const auto plan = cuda::plan_conv(part, device_, request.bounds, graph);
       if (!plan) {
-        tried +=
-            fmt::format("{}within {}", tried.empty() ? "" : ", nor ", format_bytes(request.limit));
+        tried += fmt::format("{}within {}", tried.empty() ? "" : ", nor ",
+                             format_bytes(request.bounds.limit));
         return false;
       }
-      EXPECT_LE(plan->workspace, request.limit) << to_string(spec);
+      EXPECT_LE(plan->workspace, request.bounds.limit) << to_string(spec);
       EXPECT_THAT(plan->name, ::testing::StartsWith("eng")) << to_string(spec);
       plans[part.shape.n] = *plan;
     }
     if (std::getenv("PLIMSOLL_CONVOLUTION_PLANS") == nullptr) return true;
     for (const auto& [pictures, plan] : plans) {
       fmt::print("{}: {} of {} pictures, {} of {} workspace\n", to_string(spec), plan.name,
-                 pictures, format_bytes(plan.workspace), format_bytes(request.limit));
+                 pictures, format_bytes(plan.workspace), format_bytes(request.bounds.limit));
     }
     return true;
   }

@@ -66,7 +66,7 @@ void tell_of_plain(const ConvSpec& spec) {
 bool fuse_parts(ConvState& state, const ConvRequest& request) {
   state.parts.clear();
   for (const ConvSpec& part : request.parts) {
-    const auto fused = fuse_conv(part, request.limit);
+    const auto fused = fuse_conv(part, request.bounds);
     if (!fused) return false;
     state.parts.push_back({part.shape.n, *fused});
   }
@@ -112,7 +112,7 @@ void run_parts(const ConvState& state, const ConvArrays& arrays, std::byte* work
   const Bytes x = static_cast<Bytes>(spec.shape.in_shape().elements() / spec.shape.n) * size;
   const Bytes y = static_cast<Bytes>(spec.shape.out_shape().elements() / spec.shape.n) * size;
   const std::int64_t weights = spec.shape.weight_shape().elements();
-  const bool adds = state.route.sums != 0;
+  const bool adds = state.parts.size() > 1 && state.route.sums != 0;
   auto* sums = reinterpret_cast<float*>(workspace);
   ConvArrays part = arrays;
   if (adds) part.w = workspace + align_up(static_cast<Bytes>(weights) * 4, 256);

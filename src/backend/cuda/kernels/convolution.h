@@ -9,6 +9,7 @@
 
 #include <plimsoll/ops/convolution_route.h>
 
+#include "backend/cuda/libraries/plan_bounds.h"
 #include "backend/cuda/libraries/product.h"
 
 // The three passes of a convolution, each an op: out of the picture x, the weight w and the result
@@ -93,12 +94,13 @@ class ConvProducts {
 struct FusedConv {
   ConvSpec spec;
   std::string key;  ///< of its plan in Libraries
+  PlanBounds bounds{0};
   Bytes workspace = 0;
 };
 
 /// Nothing where cuDNN is not there or has no deterministic algorithm that computes in f32 within
-/// `limit` bytes of workspace.
-std::optional<FusedConv> fuse_conv(const ConvSpec& spec, Bytes limit);
+/// `bounds`.
+std::optional<FusedConv> fuse_conv(const ConvSpec& spec, const PlanBounds& bounds);
 void run_fused_conv(const FusedConv& fused, const ConvArrays& arrays, void* workspace,
                     cudaStream_t stream);
 

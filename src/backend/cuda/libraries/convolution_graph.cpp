@@ -94,10 +94,11 @@ std::vector<fe::NumericalNote_t> forbidden(const ConvSpec& spec) {
 
 }  // namespace
 
-std::optional<GraphPlan> plan_conv(const ConvSpec& spec, const CudnnTarget& target, Bytes limit,
-                                   fe::graph::Graph& graph, const std::string& only) {
+std::optional<GraphPlan> plan_conv(const ConvSpec& spec, const CudnnTarget& target,
+                                   const PlanBounds& bounds, fe::graph::Graph& graph,
+                                   const std::string& only) {
   describe(spec, graph);
-  return build_graph(graph, target, limit, forbidden(spec), only);
+  return build_graph(graph, target, bounds, forbidden(spec), only);
 }
 
 }  // namespace plimsoll::cuda

@@ -11,9 +11,10 @@ namespace plimsoll::cuda {
 enum ConvUid : std::int64_t { kConvX = 1, kConvW, kConvY, kConvBias };
 
 /// Describes the convolution in `graph`, which is empty, and chooses a plan for it: deterministic,
-/// computed in f32, within `limit` bytes of workspace, and of the name `only` if there is one (see
-/// build_graph). Nothing where the library has none.
-std::optional<GraphPlan> plan_conv(const ConvSpec& spec, const CudnnTarget& target, Bytes limit,
-                                   fe::graph::Graph& graph, const std::string& only = {});
+/// computed in f32, within those bounds, and of the name `only` if there is one (see build_graph).
+/// Nothing where the library has none.
+std::optional<GraphPlan> plan_conv(const ConvSpec& spec, const CudnnTarget& target,
+                                   const PlanBounds& bounds, fe::graph::Graph& graph,
+                                   const std::string& only = {});
 
 }  // namespace plimsoll::cuda

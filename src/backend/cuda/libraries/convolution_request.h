@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <plimsoll/ops/kernel.h>
@@ -12,26 +13,60 @@ namespace plimsoll::cuda {
 /// What the library is asked for a convolution that its route gives it.
 struct ConvRequest {
   std::vector<ConvSpec> parts;  ///< of the batch, one after another, each with a plan of its own
-  Bytes limit = 0;              ///< of the workspace of any of them
+  PlanBounds bounds{0};         ///< of any of them
   bool adds_bias = false;       ///< after the convolution, which has none
 };
+
+/// Whether arithmetic takes so much longer than memory that only matrix units will do: now and then
+/// the library's first choice has none, and takes 10 times as long.
+inline bool wants_matrix_units(const ConvSpec& spec) {
+  constexpr double kWorthAsking = 5e7;
+  constexpr double kPerByte = 50;
+  if (spec.dtype == DType::f32 && !spec.tf32) return false;
+  const ops::ConvShape& s = spec.shape;
+  const double elements = static_cast<double>(s.in_shape().elements()) +
+                          static_cast<double>(s.out_shape().elements()) +
+                          static_cast<double>(s.weight_shape().elements());
+  const double bytes = elements * static_cast<double>(dtype_size(spec.dtype));
+  return s.flops() >= std::max(kWorthAsking, kPerByte * bytes);
+}
 
 /// In the order in which they are tried, until there is a plan for all parts of one. A pure
 /// function.
 inline std::vector<ConvRequest> library_requests(const ConvSpec& spec,
                                                  const ops::ConvRoute& route) {
   const Bytes slot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
-  ConvRequest whole{.limit = std::max(route.workspace, slot) - route.weight - route.sums};
-  for (std::int64_t i = 0; i < route.parts; ++i) {
-    whole.parts.push_back(spec);
-    whole.parts.back().shape.n = ops::conv_pictures(spec.shape, route.parts, i, route.unit);
-  }
+  const Bytes limit = std::max(route.workspace, slot) - route.weight - route.sums;
+  std::vector<ConvRequest> requests;
+  const auto ask = [&](std::int64_t parts, Bytes offered, bool matrix_units) {
+    ConvRequest request{.bounds = {limit, offered, matrix_units}};
+    for (std::int64_t i = 0; i < parts; ++i) {
+      request.parts.push_back(spec);
+      request.parts.back().shape.n = ops::conv_pictures(spec.shape, parts, i, route.unit);
+    }
+    requests.push_back(std::move(request));
+  };
+  const auto ask_all = [&](bool matrix_units) {
+    if (route.parts > 1) {
+      // Parts are for algorithms that copy pictures. What the library takes for the fastest may
+      // need fewer copies than was reckoned with, or more, and what is left within the limit can be
+      // many times slower.
+      const std::int64_t units = (spec.shape.n + route.unit - 1) / route.unit;
+      for (std::int64_t parts = 1; parts <= std::min(units, 4 * route.parts); parts *= 2) {
+        ask(parts, kAnyWorkspace, matrix_units);
+      }
+    }
+    ask(route.parts, limit, matrix_units);
+  };
+  if (wants_matrix_units(spec)) ask_all(true);
+  ask_all(false);
   // Sums in f32 lose nothing by being stored before the bias is added.
-  if (!spec.bias || spec.dtype != DType::f32) return {whole};
-  ConvRequest bare = whole;
+  if (!spec.bias || spec.dtype != DType::f32) return requests;
+  ConvRequest bare = requests.back();
   bare.adds_bias = true;
   for (ConvSpec& part : bare.parts) part.bias = false;
-  return {whole, bare};
+  requests.push_back(bare);
+  return requests;
 }
 
 }  // namespace plimsoll::cuda

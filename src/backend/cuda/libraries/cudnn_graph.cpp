@@ -67,7 +67,8 @@ fe::DataType_t cudnn_type(DType dtype) {
 }
 
 std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget& target,
-                                     Bytes limit, const std::vector<fe::NumericalNote_t>& without,
+                                     const PlanBounds& bounds,
+                                     const std::vector<fe::NumericalNote_t>& without,
                                      const std::string& only) {
   if (target.described != nullptr) graph.set_device_properties(target.described);
   if (failed(graph.validate())) return std::nullopt;
@@ -75,8 +76,9 @@ std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget&
   if (failed(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK}))) {
     return std::nullopt;
   }
+  if (bounds.matrix_units) graph.select_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
   if (!without.empty()) graph.deselect_numeric_notes(without);
-  graph.deselect_workspace_greater_than(static_cast<std::int64_t>(limit));
+  graph.deselect_workspace_greater_than(static_cast<std::int64_t>(bounds.offered));
   if (failed(graph.check_support(target.handle))) return std::nullopt;
   if (failed(only.empty()
                  ? graph.build_plans(target.handle, fe::BuildPlanPolicy_t::HEURISTICS_CHOICE)
@@ -85,7 +87,7 @@ std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget&
   }
   std::int64_t bytes = 0;
   if (failed(graph.get_workspace_size(bytes)) || bytes < 0) return std::nullopt;
-  if (static_cast<Bytes>(bytes) > limit) return std::nullopt;
+  if (static_cast<Bytes>(bytes) > bounds.limit) return std::nullopt;
   GraphPlan plan;
   plan.workspace = static_cast<Bytes>(bytes);
   if (graph.get_plan_name(plan.name).is_bad()) plan.name.clear();

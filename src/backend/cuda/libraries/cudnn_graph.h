@@ -16,6 +16,8 @@
 #include <plimsoll/base/dtype.h>
 #include <plimsoll/device/choice_table.h>
 
+#include "backend/cuda/libraries/plan_bounds.h"
+
 namespace plimsoll::cuda {
 
 namespace fe = cudnn_frontend;
@@ -38,11 +40,12 @@ struct GraphPlan {
 /// f32, f16 or bf16. InternalError for others.
 fe::DataType_t cudnn_type(DType dtype);
 
-/// Chooses the library's first plan within `limit` bytes of workspace that has none of the notes
-/// `without`, or takes the one of the name `only`, and builds it. Nothing where there is none:
-/// what does not exist here may be computed otherwise.
+/// Chooses the library's first plan within `bounds` that has none of the notes `without`, or takes
+/// the one of the name `only`, and builds it. Nothing where there is none: what does not exist here
+/// may be computed otherwise.
 std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget& target,
-                                     Bytes limit, const std::vector<fe::NumericalNote_t>& without,
+                                     const PlanBounds& bounds,
+                                     const std::vector<fe::NumericalNote_t>& without,
                                      const std::string& only = {});
 
 /// A plan by `make`, which builds a new graph with the plan of that name (see build_graph): the one
