@@ -104,7 +104,8 @@ class Bench:
     def minimum(self):
         text = output([self.program("bin/plimsoll"), "data", "bench", self.options.folder,
                        "--budget", "1MiB"], check=False)
-        return int(re.search(r"raise the budget to (\d+)", text).group(1))
+        number, unit = re.search(r"raise the budget to (\d+)(KiB|MiB|GiB)?", text).groups()
+        return int(number) * {None: 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
 
     def quarter(self, growth):
         budget = max(growth // 4, self.minimum())
