@@ -16,6 +16,7 @@ import itertools
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Iterable, Iterator
 
@@ -47,13 +48,16 @@ class Pictures(torch.utils.data.Dataset):  # type: ignore[misc]
 
 
 def write_pictures(folder: Path, count: int) -> None:
-    random = np.random.default_rng(1)
-    for i in range(count):
-        label = folder / f"class{i % 10}"
-        label.mkdir(exist_ok=True)
-        coarse = random.integers(0, 256, (47, 63, 3), dtype=np.uint8)
+    for label in range(10):
+        (folder / f"class{label}").mkdir()
+
+    def write(i: int) -> None:
+        coarse = np.random.default_rng((1, i)).integers(0, 256, (47, 63, 3), dtype=np.uint8)
         picture = cv2.resize(coarse, (500, 375), interpolation=cv2.INTER_CUBIC)
-        cv2.imwrite(str(label / f"{i}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 90])
+        cv2.imwrite(str(folder / f"class{i % 10}" / f"{i}.jpg"), picture, [cv2.IMWRITE_JPEG_QUALITY, 90])
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write, range(count)))
 
 
 def endless(loader: Iterable[Any]) -> Iterator[Any]:

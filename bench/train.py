@@ -25,6 +25,10 @@ OWN_PREDICTED = 0.25
 MODES = {"lstm_lm": ("eager",), "dlrm": ("compile", "eager")}
 # Tables of embeddings, which no plan makes smaller, are not part of what is bounded.
 TABLES_MIB = {"dlrm": 26 * 100000 * 64 * 4 / 2**20}
+# PyTorch's figures on a kind of GPU, by its version and by model, batch and precision. With --kept they are
+# not measured again, but for the first model's, which must come within CONTROL of what was kept.
+KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_figures.json")
+CONTROL = 0.03
 # torch.compile's activation_memory_budget, beside 1.
 SWEEP = (0, 0.2, 0.4, 0.6, 0.8)
 # Bars of step time and peak against torch.compile's; None: reported only.
@@ -79,6 +83,17 @@ def compile_all(models, precision):
     commands = [torch_command(model, precision, "warm") for model in models if model not in MODES]
     for process in [subprocess.Popen(command, **quiet) for command in commands]:
         process.wait()
+
+
+def kept_figures():
+    """What is kept of PyTorch for the GPU and the version that are here."""
+    code = "import torch; print(torch.cuda.get_device_name(), torch.__version__.split('+')[0], sep=', PyTorch ')"
+    here = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+    with open(KEPT, encoding="utf-8") as file:
+        kept = json.load(file)
+    if here not in kept:
+        print(f"nothing is kept for {here or 'no PyTorch'}: all of it is measured")
+    return kept.get(here, {})
 
 
 def row(name, figures):
@@ -186,8 +201,11 @@ def zoo(args, models):
     held = True
     print(f"{'work':24} {'ours':>9} {'compile':>9} {'ratio':>7} {'at 0.60':>9} {'ratio':>7} {'MiB':>7} "
           f"{'its':>7} {'planned':>9}", flush=True)
+    kept = kept_figures() if args.kept else {}
+    kept_of = {model: kept.get(f"{model} {WORK[model][0]} {args.precision}") for model in models}
     if not args.without_torch:
-        compile_all(models, args.precision)
+        compile_all([model for model in models if kept_of[model] is None], args.precision)
+    controlled = False
     for model in models:
         free = ours(args.build, model, args.precision)
         if "error" in free:
@@ -199,7 +217,13 @@ def zoo(args, models):
             print(f"{name:24} {free['ms']:9.2f} {'':>9} {'':>7} {'':>9} {'':>7} {free['peak_mib']:7.0f} "
                   f"{'':>7} {free['planned_ms']:9.2f}", flush=True)
             continue
-        compiled = fastest(model, args.precision)
+        compiled = kept_of[model] if controlled else None
+        if compiled is None:
+            compiled = fastest(model, args.precision)
+        if kept_of[model] is not None and not controlled and "error" not in compiled:
+            controlled = True
+            held &= verdict(f"{name}, PyTorch: |measured / kept - 1|",
+                            abs(compiled["ms"] / kept_of[model]["ms"] - 1), CONTROL)
         if "error" in compiled:
             print(f"{name:24} {free['ms']:9.2f} {compiled['error']}", flush=True)
             held = False
@@ -242,6 +266,8 @@ def main():
     parser.add_argument("--batch", type=int, help="instead of each model's own")
     parser.add_argument("--precision", default="bf16", choices=["bf16", "f16", "tf32", "f32"])
     parser.add_argument("--without-torch", action="store_true")
+    parser.add_argument("--kept", action="store_true", help="with --zoo: take PyTorch's figures from "
+                        "bench/torch_figures.json, and measure one of them as a control")
     parser.add_argument("--offload", help="pinned host memory for our steps of the sweep, 16GiB say")
     parser.add_argument("--sweep", action="store_true", help="budgets of both, GPT-2 and ViT")
     args = parser.parse_args()

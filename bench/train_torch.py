@@ -185,6 +185,7 @@ class Watch:
 
 
 def measure(name, batch, mode, precision="bf16", budget=None, warm=6, steps=15):
+    start = time.perf_counter()
     torch._dynamo.reset()
     gc.collect()
     torch.cuda.empty_cache()
@@ -215,7 +216,10 @@ def measure(name, batch, mode, precision="bf16", budget=None, warm=6, steps=15):
         optimizer.zero_grad(set_to_none=True)
         return loss
 
-    for _ in range(warm):
+    step()
+    torch.cuda.synchronize()
+    ready = time.perf_counter() - start
+    for _ in range(warm - 1):
         step()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
@@ -238,6 +242,7 @@ def measure(name, batch, mode, precision="bf16", budget=None, warm=6, steps=15):
         "peak_mib": torch.cuda.max_memory_allocated() / 2**20,
         "reserved_mib": torch.cuda.max_memory_reserved() / 2**20,
         "driver_mib": watch.peak / 2**20,
+        "ready_s": ready,
         "loss": float(loss),
     }
 
