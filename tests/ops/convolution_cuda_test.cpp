@@ -85,10 +85,13 @@ TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
 }
 
 TEST_F(ConvolutionsOnGpu, DepthwiseOnesAreAsOnTheCpu) {
-  for (const Kind& k : {Kind{96, 96, 19, 23, 7, 1, 96}, Kind{8, 8, 17, 33, 5, 2, 8},
-                        Kind{40, 40, 9, 31, 4, 1, 40}, Kind{300, 300, 14, 14, 3, 1, 300},
-                        Kind{4, 4, 40, 7, 7, 1, 4}, Kind{16, 16, 15, 20, 3, 2, 16},
-                        Kind{12, 12, 21, 18, 7, 2, 12}, Kind{8, 8, 16, 16, 3, 3, 8}}) {
+  for (const Kind& k :
+       {Kind{96, 96, 19, 23, 7, 1, 96}, Kind{8, 8, 17, 33, 5, 2, 8}, Kind{40, 40, 9, 31, 4, 1, 40},
+        Kind{300, 300, 14, 14, 3, 1, 300}, Kind{4, 4, 40, 7, 7, 1, 4},
+        Kind{16, 16, 15, 20, 3, 2, 16}, Kind{12, 12, 21, 18, 7, 2, 12}, Kind{8, 8, 16, 16, 3, 3, 8},
+        // Channels that are no multiple of 4.
+        Kind{5, 5, 17, 23, 3, 1, 5}, Kind{33, 33, 15, 14, 5, 2, 33}, Kind{3, 3, 30, 31, 7, 1, 3},
+        Kind{14, 14, 12, 19, 4, 3, 14}}) {
     for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
       for (const std::int64_t dilation : {1, 2}) {
         SCOPED_TRACE(fmt::format("{} channels of {}x{} by {}, stride {}, dilation {}, {}", k.in,

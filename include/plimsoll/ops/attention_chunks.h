@@ -16,13 +16,17 @@ struct AttentionChunks {
   std::int64_t units = 1;
   std::int64_t queries = 0;
   std::int64_t stride = 0;  ///< elements from one row of scores to the next: whole 16 bytes
+  /// So many chunks are computed at the same time, each in a lane of its own: one alone does not
+  /// fill the device. Heads that share keys are in one lane.
+  std::int64_t lanes = 1;
 
-  // Parts of the workspace, one after the other, each a multiple of 256 bytes.
+  // Parts of a lane's workspace, one after the other, each a multiple of 256 bytes.
   Bytes scores = 0;
   Bytes gradients = 0;  ///< those of the scores
   Bytes scratch = 0;    ///< the most that the products may take
 
-  Bytes total() const { return scores + gradients + scratch; }
+  Bytes lane() const { return scores + gradients + scratch; }
+  Bytes total() const { return static_cast<Bytes>(lanes) * lane(); }
 };
 
 /// Whether attention goes through chunks: what no fused kernel is for. Every query sees a key.
@@ -40,9 +44,9 @@ inline std::int64_t chunk_keys(const AttentionShape& s, std::int64_t end) {
 
 /// `s` is with_heads_apart.
 inline AttentionChunks attention_chunks(const AttentionShape& s, DType dtype, bool grad) {
-  // Within the slot, or the gradient's two kinds of scores within the second-level cache.
-  constexpr std::int64_t kForward = std::int64_t{27} << 20;
-  constexpr std::int64_t kGradient = std::int64_t{32} << 20;
+  constexpr std::int64_t kLanes = 2;
+  // Of a lane: all of them about what the second-level cache has.
+  constexpr std::int64_t kMost = std::int64_t{16} << 20;
   constexpr std::int64_t kScratch = std::int64_t{4} << 20;
   constexpr std::int64_t kCausalRows = 256;
   const auto up = [](std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; };
@@ -51,18 +55,20 @@ inline AttentionChunks attention_chunks(const AttentionShape& s, DType dtype, bo
     return (all + count - 1) / count;
   };
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
-  const std::int64_t most = grad ? kGradient : kForward;
   AttentionChunks c;
   c.of_batches = s.group > 1 || s.batches >= s.heads;
   c.stride = up(s.keys, 4);
   // Queries at a time. Keys behind a mask are left out by blocks: smaller ones leave out more.
   std::int64_t rows = s.queries;
   if (s.causal) rows = std::min(rows, std::max(kCausalRows, up(s.queries / 8, 128)));
-  const std::int64_t fitting = std::max<std::int64_t>(16, most / (c.stride * size) / 16 * 16);
+  const std::int64_t fitting = std::max<std::int64_t>(16, kMost / (c.stride * size) / 16 * 16);
   c.queries = rows <= fitting ? rows : std::min(rows, up(evenly(s.queries, fitting), 16));
   const std::int64_t unit = c.queries * c.stride * size;
-  c.units =
-      evenly(c.of_batches ? s.batches : s.heads, std::clamp<std::int64_t>(most / unit, 1, 32768));
+  const std::int64_t across = c.of_batches ? s.batches : s.heads;
+  c.units = evenly(across, std::clamp<std::int64_t>(kMost / unit, 1, 32768));
+  const std::int64_t apart =
+      (c.of_batches ? s.key_heads() : s.batches) * ((across + c.units - 1) / c.units);
+  c.lanes = std::min(kLanes, apart);
   c.scores = align_up(static_cast<Bytes>(c.units * unit), 256);
   c.gradients = grad ? c.scores : 0;
   c.scratch = kScratch;

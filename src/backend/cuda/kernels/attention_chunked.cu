@@ -51,7 +51,49 @@ __device__ __forceinline__ const bool* mask_of(const ScoreRows& rows, std::int64
   return rows.mask + (rows.batch + unit * rows.batch_step) / rows.mask_batches * rows.keys;
 }
 
-template <typename T, int Threads>
+/// Vectors that a thread has of a row: all of them at once where it is short enough (`Held` of
+/// them), else read again for each pass.
+template <typename T, int Threads, int Held>
+class RowVectors {
+ public:
+  static constexpr int kN = kVector<T>;
+
+  __device__ RowVectors(T* at, int lane, std::int64_t vectors)
+      : at_(at), lane_(lane), vectors_(vectors) {
+    if constexpr (Held > 0) {
+#pragma unroll
+      for (int i = 0; i < Held; ++i) {
+        if (first_of(i) < vectors) held_[i] = load_vec<kN>(at + first_of(i) * kN);
+      }
+    }
+  }
+
+  /// body(vector, its number), which may change what is held.
+  template <typename Body>
+  __device__ __forceinline__ void each(Body body) {
+    if constexpr (Held > 0) {
+#pragma unroll
+      for (int i = 0; i < Held; ++i) {
+        if (first_of(i) < vectors_) body(held_[i], first_of(i));
+      }
+    } else {
+      for (std::int64_t v = lane_; v < vectors_; v += Threads) {
+        Vec<T, kN> vec = load_vec<kN>(at_ + v * kN);
+        body(vec, v);
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ std::int64_t first_of(int i) const { return lane_ + i * Threads; }
+
+  T* at_;
+  std::int64_t lane_;
+  std::int64_t vectors_;
+  Vec<T, kN> held_[Held > 0 ? Held : 1];
+};
+
+template <typename T, int Threads, int Held>
 __global__ void __launch_bounds__(kBlock)
     softmax_kernel(T* scores, T* log_sums, ScoreRows rows, T scale) {
   constexpr int kN = kVector<T>;
@@ -60,43 +102,50 @@ __global__ void __launch_bounds__(kBlock)
   if (row.unit >= rows.units) return;  // a whole warp or block
   T* at = scores + row.unit * rows.step + row.query * rows.stride;
   const std::int64_t seen = rows.seen + (rows.causal ? row.query : 0);
-  const std::int64_t vectors = (seen + kN - 1) / kN;
+  const std::int64_t seen_vectors = (seen + kN - 1) / kN;
   const bool* mask = mask_of(rows, row.unit);
   const auto counts = [&](std::int64_t key) {
     return key < seen && (mask == nullptr || mask[key]);
   };
   const T lowest = -std::numeric_limits<T>::infinity();
   T highest = lowest;
-  for (std::int64_t v = row.lane; v < vectors; v += Threads) {
-    const Vec<T, kN> read = load_vec<kN>(at + v * kN);
+  RowVectors<T, Threads, Held> vectors(at, row.lane, seen_vectors);
+  vectors.each([&](Vec<T, kN>& vec, std::int64_t v) {
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      if (counts(v * kN + i)) highest = fmax(highest, read.lane[i] * scale);
+      if (counts(v * kN + i)) highest = fmax(highest, vec.lane[i] * scale);
     }
-  }
+  });
   highest = join_row<Threads>(highest, shared, [](T a, T b) { return fmax(a, b); });
   T sum = 0;
-  for (std::int64_t v = row.lane; v < vectors; v += Threads) {
-    const Vec<T, kN> read = load_vec<kN>(at + v * kN);
+  vectors.each([&](Vec<T, kN>& vec, std::int64_t v) {
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      if (counts(v * kN + i)) sum += exp(read.lane[i] * scale - highest);
+      vec.lane[i] = counts(v * kN + i) ? exp(vec.lane[i] * scale - highest) : T(0);
+      sum += vec.lane[i];
     }
-  }
+  });
   sum = join_row<Threads>(sum, shared, [](T a, T b) { return a + b; });
   const bool blind = sum == T(0);  // the mask hides all keys that it would see
   if (row.lane == 0) {
     log_sums[row.unit * rows.log_sums_step + row.query] = blind ? T(0) : highest + log(sum);
   }
   const T factor = blind ? T(0) : T(1) / sum;
-  const std::int64_t all = (rows.columns + kN - 1) / kN;
-  for (std::int64_t v = row.lane; v < all; v += Threads) {
-    Vec<T, kN> vec = load_vec<kN>(at + v * kN);
+  vectors.each([&](Vec<T, kN>& vec, std::int64_t v) {
+    Vec<T, kN> weights;
 #pragma unroll
     for (int i = 0; i < kN; ++i) {
-      vec.lane[i] = counts(v * kN + i) ? exp(vec.lane[i] * scale - highest) * factor : T(0);
+      T weight = vec.lane[i];
+      if constexpr (Held == 0) {
+        weight = counts(v * kN + i) ? exp(weight * scale - highest) : T(0);
+      }
+      weights.lane[i] = weight * factor;
     }
-    store_vec(at + v * kN, vec);
+    store_vec(at + v * kN, weights);
+  });
+  const std::int64_t all = (rows.columns + kN - 1) / kN;
+  for (std::int64_t v = seen_vectors + row.lane; v < all; v += Threads) {
+    store_vec(at + v * kN, Vec<T, kN>{});
   }
 }
 
@@ -157,8 +206,17 @@ void with_rows(const ScoreRows& rows, DType dtype, Body&& body) {
 void softmax_scores(void* scores, void* log_sums, const ScoreRows& rows, DType dtype,
                     cudaStream_t stream) {
   with_rows(rows, dtype, [&]<typename T, int Threads>(unsigned blocks) {
-    softmax_kernel<T, Threads><<<blocks, kBlock, 0, stream>>>(
-        static_cast<T*>(scores), static_cast<T*>(log_sums), rows, static_cast<T>(rows.scale));
+    const auto launch = [&]<int Held>() {
+      softmax_kernel<T, Threads, Held><<<blocks, kBlock, 0, stream>>>(
+          static_cast<T*>(scores), static_cast<T*>(log_sums), rows, static_cast<T>(rows.scale));
+    };
+    if constexpr (Threads == 32 && sizeof(T) == 4) {
+      constexpr std::int64_t kFew = std::int64_t{32} * kVector<T>;
+      if (rows.columns <= 4 * kFew) return launch.template operator()<4>();
+      if (rows.columns <= 8 * kFew) return launch.template operator()<8>();
+      if (rows.columns <= 16 * kFew) return launch.template operator()<16>();
+    }
+    launch.template operator()<0>();
   });
   check_launch("attention");
 }

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -71,6 +72,9 @@ class ChunkedAttention {
     std::vector<Gemm> products;
   };
 
+  /// The chunk of `other` (a head, or a batch) that begins at `unit`, in the lane at `scores`.
+  void run_chunk(cublasLtHandle_t blas, const AttentionArrays& arrays, std::int64_t other,
+                 std::int64_t unit, std::byte* scores, cudaStream_t stream) const;
   std::vector<Block> blocks_for(cublasLtHandle_t blas, std::int64_t units) const;
   std::int64_t across() const { return chunks_.of_batches ? shape_.batches : shape_.heads; }
   std::int64_t step_of(const ops::AttentionLayout& layout) const {

@@ -105,6 +105,7 @@ Libraries::~Libraries() {
 }
 
 void Libraries::destroy() noexcept {
+  beside_.clear();
 #if PLIMSOLL_HAS_CUDNN
   plans_.clear();
   if (cudnn_ != nullptr) (void)cudnnDestroy(cudnn_);
@@ -137,6 +138,16 @@ void Libraries::touch(void* memory, Bytes bytes, cudaStream_t stream) {
   });
 #endif
   check(cudaStreamSynchronize(stream), "Device::open");
+}
+
+SideStream* Libraries::beside(cudaStream_t stream) {
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) {
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<SideStream>& side = beside_[stream];
+  if (side == nullptr) side = std::make_unique<SideStream>();
+  return side.get();
 }
 
 bool Libraries::is_first(const std::string& what) {

@@ -16,6 +16,7 @@
 #include <plimsoll/device/choice_table.h>
 
 #include "backend/cuda/driver/context.h"
+#include "backend/cuda/libraries/side_stream.h"
 
 namespace plimsoll::cuda {
 
@@ -41,6 +42,10 @@ class Libraries {
   /// Has each library do something small on `bytes` of the device's memory at `memory`, so that
   /// what they load at first use is there. Returns when it is done.
   void touch(void* memory, Bytes bytes, cudaStream_t stream);
+
+  /// The stream beside `stream`, made at the first call. Null for a thread's own stream and the
+  /// driver's default one, which are one name for several.
+  SideStream* beside(cudaStream_t stream);
 
   /// Whether this is the first call with `what`: for what is worth a word, but only one.
   bool is_first(const std::string& what);
@@ -69,6 +74,7 @@ class Libraries {
   cublasLtHandle_t blas_ = nullptr;
   std::mutex mutex_;  ///< of what follows: a handle has one stream at a time
   std::unordered_set<std::string> said_;
+  std::unordered_map<cudaStream_t, std::unique_ptr<SideStream>> beside_;
 #if PLIMSOLL_HAS_CUDNN
   cudnnHandle_t cudnn_ = nullptr;
   std::unordered_map<std::string, std::shared_ptr<const Plan>> plans_;
