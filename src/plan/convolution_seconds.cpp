@@ -25,8 +25,8 @@ constexpr Shares k16 = {{{1.08, 0.75}, {1.03, 0.66}, {0.92, 1.0}}};
 constexpr Shares kTf32 = {{{1.10, 0.72}, {1.0, 0.70}, {0.55, 0.33}}};
 constexpr Shares kF32 = {{{0.6, 0.7}, {0.45, 0.45}, {0.34, 0.25}}};
 /// Our own depthwise kernels, fitted to EfficientNet-B0's there: the traffic's time and the
-/// arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows. `single`: of either,
-/// where channels are no multiple of 4 and a thread has one.
+/// arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows. `single`: of
+/// either, where channels are no multiple of 4 and a thread has one.
 struct DepthwiseShare {
   double rows;
   double any;

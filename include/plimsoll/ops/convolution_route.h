@@ -152,7 +152,8 @@ inline ConvRoute products_route(const ConvShape& s, ConvPass pass, DType dtype, 
 }
 
 /// Whether products take it: all of full f32; else pictures of few channels, for which the library
-/// has no fast kernels. Those for a single channel are the slowest, also where there are few windows.
+/// has no fast kernels. Those for a single channel are the slowest, also where there are few
+/// windows.
 inline bool takes_products(const ConvShape& s, ConvPass pass, DType dtype, bool tf32) {
   if (!s.nhwc || s.groups != 1) return false;
   if (dtype == DType::f32 && !tf32) return true;
