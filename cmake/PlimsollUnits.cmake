@@ -7,7 +7,8 @@ option(PLIMSOLL_UNITY "Compile the sources of a folder several at a time" ON)
 # folder, and alone those that
 #   - lie in a folder of ALONE, or not below `root`;
 #   - have flags of their own;
-#   - change how whatever follows them is compiled (pragmas, macros, instruction sets).
+#   - change how whatever follows them is compiled (pragmas, macros, instruction sets);
+#   - have a main(), which a program that has another must be able to leave in its library.
 # Folders of COLD describe, log and draw, and leave the work to others: they are optimised less, which takes
 # a quarter off their time.
 # What is included is named as seen from `root`, a folder of the target's include path, so that clones
@@ -25,7 +26,7 @@ function(plimsoll_units result target root)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${root}" OUTPUT_VARIABLE name)
     cmake_path(GET name PARENT_PATH folder)
     file(STRINGS "${source}" own_ways LIMIT_COUNT 1
-         REGEX "^#pragma|^#define|^#undef|^HWY_|__attribute__\\(\\(target")
+         REGEX "^#pragma|^#define|^#undef|^HWY_|__attribute__\\(\\(target|^int main\\(")
     foreach(property IN ITEMS COMPILE_DEFINITIONS COMPILE_OPTIONS)
       get_source_file_property(flags "${source}" ${property})
       if(flags)
