@@ -17,6 +17,9 @@
 namespace plimsoll::python {
 namespace {
 
+/// The name of a parameter that belongs to no module yet.
+constexpr const char* kUndeclared = "parameter";
+
 nb::tuple as_tuple(const nn::Tensors& tensors) {
   nb::list list;
   for (const Tensor& each : tensors) list.append(each);
@@ -44,12 +47,35 @@ nb::object call(const nn::Module& self, const nb::args& inputs) {
   return one_or_tuple(outputs);
 }
 
-bool is_list_of_modules(nb::handle value) {
-  if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0) return false;
-  for (nb::handle each : value) {
-    if (nb::isinstance<nn::Module>(each)) return true;
+/// Whether there is a T other than `self` among the elements of a list or tuple, or the values of a
+/// dict.
+template <typename T>
+bool is_collection_of(nb::handle value, nb::handle self) {
+  nb::object elements = nb::borrow(value);
+  if (PyDict_Check(value.ptr()) != 0) {
+    elements = value.attr("values")();
+  } else if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0) {
+    return false;
+  }
+  for (nb::handle each : elements) {
+    if (!each.is(self) && nb::isinstance<T>(each)) return true;
   }
   return false;
+}
+
+/// Refuses what would be neither trained nor saved.
+void refuse_collections(nb::handle self, const std::string& name, nb::handle value) {
+  const char* kind = PyDict_Check(value.ptr()) != 0 ? "dict" : "list";
+  if (is_collection_of<nn::Module>(value, self)) {
+    throw InvalidArgument("[Module] " + name + " is a " + kind +
+                          " of modules, whose parameters would not be found; use "
+                          "pm.nn.Sequential(*modules)");
+  }
+  if (is_collection_of<Variable>(value, self)) {
+    throw InvalidArgument("[Module] " + name + " is a " + kind +
+                          " of variables, which would not be found; assign each to an attribute "
+                          "of its own: setattr(self, f\"weight{i}\", each)");
+  }
 }
 
 void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
@@ -60,14 +86,15 @@ void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
   nb::object kept = nb::borrow(value);
   if (own != nullptr) {
     nn::Parameter* parameter = nullptr;
+    Variable* variable = nullptr;
     if (nb::isinstance<nn::Module>(value)) {
       own->declare(name.c_str(), as_module(value, {"Module", name.c_str()}));
     } else if (nb::try_cast(value, parameter) && parameter != nullptr) {
       kept = nb::cast(own->declare(name.c_str(), *parameter));
-    } else if (is_list_of_modules(value)) {
-      throw InvalidArgument("[Module] " + std::string(name.c_str()) +
-                            " is a list of modules, whose parameters would not be found; use "
-                            "pm.nn.Sequential(*modules)");
+    } else if (nb::try_cast(value, variable) && variable != nullptr) {
+      own->declare(name.c_str(), *variable);
+    } else {
+      refuse_collections(self, name.c_str(), value);
     }
   }
   if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), kept.ptr()) != 0) throw nb::python_error();
@@ -142,8 +169,16 @@ void PyModule::declare(const std::string& name, std::shared_ptr<nn::Module> modu
 }
 
 nn::Parameter PyModule::declare(const std::string& name, const nn::Parameter& like) const {
+  if (like.name() != kUndeclared) {
+    share(name, like);
+    return like;
+  }
   return like.is_buffer() ? buffer(name, like.type(), like.init())
                           : parameter(name, like.type().shape, like.init());
+}
+
+void PyModule::declare(const std::string& name, const Variable& variable) const {
+  parameter(name, variable);
 }
 
 std::shared_ptr<nn::Module> as_module(nb::handle value, Where where) {
@@ -206,7 +241,7 @@ void bind_module(nb::module_& m) {
           [](nn::Parameter* self, nb::handle shape, nb::handle init, nb::handle dtype,
              bool buffer) {
             new (self) nn::Parameter(
-                "parameter",
+                kUndeclared,
                 {as_dtype(dtype, {"Parameter", "dtype"}), as_shape(shape, {"Parameter", "shape"})},
                 as_init(init, {"Parameter", "init"}), buffer);
           },
@@ -218,16 +253,17 @@ void bind_module(nb::module_& m) {
       .def_prop_ro("is_buffer", &nn::Parameter::is_buffer,
                    "Not trained, but saved, as running statistics are.");
 
-  nb::class_<nn::Module, PyModule> cls(
-      m, "Module", nb::is_weak_referenceable(), nb::dynamic_attr(),
-      "A piece of a model. Modules and parameters that are assigned to attributes belong to it.\n\n"
-      ">>> class Net(pm.nn.Module):\n"
-      "...     def __init__(self):\n"
-      "...         super().__init__()\n"
-      "...         self.first = pm.nn.Dense(128)\n"
-      "...         self.second = pm.nn.Dense(10)\n"
-      "...     def forward(self, x):\n"
-      "...         return self.second(pm.relu(self.first(x)))");
+  nb::class_<nn::Module, PyModule> cls(m, "Module", nb::is_weak_referenceable(), nb::dynamic_attr(),
+                                       "A piece of a model. Modules, parameters and variables that "
+                                       "are assigned to attributes belong "
+                                       "to it.\n\n"
+                                       ">>> class Net(pm.nn.Module):\n"
+                                       "...     def __init__(self):\n"
+                                       "...         super().__init__()\n"
+                                       "...         self.first = pm.nn.Dense(128)\n"
+                                       "...         self.second = pm.nn.Dense(10)\n"
+                                       "...     def forward(self, x):\n"
+                                       "...         return self.second(pm.relu(self.first(x)))");
   cls.def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
       .def("__setattr__", &set_attribute, nb::arg("name"), nb::arg("value").none(),
            nb::sig("def __setattr__(self, name: str, value: typing.Any, /) -> None"))

@@ -326,3 +326,73 @@ def test_states_that_do_not_fit_are_refused_and_change_nothing() -> None:
     missing, unexpected = net.load_state_dict({"scale": pm.ones((3,)), "more": pm.ones((1,))}, strict=False)
     assert set(missing) == set(state) - {"scale"} and unexpected == ["more"]
     assert net.scale.tolist() == [1.0, 1.0, 1.0]
+
+
+class Scaled(pm.nn.Module):
+    """With variables that are made before they belong to it."""
+
+    def __init__(self, scale: pm.Variable) -> None:
+        super().__init__()
+        self.scale = scale
+        self.count = pm.Variable(pm.zeros((1,)), trainable=False)
+
+    def forward(self, x: pm.Tensor) -> pm.Tensor:
+        result: pm.Tensor = x * self.scale
+        return result
+
+
+def test_variables_that_are_assigned_are_trained_and_saved() -> None:
+    net = Scaled(pm.Variable([1.0], name="mine"))
+    assert [p.name for p in net.parameters()] == ["scale"]
+    assert [p.name for p in net.buffers()] == ["count"]
+    x = np.arange(64, dtype=np.float32).reshape(64, 1) / 64
+    data = pm.data.from_tensor_slices((x, 3 * x)).batch(16)
+    pm.Trainer(net, loss="mean_squared_error", optimizer=pm.optim.sgd(0.5)).fit(data, epochs=30)
+    assert net.scale.item() == pytest.approx(3.0, abs=1e-2)
+    assert net.state_dict()["scale"].tolist() == net.scale.tolist()
+    other = Scaled(pm.Variable([0.0]))
+    other.load_state_dict(net.state_dict())
+    assert other.scale.tolist() == net.scale.tolist()
+
+
+def test_a_variable_of_two_modules_counts_once() -> None:
+    shared = pm.Variable([2.0])
+    both = pm.nn.Sequential(Scaled(shared), Scaled(shared))
+    assert len(both.parameters()) == 1
+    with pm.GradientTape() as tape:
+        loss = pm.sum(both(pm.tensor([[1.0]])))
+    (gradient,) = tape.gradient(loss, both.parameters())
+    assert gradient.tolist() == [4.0]  # of scale squared
+
+
+class Tied(pm.nn.Module):
+    """Its output weights are those of its embedding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = pm.nn.Embedding(11, 4)
+        self.head = self.words.weight
+
+    def forward(self, ids: pm.Tensor) -> pm.Tensor:
+        result: pm.Tensor = pm.matmul(self.words(ids), pm.transpose(self.head, (1, 0)))
+        return result
+
+
+def test_a_parameter_of_another_module_is_shared() -> None:
+    net = Tied()
+    assert [p.name for p in net.parameters()] == ["words.weight"]
+    ids = np.arange(44).reshape(4, 11) % 11
+    data = pm.data.from_tensor_slices((ids, ids)).batch(2)
+    history = pm.Trainer(net, loss="cross_entropy", optimizer=pm.optim.adam(0.05)).fit(data, epochs=20)
+    assert history["loss"][-1] < 0.5 * history["loss"][0]
+    assert list(net.state_dict()) == ["words.weight"]
+
+
+def test_collections_of_variables_are_refused_since_they_would_not_be_trained() -> None:
+    net = pm.nn.Module()
+    with pytest.raises(ValueError, match=r"weights is a list of variables.*setattr"):
+        net.weights = [pm.Variable([1.0])]
+    with pytest.raises(ValueError, match="weights is a dict of variables"):
+        net.weights = {"a": pm.Variable([1.0])}
+    with pytest.raises(ValueError, match=r"a dict of modules.*Sequential"):
+        net.layers = {"a": pm.nn.Dense(3)}

@@ -18,6 +18,7 @@ struct Module::State {
   struct Own {
     std::string leaf;  ///< its name here
     Parameter parameter;
+    bool shared = false;  ///< another module's, which names it
   };
 
   std::string name;
@@ -48,7 +49,9 @@ struct Module::State {
   /// Names everything in it for this path.
   void place(const std::string& at) {
     path = at;
-    for (const Own& each : own) each.parameter.set_name(path_of(each.leaf));
+    for (const Own& each : own) {
+      if (!each.shared) each.parameter.set_name(path_of(each.leaf));
+    }
     for (const auto& child : children) {
       State& state = *child->state_;
       if (state.parent.lock().get() == this) state.place(path_of(state.name));
@@ -56,7 +59,9 @@ struct Module::State {
   }
 
   Parameter declare(std::string_view leaf, const TensorType& type, const Init& init, bool buffer) {
-    Parameter made(path_of(leaf), type, init, buffer);
+    return take(leaf, Parameter(path_of(leaf), type, init, buffer));
+  }
+  Parameter take(std::string_view leaf, const Parameter& made) {
     own.push_back({std::string(leaf), made});
     return made;
   }
@@ -170,8 +175,11 @@ std::vector<TensorType> Module::batch_types(std::int64_t /*n*/) const { return {
 
 std::vector<Parameter> Module::all() const {
   std::vector<Parameter> found;
+  std::unordered_set<const void*> seen;
   state_->visit([&](const State& state) {
-    for (const State::Own& each : state.own) found.push_back(each.parameter);
+    for (const State::Own& each : state.own) {
+      if (seen.insert(each.parameter.id()).second) found.push_back(each.parameter);
+    }
   });
   return found;
 }
@@ -277,6 +285,17 @@ Parameter Module::parameter(std::string_view name, const Shape& shape, const Ini
 Parameter Module::buffer(std::string_view name, const TensorType& type, const Init& init) const {
   check_name(name);
   return state_->declare(name, type, init, true);
+}
+
+Parameter Module::parameter(std::string_view name, const Variable& variable) const {
+  check_name(name);
+  variable.set_name(state_->path_of(name));
+  return state_->take(name, Parameter(variable));
+}
+
+void Module::share(std::string_view name, const Parameter& parameter) const {
+  check_name(name);
+  state_->own.push_back({std::string(name), parameter, true});
 }
 
 void Module::add(std::string_view name, std::shared_ptr<Module> module) const {

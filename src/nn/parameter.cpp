@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
 #include <plimsoll/ops/seed.h>
 
 namespace plimsoll::nn {
@@ -20,5 +23,16 @@ Parameter::Parameter(std::string name, const TensorType& type, const Init& init,
                      }})),
       init_(init),
       buffer_(buffer) {}
+
+Parameter::Parameter(const Variable& variable)
+    : Variable(variable), buffer_(!variable.trainable()) {}
+
+const Init& Parameter::init() const {
+  if (init_) return *init_;
+  throw InvalidArgument(
+      fmt::format("[Parameter] {} was a variable with values, which have been released; load them, "
+                  "or declare a parameter with first values of its own",
+                  name()));
+}
 
 }  // namespace plimsoll::nn

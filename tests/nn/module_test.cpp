@@ -46,6 +46,21 @@ class Bad final : public Module {
   Tensor forward(const Tensor& x) const override { return x; }
 };
 
+/// Has a variable that was made before it, and another module's weight.
+class Borrowing final : public Module {
+ public:
+  Borrowing(const Variable& scale, const Variable& count)
+      : dense_(add("dense", Dense(3, {.in = 3}))) {
+    parameter("scale", scale);
+    parameter("count", count);
+    share("head", dense_.weight());
+  }
+  Tensor forward(const Tensor& x) const override { return ops::linear(x, dense_.weight()); }
+
+ private:
+  Dense dense_;
+};
+
 std::vector<std::string> names(const Module& module) {
   std::vector<std::string> all;
   for (const Parameter& p : module.parameters()) all.push_back(p.name());
@@ -105,6 +120,22 @@ TEST_F(ModuleTest, NamesThatAreNoneOrTwiceAreRefused) {
   EXPECT_THAT(message_of([] { Bad(""); }), HasSubstr("a name is empty"));
   EXPECT_THAT(message_of([] { Bad("a.b"); }), HasSubstr("'a.b' is not a valid name"));
   EXPECT_THAT(message_of([] { Bad("a", "a"); }), HasSubstr("there is a 'a' already"));
+}
+
+TEST_F(ModuleTest, VariablesWithValuesBelongToItAndSharedParametersCountOnce) {
+  const Variable scale(Tensor::zeros({3}, DType::f32, device_), {.name = "mine"});
+  const Variable count(Tensor::zeros({1}, DType::f32, device_),
+                       {.name = "steps", .trainable = false});
+  const Borrowing net(scale, count);
+  EXPECT_THAT(names(net), ElementsAre("scale", "dense.weight", "dense.bias"));
+  EXPECT_EQ(net.buffers().front().name(), "count");
+  EXPECT_EQ(scale.name(), "scale");
+  const Sequential root(net, Borrowing(scale, count));
+  EXPECT_EQ(root.parameters().size(), 5U) << "one scale, two dense layers";
+  net.materialize(device_);
+  EXPECT_TRUE(*root.find("1.scale") == scale) << "named by whom it was given to last";
+  net.release();
+  EXPECT_THROW(net.materialize(device_), InvalidArgument) << "its values are gone";
 }
 
 TEST_F(ModuleTest, DeclaringTakesNoMemoryAndOpsOnWhatHasNoDataNameIt) {

@@ -115,6 +115,11 @@ class Module {
   /// '/'; else InvalidArgument.
   Parameter parameter(std::string_view name, const Shape& shape, const Init& init) const;
   Parameter buffer(std::string_view name, const TensorType& type, const Init& init) const;
+  /// Takes a variable that has values: it is trained, saved and named as the module's own, or, if
+  /// it is not trainable, saved as a buffer.
+  Parameter parameter(std::string_view name, const Variable& variable) const;
+  /// Uses a parameter of another module as well (tied weights). It keeps its name, and counts once.
+  void share(std::string_view name, const Parameter& parameter) const;
   /// One that was declared; null if there is none.
   const Parameter* own(std::string_view name) const;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <plimsoll/nn/init.h>
@@ -15,12 +16,16 @@ class Parameter : public Variable {
  public:
   /// `buffer`: not trained, but saved, as running statistics are.
   Parameter(std::string name, const TensorType& type, const Init& init, bool buffer);
+  /// The same variable, with the values that it has. A buffer if it is not trainable.
+  explicit Parameter(const Variable& variable);
 
-  const Init& init() const { return init_; }
+  /// How it starts. InvalidArgument for a variable that had its values before it became a
+  /// parameter: once they are released, they are gone.
+  const Init& init() const;
   bool is_buffer() const { return buffer_; }
 
  private:
-  Init init_;
+  std::optional<Init> init_;
   bool buffer_;
 };
 

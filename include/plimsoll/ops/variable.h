@@ -69,6 +69,8 @@ class Variable {
 
   /// True for handles of the same variable.
   bool operator==(const Variable& other) const { return state_ == other.state_; }
+  /// The same for all handles of a variable, and for no other one: to look it up by.
+  const void* id() const { return state_.get(); }
 
  private:
   struct Declared;
