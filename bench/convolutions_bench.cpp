@@ -129,10 +129,15 @@ Sum sum_by_weight(const ConvShape& s, const Numbers& x, const Numbers& y, std::i
   return sum;
 }
 
-/// Some elements of a result against sums in double. -1: too large to look at.
-int errors(const ConvShape& s, ConvPass pass, bool tf32, const Tensor& a, const Tensor& b,
-           const Tensor& c) {
-  if (a.type().bytes() + b.type().bytes() + c.type().bytes() > MiB(64)) return -1;
+struct Errors {
+  int count = -1;    ///< elements that are further off than they may be; -1: too large to look at
+  double worst = 0;  ///< the largest error, as a share of what is allowed
+};
+
+/// Some elements of a result against sums in double.
+Errors errors(const ConvShape& s, ConvPass pass, bool tf32, const Tensor& a, const Tensor& b,
+              const Tensor& c) {
+  if (a.type().bytes() + b.type().bytes() + c.type().bytes() > MiB(64)) return {};
   const Numbers left(a);
   const Numbers right(b);
   const Numbers result(c);
@@ -144,7 +149,7 @@ int errors(const ConvShape& s, ConvPass pass, bool tf32, const Tensor& a, const 
                           : a.dtype() == DType::f16        ? 5e-4
                                                            : 2e-4;
   const int looks = pass == ConvPass::by_weight ? 16 : 48;
-  int wrong = 0;
+  Errors found{.count = 0};
   for (int i = 0; i < looks; ++i) {
     // The first and the last elements are where copies would go wrong.
     const std::int64_t at =
@@ -157,9 +162,11 @@ int errors(const ConvShape& s, ConvPass pass, bool tf32, const Tensor& a, const 
     const double most =
         relative * std::abs(sum.value) +
         absolute * std::sqrt(static_cast<double>(std::max<std::int64_t>(sum.terms, 1)));
-    if (!(std::abs(result[at] - sum.value) <= most)) ++wrong;
+    const double error = std::abs(result[at] - sum.value);
+    if (!(error <= most)) ++found.count;
+    found.worst = std::max(found.worst, error / most);
   }
-  return wrong;
+  return found;
 }
 
 const char* kernel_name(ops::ConvKernel kernel) {
@@ -207,9 +214,11 @@ nlohmann::json convolution(std::istringstream& words, const Place& place) {
     const Call call(op, {a, b}, with, place.device);
     const ops::ConvRoute route = ops::conv_route(s, pass, dtype, tf32);
     const double took = microseconds(call, place.device, place.stream);
+    const Errors found = errors(s, pass, tf32, a, b, call.results[0]);
     reply[name] = {{"us", took},
                    {"predicted", call.predicted(place.described)},
-                   {"errors", errors(s, pass, tf32, a, b, call.results[0])},
+                   {"errors", found.count},
+                   {"worst", found.worst},
                    {"kernel", kernel_name(route.kernel)},
                    {"parts", route.parts},
                    {"workspace", call.workspace},
