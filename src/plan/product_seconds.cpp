@@ -120,7 +120,7 @@ constexpr std::int64_t kGradTokens = 256;
 constexpr double kFewTokens = 0.2;
 constexpr double kFewTokensGrad = 0.245;
 /// Products of thin matrices whose rows lie apart, beside those of whole ones.
-constexpr double kChunked = 1.4;
+constexpr double kChunked = 1.25;
 constexpr double kChunkedTf32 = 1.9;
 constexpr double kPlainShare = 0.1;  ///< of f32's rate, the plain attention kernels
 
