@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 
+#include <plimsoll/device/choices.h>
 #include <plimsoll/ops/convolution_route.h>
 
 #include "single_op.h"
@@ -211,6 +212,7 @@ nlohmann::json convolution(std::istringstream& words, const Place& place) {
   nlohmann::json reply;
   const auto add = [&](const char* name, ConvPass pass, const char* op, const Tensor& a,
                        const Tensor& b, const Attributes& with) {
+    const Choices before = library_choices(place.device);
     const Call call(op, {a, b}, with, place.device);
     const ops::ConvRoute route = ops::conv_route(s, pass, dtype, tf32);
     const double took = microseconds(call, place.device, place.stream);
@@ -223,6 +225,10 @@ nlohmann::json convolution(std::istringstream& words, const Place& place) {
                    {"parts", route.parts},
                    {"workspace", call.workspace},
                    {"within", call.workspace <= call.allowed}};
+    if (found.count <= 0) return;
+    for (const auto& [key, choice] : library_choices(place.device)) {
+      if (before.count(key) == 0) reply[name]["choices"].push_back(choice);
+    }
   };
   add("forward", ConvPass::forward, "conv2d", x, w, attributes(nullptr));
   add("by_input", ConvPass::by_input, "conv2d_transpose", y, w, attributes(&in));
