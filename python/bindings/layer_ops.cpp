@@ -163,6 +163,26 @@ void bind_normalizations(nb::module_& m) {
       "Over all but the channels, with the batch's own statistics: the result, its mean and "
       "variance.");
   m.def(
+      "group_norm",
+      [](nb::handle x, nb::handle scale, nb::handle bias, nb::handle groups, nb::handle epsilon,
+         nb::handle layout) {
+        const Tensor given = as_tensor(x, {"group_norm", "x"});
+        const Tensor by = as_tensor(scale, {"group_norm", "scale"});
+        const Tensor plus = as_tensor(bias, {"group_norm", "bias"});
+        const std::int64_t count = as_int(groups, {"group_norm", "groups"});
+        const double least = as_double(epsilon, {"group_norm", "epsilon"});
+        const Layout how = as_layout(layout, {"group_norm", "layout"});
+        const Unlocked unlocked;
+        return ops::group_norm(given, by, plus, count, least, how);
+      },
+      nb::arg("x"), nb::arg("scale"), nb::arg("bias"), nb::arg("groups"), nb::kw_only(),
+      nb::arg("epsilon") = 1e-5, nb::arg("layout") = "channels_first",
+      nb::sig("def group_norm(x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | "
+              "Variable, groups: int, *, epsilon: float = 1e-05, layout: str = 'channels_first') "
+              "-> Tensor"),
+      "Over the channels of a group and all pixels, each picture of x [n, channels, height, width] "
+      "by itself. `pm.nn.group_norm` takes inputs of any rank.");
+  m.def(
       "layer_norm",
       [](nb::handle x, nb::handle scale, nb::handle bias, nb::handle epsilon) {
         const Tensor given = as_tensor(x, {"layer_norm", "x"});

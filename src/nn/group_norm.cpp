@@ -33,11 +33,11 @@ void check_input(const char* who, const Tensor& x, int rank, std::int64_t channe
   }
 }
 
-/// One for each channel of x, to be broadcast, in x's dtype.
-Tensor per_channel(const Tensor& values, const Tensor& x) {
-  Shape aligned;
-  for (int i = 0; i < x.rank(); ++i) aligned = aligned.with_inserted(i, i == 1 ? x.dim(1) : 1);
-  return ops::cast(ops::reshape(values, aligned), x.dtype());
+/// `values`, or `other` for each channel where they are not defined, as the op takes them.
+Tensor per_channel(const Tensor& values, const Tensor& x, double other) {
+  const DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  if (!values.defined()) return ops::full_like_type(x, {wide, {x.dim(1)}}, other);
+  return values.dtype() == x.dtype() ? values : ops::cast(values, wide);
 }
 
 }  // namespace
@@ -46,16 +46,16 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
                   double epsilon) {
   check_input("group_norm", x, 2, 0);
   check_groups_of(groups, x.dim(1));
-  const std::int64_t rows = x.dim(0) * groups;
-  const std::int64_t row = rows == 0 ? 1 : x.elements() / rows;
-  const DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  // Each group is a row to normalise.
-  const Tensor ones = ops::full_like_type(x, {wide, {row}}, 1);
-  Tensor y = ops::layer_norm(ops::reshape(x, Shape{rows, row}), ones, {}, epsilon);
-  y = ops::reshape(y, x.shape());
-  if (weight.defined()) y = ops::mul(y, per_channel(weight, y));
-  if (bias.defined()) y = ops::add(y, per_channel(bias, y));
-  return y;
+  // Whatever lies behind the channels are pixels.
+  Shape pictures = x.shape();
+  if (x.rank() != 4) {
+    const std::int64_t all = x.dim(0) * x.dim(1);
+    pictures = {x.dim(0), x.dim(1), all == 0 ? 1 : x.elements() / all, 1};
+  }
+  const Tensor y =
+      ops::group_norm(x.rank() == 4 ? x : ops::reshape(x, pictures), per_channel(weight, x, 1),
+                      per_channel(bias, x, 0), groups, epsilon);
+  return x.rank() == 4 ? y : ops::reshape(y, x.shape());
 }
 
 GroupNorm::GroupNorm(std::int64_t groups, const GroupNormOptions& options)

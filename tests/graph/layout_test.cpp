@@ -8,6 +8,7 @@
 
 #include <plimsoll/base/philox.h>
 #include <plimsoll/graph/trace.h>
+#include <plimsoll/nn/group_norm.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/ops/convolution.h>
 #include <plimsoll/ops/elementwise.h>
@@ -147,6 +148,26 @@ TEST_F(Layouts, Tf32GoesChannelsLastAsMatrixUnitsWantIt) {
   EXPECT_EQ(count_nodes(graph, "transpose"), 2) << graph.to_string();
   const Graph last = trace(bottleneck(Layout::channels_last), DType::f32, true);
   EXPECT_EQ(graph::with_fast_layouts(last).to_string(), last.to_string());
+}
+
+TEST_F(Layouts, NormsOfGroupsFollow) {
+  // As in the U-Nets of diffusion models: a norm, its activation, a convolution, and over again.
+  const Net net{.input = {2, 8, 6, 10},
+                .parameters = {{16, 8, 3, 3}, {16}, {16}, {16, 16, 3, 3}, {16}, {16}},
+                .forward = [](const Tensor& x, const std::vector<Tensor>& p) {
+                  const ops::ConvOptions same{.padding = ops::Padding::all(1)};
+                  const Tensor first = ops::conv2d(x, p[0], {}, same);
+                  Tensor y = ops::silu(nn::group_norm(first, 4, p[1], p[2]));
+                  y = ops::conv2d(y, p[3], {}, same);
+                  // InstanceNorm, of a picture that is one row.
+                  const Tensor row = ops::reshape(y, Shape{2, 16, 60});
+                  return ops::add(ops::reshape(nn::group_norm(row, 16, p[4], p[5]), y.shape()),
+                                  first);
+                }};
+  const Graph graph = checked(net, DType::bf16, true);
+  // The picture on its way in, the result and the gradient by the picture on their way out.
+  EXPECT_EQ(count_nodes(graph, "transpose"), 3) << graph.to_string();
+  EXPECT_EQ(count_nodes(graph, "group_norm"), 2);
 }
 
 TEST_F(Layouts, WhatIsFastAlreadyStaysAsItIs) {

@@ -22,6 +22,9 @@ BatchNormResult batch_norm(const Tensor& x, const Tensor& scale, const Tensor& b
 Tensor batch_norm_inference(const Tensor& x, const Tensor& scale, const Tensor& bias,
                             const Tensor& mean, const Tensor& variance, double epsilon = 1e-5,
                             Layout layout = Layout::channels_first);
+/// Over the channels of a group and all pixels, each picture by itself. x has 4 dimensions.
+Tensor group_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, std::int64_t groups,
+                  double epsilon = 1e-5, Layout layout = Layout::channels_first);
 /// Over the last dimension. bias may be undefined.
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias = {},
                   double epsilon = 1e-5);

@@ -178,13 +178,11 @@ class GroupNormalization(Layer):
         order = [d for d in range(x.ndim) if d != axis] + [axis]
         moved = x if axis == x.ndim - 1 else pm.transpose(x, order)
         n, channels = int(moved.shape[0]), int(moved.shape[-1])
-        rest = math.prod(moved.shape[1:-1])
-        parts = moved.reshape((n, rest, self.groups, channels // self.groups))
-        mean = pm.mean(parts, axis=[1, 3], keepdims=True)
-        spread = pm.mean(pm.square(parts - mean), axis=[1, 3], keepdims=True)
-        y = ((parts - mean) * pm.rsqrt(spread + self.epsilon)).reshape(moved.shape)
-        y = y if self.gamma is None else y * weight(self.gamma, x)
-        y = y if self.beta is None else y + weight(self.beta, x)
+        gamma = weight(self.gamma, x) if self.gamma is not None else pm.ones((channels,))
+        beta = weight(self.beta, x) if self.beta is not None else pm.zeros((channels,))
+        y = pm.group_norm(
+            moved.reshape((n, math.prod(moved.shape[1:-1]), 1, channels)), gamma, beta, self.groups,
+            epsilon=self.epsilon, layout="channels_last").reshape(moved.shape)
         return wrap(y if axis == x.ndim - 1 else pm.transpose(y, [order.index(d) for d in range(x.ndim)]))
 
 
