@@ -47,35 +47,10 @@ nb::object call(const nn::Module& self, const nb::args& inputs) {
   return one_or_tuple(outputs);
 }
 
-/// Whether there is a T other than `self` among the elements of a list or tuple, or the values of a
-/// dict.
-template <typename T>
-bool is_collection_of(nb::handle value, nb::handle self) {
-  nb::object elements = nb::borrow(value);
-  if (PyDict_Check(value.ptr()) != 0) {
-    elements = value.attr("values")();
-  } else if (PyList_Check(value.ptr()) == 0 && PyTuple_Check(value.ptr()) == 0) {
-    return false;
-  }
-  for (nb::handle each : elements) {
-    if (!each.is(self) && nb::isinstance<T>(each)) return true;
-  }
-  return false;
-}
-
-/// Refuses what would be neither trained nor saved.
-void refuse_collections(nb::handle self, const std::string& name, nb::handle value) {
-  const char* kind = PyDict_Check(value.ptr()) != 0 ? "dict" : "list";
-  if (is_collection_of<nn::Module>(value, self)) {
-    throw InvalidArgument("[Module] " + name + " is a " + kind +
-                          " of modules, whose parameters would not be found; use "
-                          "pm.nn.Sequential(*modules)");
-  }
-  if (is_collection_of<Variable>(value, self)) {
-    throw InvalidArgument("[Module] " + name + " is a " + kind +
-                          " of variables, which would not be found; assign each to an attribute "
-                          "of its own: setattr(self, f\"weight{i}\", each)");
-  }
+/// Whether it may have modules or variables.
+bool is_collection(nb::handle value) {
+  return PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0 ||
+         PyDict_Check(value.ptr()) != 0;
 }
 
 void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
@@ -93,8 +68,8 @@ void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
       kept = nb::cast(own->declare(name.c_str(), *parameter));
     } else if (nb::try_cast(value, variable) && variable != nullptr) {
       own->declare(name.c_str(), *variable);
-    } else {
-      refuse_collections(self, name.c_str(), value);
+    } else if (is_collection(value)) {
+      kept = nb::module_::import_("plimsoll._collections").attr("attached")(self, name, value);
     }
   }
   if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), kept.ptr()) != 0) throw nb::python_error();
@@ -267,6 +242,16 @@ void bind_module(nb::module_& m) {
   cls.def("__init__", [](nb::pointer_and_handle<nn::Module> v) { new (v.p) PyModule(v.h); })
       .def("__setattr__", &set_attribute, nb::arg("name"), nb::arg("value").none(),
            nb::sig("def __setattr__(self, name: str, value: typing.Any, /) -> None"))
+      .def(
+          "_adopt",
+          [](nb::handle self, nb::handle name, nb::handle part) {
+            const std::string text = as_text(name, {"Module", "name"});
+            if (const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(self))) {
+              own->declare(text, as_module(part, {"Module", text.c_str()}));
+            }
+          },
+          nb::arg("name"), nb::arg("part"),
+          nb::sig("def _adopt(self, name: str, part: Module) -> None"))
       .def("__call__", &call,
            nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))
       .def_prop_ro("name", &nn::Module::name, "Its name within its parent, empty for a root.")

@@ -47,7 +47,6 @@ _HINTS = {
     },
     "plimsoll.nn": {
         "Linear": "pm.nn.Dense(out)",
-        "ModuleList ModuleDict": "pm.nn.Sequential(*modules), which can be looped over and indexed",
         "Identity": "pm.nn.Lambda(lambda x: x)",
         "CrossEntropyLoss": "the function pm.nn.cross_entropy(logits, labels)",
         "NLLLoss": "the function pm.nn.cross_entropy(logits, labels)",

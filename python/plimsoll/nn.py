@@ -26,6 +26,7 @@ from ._core._nn import (
     resize_linear1d, roc_counts, rope, rope_tables, selu, smooth_l1, softsign, spectral_norm,
     split_heads, squared_hinge, top_k_accuracy, triplet, weight_norm,
 )
+from ._collections import ModuleDict as ModuleDict, ModuleList as ModuleList
 from ._hints import names_in
 from ._traceback import boundary, guarded
 
@@ -47,7 +48,7 @@ __all__ = [
     "kl_divergence", "Lambda", "LayerNorm", "LeakyReLU", "lenet", "list_models", "llama",
     "log_cosh", "log_sigmoid", "LogSigmoid", "LSTM", "lstm_lm", "make_model", "MaxPool1D",
     "MaxPool2D", "MaxPool3D", "Mean", "mean_absolute_error", "mean_squared_error", "merge_heads",
-    "Mish", "mish", "mixer", "mlp", "Model", "Module", "MultiHeadAttention", "pad", "Pad1D",
+    "Mish", "mish", "mixer", "mlp", "Model", "Module", "ModuleDict", "ModuleList", "MultiHeadAttention", "pad", "Pad1D",
     "Pad2D", "Parameter", "poisson", "PReLU", "prelu", "Recurrent", "ReLU", "ReLU6", "relu6",
     "Residual", "resize_bilinear2d", "resize_linear1d", "resnet18", "resnet50", "RMSNorm",
     "roc_counts", "rope", "rope_tables", "SelfAttention", "selu", "SELU", "SeparableConv1D",

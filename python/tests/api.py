@@ -73,8 +73,8 @@ def python_names() -> set[str]:
                 continue
             names.add(name)
             if isinstance(value, type):
-                of_tuples = {each for each in dir(tuple) if getattr(value, each, None) is getattr(tuple, each)}
-                names.update(each for each in dir(value) if not each.startswith("_") and each not in of_tuples)
+                builtin = {each for base in (tuple, list, dict) if issubclass(value, base) for each in dir(base)}
+                names.update(each for each in dir(value) if not each.startswith("_") and each not in builtin)
     return names
 
 

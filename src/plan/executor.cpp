@@ -117,8 +117,10 @@ struct Executor::State {
     Tensor tensor = bind ? bind(root) : Tensor();
     if (!tensor.defined()) tensor = root.tensor;
     if (!tensor.defined() || tensor.is_symbolic()) {
-      throw InvalidArgument(fmt::format("[Executor] {} has no data; allocate it first",
-                                        value.name.empty() ? "a persistent value" : value.name));
+      throw InvalidArgument(fmt::format(
+          "[Executor] {} ({}) has no values; materialize() it, or make what it belongs to part of "
+          "the module that is trained",
+          value.name.empty() ? "a persistent value" : value.name, value.type.to_string()));
     }
     if (!tensor.is_contiguous()) {
       throw InvalidArgument(

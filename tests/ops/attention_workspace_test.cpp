@@ -75,7 +75,8 @@ TEST(AttentionWorkspace, InF32HoldsSomeScoresAtATime) {
     EXPECT_LE(few, 2 * (2 * Bytes{4 * 300 * 300 * 8} + MiB(4)));
     // Of many, 32 MiB of each kind in both lanes together.
     for (const std::int64_t tokens : {1024, 3000, 16384, 100000}) {
-      EXPECT_LE(self_workspace(16, tokens, 12, 64, DType::f32, causal), MiB(32 + 32 + 2 * 4)) << tokens;
+      EXPECT_LE(self_workspace(16, tokens, 12, 64, DType::f32, causal), MiB(32 + 32 + 2 * 4))
+          << tokens;
     }
     EXPECT_EQ(workspace({256, 12, 300, 64}, {256, 12, 300, 64}, DType::f32, causal),
               workspace({3072, 300, 64}, {3072, 300, 64}, DType::f32, causal));
