@@ -239,14 +239,17 @@ void bind_trainer(nb::module_& m) {
                    "None, options: dict[str, typing.Any]) -> History"))
       .def(
           "step",
-          [](Trainer& self, const train::TrainingPlan& plan, nb::handle input, nb::handle target) {
-            const Tensor x = as_tensor(input, {"step", "input"});
-            const Tensor y = as_tensor(target, {"step", "target"});
+          [](Trainer& self, const train::TrainingPlan& plan, const nb::args& given) {
+            nn::Tensors batch;
+            for (nb::handle each : given) {
+              const std::string which = "argument " + std::to_string(batch.size() + 1);
+              batch.push_back(as_tensor(each, {"step", which.c_str()}));
+            }
             const Unlocked unlocked;
-            self.step(plan, x, y);
+            self.step(plan, batch);
           },
-          nb::arg("plan"), nb::arg("input"), nb::arg("target"),
-          nb::sig("def step(self, plan: TrainingPlan, input: Tensor, target: Tensor) -> None"))
+          nb::arg("plan"), nb::arg("batch"),
+          nb::sig("def step(self, plan: TrainingPlan, *batch: Tensor) -> None"))
       .def("loss",
            [](const Trainer& self) {
              const Unlocked unlocked;

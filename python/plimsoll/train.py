@@ -297,10 +297,10 @@ class Trainer:
         with _counting_components(train):
             return self._trainer.fit(train, validation, plan, options)
 
-    def step(self, plan: TrainingPlan, input: Tensor, target: Tensor) -> None:
-        """One step on a batch in your hands, for loops of your own. On a GPU it returns while the
-        step runs: loss() waits for it."""
-        self._trainer.step(plan, input, target)
+    def step(self, plan: TrainingPlan, *batch: Tensor) -> None:
+        """One step on a batch in your hands, for loops of your own: its inputs, then its targets. On a GPU it
+        returns while the step runs: loss() waits for it."""
+        self._trainer.step(plan, *batch)
 
     def loss(self) -> float:
         """The mean loss of the last step(), which it waits for."""

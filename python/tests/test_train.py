@@ -92,6 +92,30 @@ def test_what_a_callback_raises_ends_the_run(device: pm.Device) -> None:
         pm.Trainer(Net(), loss="cross_entropy").fit(digits()[0], epochs=1, callbacks=[Broken()])
 
 
+def test_steps_of_ones_own_take_every_component_of_a_batch(device: pm.Device) -> None:
+    class Two(pm.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = pm.nn.Dense(1)
+
+        def forward(self, x: pm.Tensor, scale: pm.Tensor) -> Any:
+            return self.dense(x) * scale
+
+    x, scale = pm.random_uniform([8, 3]), pm.random_uniform([8, 1])
+    y = scale * pm.mean(x, 1).reshape(8, 1)
+    data = pm.data.from_tensor_slices((x, scale, y)).batch(8, drop_remainder=True)
+    trainer = pm.Trainer(Two(), loss="mean_squared_error", optimizer=pm.optim.adam(0.05), device=device)
+    plan = trainer.plan(data)
+    losses = []
+    for _ in range(20):
+        trainer.step(plan, x, scale, y)
+        losses.append(trainer.loss())
+    assert losses[-1] < 0.5 * losses[0]
+    for refused in [(), (x, y), (x, scale, y, y)]:
+        with pytest.raises(ValueError, match="batch is empty|the model wants"):
+            trainer.step(plan, *refused)
+
+
 def test_a_budget_that_is_too_small_is_refused_before_the_first_step(device: pm.Device) -> None:
     trainer = pm.Trainer(pm.nn.make_model("resnet18", size=64))
     with pytest.raises(pm.BudgetTooSmall, match="smallest budget for this batch"):

@@ -74,8 +74,10 @@ nn::Tensors StepRunner::feeds_of(const data::Element& element) const {
 }
 
 void StepRunner::check(const nn::Tensors& feeds) const {
-  if (feeds.front().rank() < 1) {
-    throw InvalidArgument("[Trainer::step] the input has no batch dimension");
+  if (feeds.empty() || feeds.front().rank() < 1) {
+    throw InvalidArgument(feeds.empty()
+                              ? "[Trainer::step] the batch is empty: give its inputs and targets"
+                              : "[Trainer::step] the input has no batch dimension");
   }
   const Batch wanted = trainer_.batch(feeds.front().dim(0));
   std::vector<TensorType> types = wanted.inputs;

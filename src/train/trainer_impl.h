@@ -47,7 +47,7 @@ class Trainer::Impl {
   const TrainingMemory* memory_on(const Device& device) const;
 
   /// Ready for a step by hand.
-  StepRunner& stepping(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
+  StepRunner& stepping(const TrainingPlan& plan, const nn::Tensors& batch);
   /// Waits for a step that runs and remembers its loss; its executors go.
   void end_stepping();
 

@@ -6,28 +6,31 @@ namespace plimsoll::train {
 
 Trainer::Impl::~Impl() = default;
 
-StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const Tensor& input,
-                                    const Tensor& target) {
+StepRunner& Trainer::Impl::stepping(const TrainingPlan& plan, const nn::Tensors& batch) {
   if (stepper == nullptr || !memory->holds(plan)) {
     TrainingMemory& taken = memory_for(plan);
     stepper = std::make_unique<StepRunner>(*this, taken);
   }
   const TrainingMemory::Use use(*memory);
-  stepper->ready(nn::Tensors{input, target});  // before anything is counted
+  stepper->ready(batch);  // before anything is counted
   return *stepper;
 }
 
 void Trainer::step(const TrainingPlan& plan, const Tensor& input, const Tensor& target) {
-  StepRunner& runner = impl_->stepping(plan, input, target);
+  step(plan, nn::Tensors{input, target});
+}
+
+void Trainer::step(const TrainingPlan& plan, const nn::Tensors& batch) {
+  StepRunner& runner = impl_->stepping(plan, batch);
   const TrainingMemory::Use use(*impl_->memory);
   StepCount counted(impl_->optimizer, impl_->memory->stream());
-  runner.submit({input, target}, counted.before());
+  runner.submit(batch, counted.before());
   counted.stands();
 }
 
 std::vector<double> Trainer::step_timed(const TrainingPlan& plan, const Tensor& input,
                                         const Tensor& target) {
-  StepRunner& runner = impl_->stepping(plan, input, target);
+  StepRunner& runner = impl_->stepping(plan, {input, target});
   const TrainingMemory::Use use(*impl_->memory);
   StepCount counted(impl_->optimizer, impl_->memory->stream());
   std::vector<double> seconds = runner.submit_timed({input, target}, counted.before());

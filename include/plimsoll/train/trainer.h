@@ -253,6 +253,8 @@ class Trainer {
   /// plan's memory at the first. On a GPU it returns while the step runs: until loss() or wait()
   /// the batch must not change, and weights and the optimizer's state are neither read nor written.
   void step(const TrainingPlan& plan, const Tensor& input, const Tensor& target);
+  /// The same for models with several inputs or targets: the inputs, then the targets.
+  void step(const TrainingPlan& plan, const nn::Tensors& batch);
   /// The same, waiting after every task: the seconds that each took, in the order of the tasks of
   /// plan.phases[0].steps[0]. For batches that are not split.
   std::vector<double> step_timed(const TrainingPlan& plan, const Tensor& input,
