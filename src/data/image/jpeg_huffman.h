@@ -25,15 +25,13 @@ class JpegHuffman {
   /// False if the table is broken or holds what is not for baseline files.
   bool make(const JHUFF_TBL& table, bool dc);
 
-  /// The symbol at the top of `bits`.
-  Entry look_up(std::uint64_t bits) const {
-    const Entry entry = look_[bits >> (64 - kLookBits)];
-    return entry != 0 ? entry : look_up_long(bits);
-  }
+  /// The symbol at the top of `bits`, of which only the first kLookBits count; 0 if its code is
+  /// longer.
+  Entry look_up(std::uint64_t bits) const { return look_[bits >> (64 - kLookBits)]; }
 
- private:
   Entry look_up_long(std::uint64_t bits) const;
 
+ private:
   std::array<Entry, std::size_t{1} << kLookBits> look_;
   /// Per length: one past the last code, in 16 bits, and what to add to a code for its symbol.
   std::array<std::uint32_t, 17> limit_;

@@ -74,24 +74,34 @@ PLIMSOLL_SCAN inline int value_of(std::uint64_t bits, JpegHuffman::Entry entry) 
 bool regular_end(int k) { return k == 64 || (k > 80 && k < JpegHuffman::kIrregular); }
 constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock;
 
+/// What look_up() found at the top of `bits`, or should have.
+inline JpegHuffman::Entry known(JpegHuffman::Entry entry, std::uint64_t bits,
+                                const JpegHuffman& table) {
+  return __builtin_expect(entry != 0, 1) ? entry : table.look_up_long(bits);
+}
+
 /// Reads the AC coefficients of a block, to `block` if Store. Returns where it ended.
 template <bool Store>
 PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, std::int16_t* block) {
   int k = 1;
-  const auto step = [&]() PLIMSOLL_SCAN __attribute__((always_inline)) {
-    const JpegHuffman::Entry entry = table.look_up(bits.value);
+  const auto step = [&](JpegHuffman::Entry entry) PLIMSOLL_SCAN __attribute__((always_inline)) {
+    entry = known(entry, bits.value, table);
     k += static_cast<int>(entry >> 24);
     if constexpr (Store) {
       block[kOrder.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
     }
     skip(bits, entry);
   };
+  refill(bits);
+  JpegHuffman::Entry entry = table.look_up(bits.value);
   for (;;) {
+    step(entry);
+    if (k >= 64) return k;
+    step(table.look_up(bits.value));
+    if (k >= 64) return k;
+    // All 64 bits were filled and two symbols take 52 of them, so enough are left for this.
+    entry = table.look_up(bits.value);
     refill(bits);
-    step();
-    if (k >= 64) return k;
-    step();
-    if (k >= 64) return k;
   }
 }
 
@@ -240,7 +250,8 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
       Component& c = components_[block.component];
       const Target& target = targets[block.component];
       refill(bits);
-      const JpegHuffman::Entry entry = c.dc_table->look_up(bits.value);
+      const JpegHuffman::Entry entry =
+          known(c.dc_table->look_up(bits.value), bits.value, *c.dc_table);
       c.dc += value_of(bits.value, entry);
       skip(bits, entry);
       const int dc = c.dc * c.quantization;
