@@ -50,7 +50,7 @@ nb::object call(const nn::Module& self, const nb::args& inputs) {
 /// Whether it may have modules or variables.
 bool is_collection(nb::handle value) {
   return PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0 ||
-         PyDict_Check(value.ptr()) != 0;
+         PyDict_Check(value.ptr()) != 0 || PyAnySet_Check(value.ptr());
 }
 
 void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {

@@ -7,6 +7,7 @@ import weakref
 from typing import Any, Callable, Iterable
 
 from ._core import Module, Variable
+from ._traceback import boundary
 from .errors import InvalidArgument
 
 
@@ -18,7 +19,7 @@ def _holds(value: Any, owner: Any = None) -> bool:
     """Whether it is a module or a variable, or has one."""
     if isinstance(value, dict):
         return any(_holds(each, owner) for each in value.values())
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return any(_holds(each, owner) for each in value)
     return isinstance(value, (Module, Variable)) and value is not owner
 
@@ -63,7 +64,7 @@ def _only_if_plain(kind: type, name: str) -> Callable[..., Any]:
         return plain(self, *args, **kwargs)
 
     method.__name__ = name
-    return method
+    return boundary(method)
 
 
 def _followed(name: str) -> Callable[..., Any]:
@@ -123,6 +124,7 @@ class ModuleDict(dict[Any, Any]):
     def _follow(self) -> None:
         pass
 
+    @boundary
     def __setitem__(self, key: Any, value: Any) -> None:
         if key in self and (_holds(self[key]) or _holds(value)):
             raise InvalidArgument(f"[ModuleDict] {key!r} is there already; assign another dict")
@@ -162,6 +164,7 @@ for _kind, _base, _names in (
         setattr(_kind, _name, _only_if_plain(_base, _name))
 
 
+@boundary
 def attached(owner: Module, name: str, value: Any) -> Any:
     """What a module has as its attribute `name` when this list, tuple or dict is assigned."""
     made = value

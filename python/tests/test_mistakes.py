@@ -36,6 +36,12 @@ class NoSuper(pm.nn.Module):
         self.layer = pm.nn.Dense(3)
 
 
+class SetOfLayers(pm.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = {pm.nn.Dense(3), pm.nn.Dense(3)}
+
+
 class ListOfLayers(pm.nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -164,7 +170,8 @@ CASES: dict[
     "no return": (lambda: NoReturn()(pm.ones((2,))), TypeError, ["NoReturn", "forward()", "return"]),
     "no super().__init__()": (lambda: NoSuper(), pm.Error, ["super().__init__()"]),
     "a module in itself": (into_itself, ValueError, ["contains the module"]),
-    "a list of layers": (lambda: ListOfLayers(), ValueError, ["layers", "pm.nn.Sequential"]),
+    "a set of layers": (lambda: SetOfLayers(), ValueError, ["layers", "pm.nn.ModuleList"]),
+    "a list that loses a layer": (lambda: ListOfLayers().layers.pop(), ValueError, ["[ModuleList]", "pop", "assign another"]),
     "a class instead of a module": (lambda: pm.nn.Sequential(pm.nn.ReLU), TypeError, ["[Sequential]", "parentheses"]),  # type: ignore[arg-type]
     "a function instead of a module": (lambda: pm.Trainer(pm.relu, loss="cross_entropy"), TypeError, ["[Trainer]", "model", "pm.nn.Dense"]),  # type: ignore[arg-type]
     "an unknown loss": (lambda: pm.Trainer(pm.nn.Dense(3), loss="crossentropy"), ValueError, ["crossentropy", "cross_entropy"]),
