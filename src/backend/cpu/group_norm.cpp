@@ -86,18 +86,19 @@ PLIMSOLL_CLONES void normalize(T* y, const T* x, const Groups& g, std::int64_t p
   using A = Acc<T>;
   const A* scale = scales + group * g.width();
   const A* bias = biases + group * g.width();
+  const std::int64_t length = g.run();
   for (std::int64_t run = 0; run < g.runs(); ++run) {
     const std::int64_t at = g.begin(picture, group, run);
     if (g.columns) {
 #pragma GCC ivdep
-      for (std::int64_t i = 0; i < g.run(); ++i) {
+      for (std::int64_t i = 0; i < length; ++i) {
         y[at + i] = narrow<T>((widen(x[at + i]) - mean) * (scale[i] * inverse) + bias[i]);
       }
     } else {
       const A factor = scale[run] * inverse;
       const A plus = bias[run];
 #pragma GCC ivdep
-      for (std::int64_t i = 0; i < g.run(); ++i) {
+      for (std::int64_t i = 0; i < length; ++i) {
         y[at + i] = narrow<T>((widen(x[at + i]) - mean) * factor + plus);
       }
     }
@@ -149,11 +150,12 @@ PLIMSOLL_CLONES void find_gradient(T* dx, const T* dy, const T* x, const Groups&
                                    const Shares<Acc<T>>& s, const Acc<T>* scales) {
   using A = Acc<T>;
   const A* scale = scales + group * g.width();
+  const std::int64_t length = g.run();
   for (std::int64_t run = 0; run < g.runs(); ++run) {
     const std::int64_t at = g.begin(picture, group, run);
     if (g.columns) {
 #pragma GCC ivdep
-      for (std::int64_t i = 0; i < g.run(); ++i) {
+      for (std::int64_t i = 0; i < length; ++i) {
         const A off = widen(x[at + i]) - s.mean;
         dx[at + i] = narrow<T>(s.inverse *
                                (widen(dy[at + i]) * scale[i] - s.mean_part - off * s.spread_part));
@@ -161,7 +163,7 @@ PLIMSOLL_CLONES void find_gradient(T* dx, const T* dy, const T* x, const Groups&
     } else {
       const A factor = scale[run];
 #pragma GCC ivdep
-      for (std::int64_t i = 0; i < g.run(); ++i) {
+      for (std::int64_t i = 0; i < length; ++i) {
         const A off = widen(x[at + i]) - s.mean;
         dx[at + i] =
             narrow<T>(s.inverse * (widen(dy[at + i]) * factor - s.mean_part - off * s.spread_part));
