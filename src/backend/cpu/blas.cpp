@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
+
+#include "backend/cpu/onednn.h"
 
 #if PLIMSOLL_HAS_BLAS
 #include <cblas.h>
@@ -85,30 +89,89 @@ void settle_blas() {
   (void)settled;
 }
 
-/// Rows of one call. OpenBLAS copies all of them, some 400 columns at a time, into a buffer of the
-/// thread's that no budget knows.
-constexpr std::int64_t kMostRows = 512;
+/// A product, or what one thread computes of it.
+template <typename T>
+struct Call {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  T alpha;
+  Matrix<const T> a;
+  Matrix<const T> b;
+  T beta;
+  Matrix<T> c;
+
+  Call of(Part rows, Part columns) const {
+    Call part = *this;
+    part.m = rows.size;
+    part.n = columns.size;
+    part.a.data += rows.begin * (a.transposed ? 1 : a.stride);
+    part.b.data += columns.begin * (b.transposed ? b.stride : 1);
+    part.c.data += rows.begin * c.stride + columns.begin;
+    return part;
+  }
+};
+
+/// OpenBLAS copies all rows of a call, some 400 columns at a time, into a buffer of the thread's
+/// that no budget knows: it gets so many rows at once.
+template <typename T>
+void by_blas(const Call<T>& whole) {
+  constexpr std::int64_t kMostRows = 512;
+  for (std::int64_t done = 0; done < whole.m; done += kMostRows) {
+    const Call<T> call = whole.of({done, std::min(kMostRows, whole.m - done)}, {0, whole.n});
+    blas(blas_order(call.a.transposed), blas_order(call.b.transposed), blas_int(call.m),
+         blas_int(call.n), blas_int(call.k), call.alpha, call.a.data,
+         blas_stride(call.a, call.m, call.k), call.b.data, blas_stride(call.b, call.k, call.n),
+         call.beta, call.c.data, blas_stride(call.c, call.m, call.n));
+  }
+}
+
+#if PLIMSOLL_HAS_ONEDNN
+/// Whether oneDNN computes with AVX-512 and OpenBLAS does not: an OpenBLAS older than the CPU, or
+/// one that OPENBLAS_CORETYPE holds back. It takes twice as long then.
+bool onednn_is_faster() {
+  static const bool faster = [] {
+    const std::string_view core = openblas_get_corename();
+    return onednn::has_avx512() && core != "SkylakeX" && core != "Cooperlake" &&
+           core != "SapphireRapids";
+  }();
+  return faster;
+}
+
+/// oneDNN packs a panel of the columns of a call into memory of its own, 768 KiB for so many.
+void by_onednn(const Call<float>& whole) {
+  constexpr std::int64_t kMostColumns = 512;
+  for (std::int64_t done = 0; done < whole.n; done += kMostColumns) {
+    const Call<float> call = whole.of({0, whole.m}, {done, std::min(kMostColumns, whole.n - done)});
+    onednn::sgemm(call.a.transposed, call.b.transposed, call.m, call.n, call.k, call.alpha,
+                  call.a.data, blas_stride(call.a, call.m, call.k), call.b.data,
+                  blas_stride(call.b, call.k, call.n), call.beta, call.c.data,
+                  blas_stride(call.c, call.m, call.n));
+  }
+}
+#endif
+
+/// In this thread.
+template <typename T>
+void compute(const Call<T>& call) {
+  const LibraryScope library;
+#if PLIMSOLL_HAS_ONEDNN
+  if constexpr (std::is_same_v<T, float>) {
+    if (onednn_is_faster()) return by_onednn(call);
+  }
+#endif
+  by_blas(call);
+}
 
 template <typename T>
 void divided(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, Matrix<const T> a,
              Matrix<const T> b, T beta, Matrix<T> c) {
   settle_blas();
-  const int a_stride = blas_stride(a, m, k);
-  const int b_stride = blas_stride(b, k, n);
-  const int c_stride = blas_stride(c, m, n);
+  const Call<T> whole{m, n, k, alpha, a, b, beta, c};
   const ProductGrid grid = ProductGrid::of(m, n, k, division_threads());
   const auto part = [&](std::int64_t task, int) {
-    const Part rows = Part::of(m, task / grid.columns, grid.rows, kDivisionBlock);
-    const Part columns = Part::of(n, task % grid.columns, grid.columns, kDivisionBlock);
-    const LibraryScope library;
-    for (std::int64_t done = 0; done < rows.size; done += kMostRows) {
-      const std::int64_t first = rows.begin + done;
-      blas(blas_order(a.transposed), blas_order(b.transposed),
-           blas_int(std::min(kMostRows, rows.size - done)), blas_int(columns.size), blas_int(k),
-           alpha, a.data + first * (a.transposed ? 1 : a.stride), a_stride,
-           b.data + columns.begin * (b.transposed ? b.stride : 1), b_stride, beta,
-           c.data + first * c.stride + columns.begin, c_stride);
-    }
+    compute(whole.of(Part::of(m, task / grid.columns, grid.rows, kDivisionBlock),
+                     Part::of(n, task % grid.columns, grid.columns, kDivisionBlock)));
   };
   if (grid.parts() == 1) return part(0, 0);
   parallel_tasks(grid.parts(), division_threads(), part);

@@ -91,13 +91,17 @@ const dnnl::engine& engine() {
   return engine;
 }
 
-std::optional<dnnl::memory::data_type> data_type(DType dtype) {
+bool has_avx512() {
   choose_instructions();
   constexpr unsigned kNeeded = dnnl_cpu_isa_avx512_core;
-  static const bool bf16 =
+  static const bool has =
       (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+  return has;
+}
+
+std::optional<dnnl::memory::data_type> data_type(DType dtype) {
   if (dtype == DType::f32) return dnnl::memory::data_type::f32;
-  if (dtype == DType::bf16 && bf16) return dnnl::memory::data_type::bf16;
+  if (dtype == DType::bf16 && has_avx512()) return dnnl::memory::data_type::bf16;
   return std::nullopt;
 }
 
@@ -105,6 +109,16 @@ void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
              const std::unordered_map<int, dnnl::memory>& arguments) {
   const SignalsWait signals;
   primitive.execute(stream, arguments);
+}
+
+void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+           float alpha, const float* a, std::int64_t a_stride, const float* b,
+           std::int64_t b_stride, float beta, float* c, std::int64_t c_stride) {
+  const auto order = [](bool transposed) { return transposed ? 'T' : 'N'; };
+  const SignalsWait signals;
+  dnnl::error::wrap_c_api(dnnl_sgemm(order(transpose_a), order(transpose_b), m, n, k, alpha, a,
+                                     a_stride, b, b_stride, beta, c, c_stride),
+                          "no product of matrices by oneDNN");
 }
 
 #if DNNL_VERSION_MAJOR >= 3

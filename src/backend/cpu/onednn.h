@@ -4,6 +4,7 @@
 #include <plimsoll/base/dtype.h>
 
 #if PLIMSOLL_HAS_ONEDNN
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 
@@ -49,6 +50,14 @@ std::optional<dnnl::convolution_backward_weights::primitive_desc> convolution_by
 /// afterwards.
 void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
              const std::unordered_map<int, dnnl::memory>& arguments);
+
+/// Whether it computes f32 with AVX-512.
+bool has_avx512();
+
+/// c = alpha a b + beta c in row-major order, in this thread, at execute()'s terms.
+void sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+           float alpha, const float* a, std::int64_t a_stride, const float* b,
+           std::int64_t b_stride, float beta, float* c, std::int64_t c_stride);
 
 /// True if the bytes of both are laid out alike.
 inline bool same_layout(const Desc& a, const Desc& b) { return a == b; }
