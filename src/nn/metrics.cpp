@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,12 +11,34 @@
 #include <plimsoll/ops/operators.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
+#include <plimsoll/ops/softmax.h>
 #include <plimsoll/ops/update.h>
 
 namespace plimsoll::nn {
 namespace {
 
-Tensor share_of(const Tensor& hits) { return ops::mean(ops::cast(hits, DType::f32)); }
+Tensor total_of(const Tensor& hits) { return ops::sum(ops::cast(hits, DType::f32)); }
+
+/// [right, all], where all of `hits` count.
+Tensor counts_of(const Tensor& hits) {
+  const Tensor right = total_of(hits);
+  const Tensor all = ops::full_like_type(right, right.type(), static_cast<double>(hits.elements()));
+  return ops::stack({right, all});
+}
+
+/// The same, where hits of labels that are ignored are false already.
+Tensor counts_of(const Tensor& hits, const Tensor& labels) {
+  const auto ignored = static_cast<double>(ops::kIgnoreLabel);
+  const Tensor counted = ops::not_equal(labels, ops::number_like(labels, ignored));
+  return ops::stack({total_of(hits), total_of(counted)});
+}
+
+/// right / all; 0 where none counts.
+Tensor share_of(const Tensor& counts) {
+  const std::vector<Tensor> parts = ops::split(counts, {1, 1}, 0);
+  const Tensor all = ops::maximum(parts[1], ops::full_like_type(counts, parts[1].type(), 1));
+  return ops::reshape(ops::div(parts[0], all), Shape{});
+}
 
 /// True where each prediction is one logit for a target of 0 or 1: a number, a column of one, or a
 /// picture. Rows of several are then logits for a distribution.
@@ -33,26 +56,34 @@ void require_labels(std::string_view who, const Tensor& logits, const Tensor& la
 
 }  // namespace
 
-Tensor accuracy(const Tensor& logits, const Tensor& labels) {
+Tensor accuracy_counts(const Tensor& logits, const Tensor& labels) {
   if (logits.shape() == labels.shape()) {
-    if (!are_binary(logits)) return share_of(ops::equal(ops::argmax(logits), ops::argmax(labels)));
+    if (!are_binary(logits)) return counts_of(ops::equal(ops::argmax(logits), ops::argmax(labels)));
     const Tensor likely = ops::greater(logits, ops::number_like(logits, 0));
     const Tensor target = ops::cast(labels, DType::f32);
-    return share_of(
+    return counts_of(
         ops::equal(ops::cast(likely, DType::f32),
                    ops::cast(ops::greater(target, ops::number_like(target, 0.5)), DType::f32)));
   }
   require_labels("accuracy", logits, labels);
-  return share_of(ops::equal(ops::argmax(logits), ops::cast(labels, DType::i64)));
+  const Tensor label = ops::cast(labels, DType::i64);
+  return counts_of(ops::equal(ops::argmax(logits), label), label);
+}
+
+Tensor top_k_accuracy_counts(const Tensor& logits, const Tensor& labels, std::int64_t k) {
+  require_labels("top_k_accuracy", logits, labels);
+  const Tensor best = ops::top_k(logits, k).second;
+  const Tensor label = ops::cast(labels, DType::i64);
+  const Tensor column = ops::reshape(label, labels.shape().with_inserted(labels.rank(), 1));
+  return counts_of(ops::any(ops::equal(best, column), {.axes = {-1}}), label);
+}
+
+Tensor accuracy(const Tensor& logits, const Tensor& labels) {
+  return share_of(accuracy_counts(logits, labels));
 }
 
 Tensor top_k_accuracy(const Tensor& logits, const Tensor& labels, std::int64_t k) {
-  require_labels("top_k_accuracy", logits, labels);
-  const Tensor best = ops::top_k(logits, k).second;
-  const Tensor column =
-      ops::reshape(ops::cast(labels, DType::i64), labels.shape().with_inserted(labels.rank(), 1));
-  const Tensor hits = ops::any(ops::equal(best, column), {.axes = {-1}});
-  return ops::mean(ops::cast(hits, DType::f32));
+  return share_of(top_k_accuracy_counts(logits, labels, k));
 }
 
 Mean::Mean(const Device& device)

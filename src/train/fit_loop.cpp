@@ -267,18 +267,19 @@ void FitLoop::settle() {
   after_step();
 }
 
-std::optional<float> FitLoop::accuracy_of(const StepRunner::Numbers& numbers) const {
-  std::size_t at = 0;
-  for (std::size_t i = 1; i < outputs_.names.size(); at += outputs_.sizes[i++]) {
-    if (outputs_.names[i] == "accuracy") return numbers.metrics[at];
-  }
-  return std::nullopt;
+std::optional<float> FitLoop::accuracy_of(const StepRunner::Numbers& numbers,
+                                          std::int64_t count) const {
+  MetricSums sums;
+  add(sums, outputs_, 1, numbers.metrics, count);
+  const auto found = sums.find("accuracy");
+  if (found == sums.end()) return std::nullopt;
+  return static_cast<float>(metric_result("accuracy", found->second, count, impl_.options.metrics));
 }
 
 void FitLoop::note(Submitted& done) {
   const StepRunner::Numbers numbers = done.numbers.wait();
   loss_ = numbers.loss;
-  accuracy_ = accuracy_of(numbers);
+  accuracy_ = accuracy_of(numbers, done.count);
   rate_ = done.rate;
   try {
     if (done.timer != nullptr) done.seconds = done.timer->seconds().front();

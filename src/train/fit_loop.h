@@ -73,7 +73,7 @@ class FitLoop final : private Run {
   /// The same, and the end of the epoch if that was its last.
   void finish_step();
   void note(Submitted& done);
-  std::optional<float> accuracy_of(const StepRunner::Numbers& numbers) const;
+  std::optional<float> accuracy_of(const StepRunner::Numbers& numbers, std::int64_t count) const;
   void after_step();
   /// The next batch; nullopt at the end of the epoch. Where the data cannot be read, the steps so
   /// far are saved first.

@@ -20,14 +20,19 @@ namespace plimsoll::train {
 namespace {
 
 /// A mean over rows or elements as a sum, which the number of elements divides.
-MetricDef mean_of(std::string name, std::function<Tensor(const Tensor&, const Tensor&)> mean,
-                  bool higher_is_better) {
+MetricDef mean_of(std::string name, std::function<Tensor(const Tensor&, const Tensor&)> mean) {
   return {.name = std::move(name),
-          .sums =
-              [mean = std::move(mean)](const Tensor& prediction, const Tensor& target) {
-                return ops::scale(mean(prediction, target), static_cast<double>(prediction.dim(0)));
-              },
-          .higher_is_better = higher_is_better};
+          .sums = [mean = std::move(mean)](const Tensor& prediction, const Tensor& target) {
+            return ops::scale(mean(prediction, target), static_cast<double>(prediction.dim(0)));
+          }};
+}
+
+/// Of labels, those that are ignored left out: right ones and all.
+MetricDef share_of(std::string name, std::function<Tensor(const Tensor&, const Tensor&)> counts) {
+  return {.name = std::move(name),
+          .sums = std::move(counts),
+          .result = [](std::span<const double> s) { return s[1] == 0 ? 0 : s[0] / s[1]; },
+          .higher_is_better = true};
 }
 
 /// [k], of k scalars.
@@ -129,9 +134,9 @@ MetricDef metric_by_name(const std::string& name) {
   const auto mean_absolute = [](const Tensor& x, const Tensor& y) {
     return nn::mean_absolute_error(x, y);
   };
-  if (name == "accuracy") return mean_of(name, nn::accuracy, true);
-  if (name == "mean_squared_error") return mean_of(name, mean_squared, false);
-  if (name == "mean_absolute_error") return mean_of(name, mean_absolute, false);
+  if (name == "accuracy") return share_of(name, nn::accuracy_counts);
+  if (name == "mean_squared_error") return mean_of(name, mean_squared);
+  if (name == "mean_absolute_error") return mean_of(name, mean_absolute);
   if (name == "root_mean_squared_error") return root_mean_squared_error();
   if (name == "r2") return r2();
   if (name == "precision") return of_counts(name, &nn::BinaryCounts::precision);
@@ -145,12 +150,9 @@ MetricDef metric_by_name(const std::string& name) {
     const char* end = name.data() + name.size() - std::string_view("_accuracy").size();
     const auto [at, error] = std::from_chars(name.data() + kTop.size(), end, k);
     if (error == std::errc() && at == end && k > 0) {
-      return mean_of(
-          name,
-          [k](const Tensor& logits, const Tensor& labels) {
-            return nn::top_k_accuracy(logits, labels, k);
-          },
-          true);
+      return share_of(name, [k](const Tensor& logits, const Tensor& labels) {
+        return nn::top_k_accuracy_counts(logits, labels, k);
+      });
     }
   }
   throw InvalidArgument(fmt::format(

@@ -28,14 +28,18 @@ void add(MetricSums& sums, const OutputSizes& outputs, std::size_t first,
   }
 }
 
-Metrics results(const MetricSums& sums, std::int64_t count, const std::vector<Metric>& metrics) {
+double metric_result(const std::string& name, std::span<const double> totals, std::int64_t count,
+                     const std::vector<Metric>& metrics) {
   const auto elements = static_cast<double>(count);
+  const auto metric = std::ranges::find(metrics, name, &Metric::name);
+  if (metric != metrics.end()) return metric->result(totals, elements);
+  if (name == "accuracy") return Metric(name).result(totals, elements);
+  return totals.front() / elements;
+}
+
+Metrics results(const MetricSums& sums, std::int64_t count, const std::vector<Metric>& metrics) {
   Metrics all;
-  for (const auto& [name, totals] : sums) {
-    const auto metric = std::ranges::find(metrics, name, &Metric::name);
-    all[name] =
-        metric != metrics.end() ? metric->result(totals, elements) : totals.front() / elements;
-  }
+  for (const auto& [name, totals] : sums) all[name] = metric_result(name, totals, count, metrics);
   return all;
 }
 

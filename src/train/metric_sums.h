@@ -27,7 +27,12 @@ OutputSizes output_sizes(const Phase& phase);
 void add(MetricSums& sums, const OutputSizes& outputs, std::size_t first,
          std::span<const float> numbers, std::int64_t size);
 
-/// What they are over `count` elements: means, and what metrics make of their sums.
+/// What the sums of `name` over `count` elements are: what the metric makes of them, or a mean.
+/// "accuracy", which a step gives where no metrics are asked for, is always a metric.
+double metric_result(const std::string& name, std::span<const double> totals, std::int64_t count,
+                     const std::vector<Metric>& metrics);
+
+/// The same of all.
 Metrics results(const MetricSums& sums, std::int64_t count, const std::vector<Metric>& metrics);
 
 }  // namespace plimsoll::train

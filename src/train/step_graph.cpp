@@ -9,7 +9,6 @@
 #include <plimsoll/graph/layout.h>
 #include <plimsoll/graph/row_updates.h>
 #include <plimsoll/graph/trace.h>
-#include <plimsoll/nn/metrics.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/tape.h>
@@ -194,8 +193,8 @@ JudgedGraph trace_step(const Minimised& what, optim::Optimizer& optimizer, LossS
         add_metrics(what.metrics, predictions.front(), targets.front(), batch.size(), judged,
                     result.outputs);
       } else if (logits.found().defined() && gives_accuracy(what.metrics)) {
-        judged.push_back(nn::accuracy(logits.found(), targets.front()));
-        result.outputs.emplace_back("accuracy");
+        add_metrics({"accuracy"}, logits.found(), targets.front(), batch.size(), judged,
+                    result.outputs);
       }
     }
     minimised = loss_scale != nullptr ? loss_scale->scaled(loss) : loss;
@@ -261,8 +260,8 @@ nn::Tensors evaluation_outputs(const Minimised& what, const Precision& precision
   const bool shared = calls.made() == before;
   if (!wanted && shared && predictions.size() == 1 && targets.size() == 1 &&
       are_logits_of(predictions.front(), targets.front())) {
-    outputs.push_back(nn::accuracy(predictions.front(), targets.front()));
-    names.emplace_back("accuracy");
+    add_metrics({"accuracy"}, predictions.front(), targets.front(), inputs.front().dim(0), outputs,
+                names);
   }
   add_metrics(what.metrics, predictions.front(), targets.front(), inputs.front().dim(0), outputs,
               names);

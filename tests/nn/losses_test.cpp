@@ -100,6 +100,19 @@ TEST_F(Losses, AccuracyCountsHits) {
   EXPECT_FLOAT_EQ(accuracy(logits, narrow).item<float>(), 0.5F);
 }
 
+TEST_F(Losses, AccuracyLeavesIgnoredLabelsOut) {
+  const Tensor logits = floats({1, 2, 3, 9, 0, 1, 5, 6, 1, 0, 3, 2}, {4, 3});
+  EXPECT_FLOAT_EQ(accuracy(logits, labels({2, -100, 0, -100})).item<float>(), 0.5F);
+  EXPECT_FLOAT_EQ(top_k_accuracy(logits, labels({2, -100, 2, -100}), 2).item<float>(), 0.5F);
+  EXPECT_FLOAT_EQ(accuracy(logits, labels({-100, -100, -100, -100})).item<float>(), 0.0F);
+  const Tensor narrow = Tensor::from_values({2, -100, 0, -100}, {4}, device_);  // i32
+  EXPECT_FLOAT_EQ(accuracy(logits, narrow).item<float>(), 0.5F);
+  EXPECT_EQ(accuracy_counts(logits, labels({2, -100, 0, 0})).to_vector<float>(),
+            (std::vector<float>{1, 3}));
+  EXPECT_EQ(top_k_accuracy_counts(logits, labels({2, -100, 0, 0}), 3).to_vector<float>(),
+            (std::vector<float>{3, 3}));
+}
+
 TEST_F(Losses, AMeanIsKeptOverSteps) {
   Mean mean(device_);
   EXPECT_TRUE(std::isnan(mean.result()));

@@ -146,6 +146,33 @@ TEST_F(AnyModule, MetricsAreTakenOverTrainingBatchesToo) {
   }
 }
 
+TEST_F(AnyModule, AccuracyOverBatchesIsOfTheLabelsThatCount) {
+  // Of ten labels five count, unevenly over the batches of four; the last batch has none.
+  const pm::Tensor x = pm::ones({10, 2}, {.device = device_});
+  constexpr std::int64_t kNone = pm::ops::kIgnoreLabel;
+  for (const bool asked : {true, false}) {
+    const Net net;
+    const auto accuracy_if = [&](std::int64_t label) {
+      auto with = options();
+      with.optimizer = pm::optim::sgd({.lr = 0});
+      if (!asked) with.metrics.clear();
+      const pm::Tensor y = pm::Tensor::from_values(
+          {label, label, label, 1 - label, 1 - label, kNone, kNone, kNone, kNone, kNone}, {10},
+          device_);
+      pm::Trainer trainer(net, with);
+      const auto data = pm::Dataset::from_tensor_slices({x, y}).batch(4);
+      const auto last = trainer.fit(data, data, {.epochs = 1}).history.back();
+      EXPECT_NEAR(last.at("accuracy"), last.at("validation_accuracy"), 1e-6);
+      EXPECT_NEAR(trainer.evaluate(data).at("accuracy"), last.at("accuracy"), 1e-6);
+      return last.at("accuracy");
+    };
+    // All points are alike, and so are their predictions.
+    const double first = accuracy_if(0);
+    EXPECT_NEAR(std::min(first, accuracy_if(1)), 0.4, 1e-6) << asked;
+    EXPECT_NEAR(std::max(first, accuracy_if(1)), 0.6, 1e-6) << asked;
+  }
+}
+
 TEST_F(AnyModule, EvaluatesLargerBatchesThanTheTrainingHasRoomFor) {
   auto with = options();
   with.accumulate = 8;

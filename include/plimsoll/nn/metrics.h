@@ -5,10 +5,15 @@
 namespace plimsoll::nn {
 
 /// The share of rows of logits [..., classes] whose largest is at the label [...] (i32 or i64), an
-/// f32 scalar. Rows labelled ops::kIgnoreLabel count as wrong.
+/// f32 scalar. Rows labelled ops::kIgnoreLabel do not count; 0 where none does.
 Tensor accuracy(const Tensor& logits, const Tensor& labels);
 /// The same where the label is among the `k` largest.
 Tensor top_k_accuracy(const Tensor& logits, const Tensor& labels, std::int64_t k);
+/// What accuracy() divides, f32 [2]: how many rows are right, and how many count. The sums over
+/// several batches give the accuracy of all of them.
+Tensor accuracy_counts(const Tensor& logits, const Tensor& labels);
+/// The same of top_k_accuracy().
+Tensor top_k_accuracy_counts(const Tensor& logits, const Tensor& labels, std::int64_t k);
 
 /// A mean that is kept up over steps, on the device: update() also traces. Not thread-safe.
 class Mean {
