@@ -12,6 +12,8 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/text.h>
 #include <plimsoll/nn/parameter.h>
+#include <plimsoll/nn/published_names.h>
+#include <plimsoll/ops/elementwise.h>
 
 #include "exchange.h"
 #include "nn_module.h"
@@ -107,22 +109,66 @@ std::string list_of(const std::vector<std::string>& names) {
 
 using Names = std::vector<std::string>;
 
+/// Of a tensor or an array; that of a scalar for anything else.
+Shape shape_of(nb::handle value) {
+  Shape shape;
+  std::vector<std::int64_t> extents;
+  if (!nb::hasattr(value, "shape") || !nb::try_cast(nb::tuple(value.attr("shape")), extents)) {
+    return shape;
+  }
+  for (const std::int64_t extent : extents) shape = shape.with_inserted(shape.rank(), extent);
+  return shape;
+}
+
+/// Takes the word that published names lack (nn::lacking_prefix()) from ours.
+void without_lacking_prefix(const nn::Module& self, std::vector<Named>& here,
+                            const nb::dict& given) {
+  Names names;
+  for (const auto& [name, parameter] : named(self, self.parameters())) names.push_back(name);
+  const std::string_view prefix = nn::lacking_prefix(
+      names, [&](const std::string& name) { return given.contains(name.c_str()); });
+  for (auto& [name, parameter] : here) {
+    if (!prefix.empty() && name.starts_with(prefix)) name.erase(0, prefix.size());
+  }
+}
+
+/// Throws OutOfMemory if the largest value that is converted, or copied to another device, has no
+/// room there. They are converted one by one.
+void require_staging(const std::vector<std::pair<nn::Parameter, Tensor>>& pairs,
+                     const Device& device) {
+  Bytes most = 0;
+  Device where = device;
+  for (const auto& [parameter, value] : pairs) {
+    const TensorType type = parameter.type();
+    const Device to = parameter.has_data() ? parameter.tensor().device() : device;
+    const bool moves = value.device() != to;
+    const Bytes bytes =
+        (moves ? value.nbytes() : 0) + (value.dtype() != type.dtype ? type.bytes() : 0);
+    if (bytes <= most) continue;
+    most = bytes;
+    where = to;
+  }
+  if (most == 0) return;
+  (void)Tensor::empty({static_cast<std::int64_t>(most)}, DType::u8, where,
+                      {.tag = Tag::staging, .label = "load_state_dict"});
+}
+
 std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state, bool strict) {
   if (!nb::hasattr(state, "items")) {
     wrong_type({"load_state_dict", "state"}, state, "it must be a dict of tensors by name");
   }
   const nb::dict given = nb::steal<nb::dict>(PyDict_New());
   if (PyDict_Update(given.ptr(), state.ptr()) != 0) throw nb::python_error();
-  const std::vector<Named> here = named_values(self);
+  std::vector<Named> here = named_values(self);
+  without_lacking_prefix(self, here, given);
+  std::set<std::string> known;
+  for (const auto& [name, parameter] : here) known.insert(name);
   Names missing;
   Names unexpected;
   for (const auto& [key, value] : given) {
     const std::string name = as_text(key, {"load_state_dict", "a name"});
-    // PyTorch's normalisation layers have this counter, which nothing here needs; load_checkpoint
-    // also leaves it out.
-    if (name.ends_with("num_batches_tracked")) continue;
-    const auto found = std::ranges::find(here, name, &Named::first);
-    if (found == here.end()) unexpected.push_back(name);
+    if (known.contains(name) || nn::is_left_out(name, shape_of(value))) continue;
+    unexpected.push_back(name);
   }
   std::vector<std::pair<nn::Parameter, Tensor>> pairs;
   for (const auto& [name, parameter] : here) {
@@ -131,8 +177,9 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
       continue;
     }
     Tensor value = as_weights(nb::object(given[name.c_str()]), name);
-    if (value.type() != parameter.type()) {
-      const TensorType& type = parameter.type();
+    const TensorType& type = parameter.type();
+    const bool converts = is_floating(value.dtype()) && is_floating(type.dtype);
+    if (value.shape() != type.shape || (value.dtype() != type.dtype && !converts)) {
       const std::string dtype(dtype_name(type.dtype));
       throw InvalidArgument("[load_state_dict] " + name + " is " + value.type().to_string() +
                             ", and the module's is " + type.to_string() +
@@ -172,11 +219,13 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
                         : Tensor::empty(type.shape, type.dtype, device,
                                         {.tag = Tag::parameters, .label = parameter.name()}));
   }
+  require_staging(pairs, device);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto& [parameter, value] = pairs[i];
     if (fresh[i].defined()) parameter.set_tensor(fresh[i]);
     const Tensor& to = parameter.tensor();
-    parameter.assign(value.device() == to.device() ? value : value.to(to.device()));
+    parameter.assign(
+        ops::cast(value.device() == to.device() ? value : value.to(to.device()), to.dtype()));
   }
   return {missing, unexpected};
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/version.h>
+#include <plimsoll/nn/published_names.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/update.h>
 #include <plimsoll/train/safetensors.h>
@@ -19,6 +21,7 @@ namespace plimsoll::train {
 namespace {
 
 constexpr const char* kStepKey = "plimsoll.step";
+constexpr const char* kRateFactorKey = "plimsoll.rate_factor";
 
 /// A tensor that is saved and loaded: its name in the file, and where it is.
 struct Slot {
@@ -55,8 +58,9 @@ std::vector<Slot> slots_of(const CheckpointParts& parts, const std::string& pref
   return slots;
 }
 
-bool is_expected(const std::string& name, const CheckpointParts& parts) {
-  return name.ends_with(".num_batches_tracked") ||
+bool is_expected(const SafetensorsHeader::Entry& entry, const CheckpointParts& parts) {
+  const std::string& name = entry.name;
+  return nn::is_left_out(name, entry.type.shape) ||
          (parts.optimizer == nullptr && name.starts_with("optimizer.")) ||
          (parts.loss_scale == nullptr && name.starts_with("loss_scale."));
 }
@@ -76,7 +80,7 @@ void check_names(const SafetensorsFile& file, const std::vector<Slot>& slots,
   }
   if (!strict) return;
   for (const SafetensorsHeader::Entry& entry : file.header().entries) {
-    if (wanted.contains(entry.name) || is_expected(entry.name, parts)) continue;
+    if (wanted.contains(entry.name) || is_expected(entry, parts)) continue;
     throw DataError(
         fmt::format("[load_checkpoint] {}: nothing is called '{}' here; load without "
                     "`strict` to leave it out",
@@ -84,19 +88,31 @@ void check_names(const SafetensorsFile& file, const std::vector<Slot>& slots,
   }
 }
 
-/// Of metadata that may be anybody's; nullopt where there is none of ours.
-std::optional<std::int64_t> step_of(const std::map<std::string, std::string>& metadata,
-                                    const std::string& path) {
-  const auto it = metadata.find(kStepKey);
-  if (it == metadata.end()) return std::nullopt;
+/// What names of the module begin with and those of the file do not.
+std::string prefix_of(const SafetensorsFile& file, const CheckpointParts& parts,
+                      const LoadOptions& options) {
+  if (!options.prefix.empty() || parts.module == nullptr) return options.prefix;
+  std::unordered_set<std::string> there;
+  for (const SafetensorsHeader::Entry& entry : file.header().entries) there.insert(entry.name);
+  std::vector<std::string> names;
+  for (const nn::Parameter& p : parts.module->parameters()) names.push_back(p.name());
+  return std::string(
+      nn::lacking_prefix(names, [&](const std::string& name) { return there.contains(name); }));
+}
+
+/// A number in metadata that may be anybody's, 0 or more; nullopt where there is none of ours.
+template <typename Number>
+std::optional<Number> number_of(const SafetensorsFile& file, const char* key, const char* what) {
+  const auto it = file.header().metadata.find(key);
+  if (it == file.header().metadata.end()) return std::nullopt;
   const std::string& text = it->second;
-  std::int64_t step = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (error != std::errc() || end != text.data() + text.size() || step < 0) {
-    throw DataError(
-        fmt::format("[load_checkpoint] {}: {} is not a number of steps", path, kStepKey));
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(number >= 0 && number <= std::numeric_limits<Number>::max())) {
+    throw DataError(fmt::format("[load_checkpoint] {}: {} is not {}", file.path(), key, what));
   }
-  return step;
+  return number;
 }
 
 }  // namespace
@@ -112,6 +128,7 @@ void save_checkpoint(const std::string& path, const CheckpointParts& parts,
   all.emplace("plimsoll.version", version());
   if (parts.optimizer != nullptr) {
     all.insert_or_assign(kStepKey, std::to_string(parts.optimizer->step()));
+    all.insert_or_assign(kRateFactorKey, fmt::format("{}", parts.optimizer->rate_factor()));
     all.insert_or_assign("plimsoll.optimizer", std::string(parts.optimizer->name()));
   }
   save_safetensors(path, tensors, all);
@@ -122,9 +139,10 @@ std::map<std::string, std::string> load_checkpoint(const std::string& path,
                                                    const Device& device,
                                                    const LoadOptions& options) {
   const SafetensorsFile file(path);
-  const std::vector<Slot> slots = slots_of(parts, options.prefix);
+  const std::vector<Slot> slots = slots_of(parts, prefix_of(file, parts, options));
   check_names(file, slots, parts, options.strict);
-  const std::optional<std::int64_t> step = step_of(file.header().metadata, path);
+  const auto step = number_of<std::int64_t>(file, kStepKey, "a number of steps");
+  const auto rate_factor = number_of<double>(file, kRateFactorKey, "a factor of the learning rate");
 
   std::vector<Tensor> targets;
   for (const Slot& slot : slots) {
@@ -146,8 +164,11 @@ std::map<std::string, std::string> load_checkpoint(const std::string& path,
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].tensor.is_symbolic()) slots[i].set(std::move(targets[i]));
   }
-  // Without a step the rate is written again all the same: the file's may be another.
-  if (parts.optimizer != nullptr) parts.optimizer->set_step(step.value_or(parts.optimizer->step()));
+  if (parts.optimizer != nullptr) {
+    // Without a step the rate is written again all the same: the file's may be another.
+    parts.optimizer->set_step(step.value_or(parts.optimizer->step()));
+    parts.optimizer->set_rate_factor(rate_factor.value_or(parts.optimizer->rate_factor()));
+  }
   return file.header().metadata;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,17 @@ std::string update_settings(const TrainingPlan& plan) {
     all += text + "\n";
   }
   return fmt::format("{} ({})", first, text_digest(all));
+}
+
+/// Calls use(callback, name) for those that keep something, with names that differ.
+template <typename Use>
+void for_keeping(const std::vector<Callback>& callbacks, Use use) {
+  std::map<std::string, int> times;
+  for (const Callback& callback : callbacks) {
+    if (!callback.save || !callback.restore) continue;
+    const int time = ++times[callback.name];
+    use(callback, time == 1 ? callback.name : fmt::format("{} ({})", callback.name, time));
+  }
 }
 
 /// Where a last checkpoint goes if its own folder cannot take it, in this order.
@@ -103,6 +115,10 @@ bool FitCheckpoints::resume() {
   if (!state) return false;
   state_ = std::move(*state);
   input_.restore(state_);
+  for_keeping(options_.callbacks, [&](const Callback& callback, const std::string& name) {
+    const auto kept = state_.callbacks.find(name);
+    if (kept != state_.callbacks.end()) callback.restore(kept->second);
+  });
   return true;
 }
 
@@ -115,6 +131,10 @@ bool FitCheckpoints::due(std::int64_t step) const {
 void FitCheckpoints::save(bool best) {
   state_.identity = identity();
   input_.save(state_);
+  state_.callbacks.clear();
+  for_keeping(options_.callbacks, [&](const Callback& callback, const std::string& name) {
+    state_.callbacks[name] = callback.save();
+  });
   const auto begin = std::chrono::steady_clock::now();
   written_ = folder_->save(impl_, state_, best);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

@@ -1,6 +1,7 @@
 #include <plimsoll/train/reduce_on_plateau.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -16,6 +17,24 @@ struct Seen {
   double best = std::numeric_limits<double>::infinity();
   std::int64_t without = 0;  ///< epochs since it improved
   std::int64_t cooling = 0;
+
+  Callback::State state() const {
+    Callback::State state = {{"without", static_cast<double>(without)},
+                             {"cooling", static_cast<double>(cooling)}};
+    if (std::isfinite(best)) state["best"] = best;
+    return state;
+  }
+  static Seen of(const Callback::State& state) {
+    Seen seen;
+    if (const auto best = state.find("best"); best != state.end()) seen.best = best->second;
+    if (const auto some = state.find("without"); some != state.end()) {
+      seen.without = static_cast<std::int64_t>(some->second);
+    }
+    if (const auto some = state.find("cooling"); some != state.end()) {
+      seen.cooling = static_cast<std::int64_t>(some->second);
+    }
+    return seen;
+  }
 };
 
 void check_plateau(const ReduceOnPlateauOptions& options) {
@@ -58,7 +77,8 @@ void reduce(Run& run, const ReduceOnPlateauOptions& options) {
 Callback reduce_on_plateau(const ReduceOnPlateauOptions& options) {
   check_plateau(options);
   const double sign = options.metric.ends_with("accuracy") ? -1 : 1;
-  return {.on_epoch = [options, sign, seen = std::make_shared<Seen>()](Run& run) {
+  const auto seen = std::make_shared<Seen>();
+  const auto look = [options, sign, seen](Run& run) {
     const double value = sign * metric_of(run, options.metric);
     if (value < seen->best - options.min_delta) {
       seen->best = value;
@@ -74,7 +94,11 @@ Callback reduce_on_plateau(const ReduceOnPlateauOptions& options) {
     reduce(run, options);
     seen->cooling = options.cooldown;
     seen->without = 0;
-  }};
+  };
+  return {.on_epoch = look,
+          .name = "reduce_on_plateau " + options.metric,
+          .save = [seen] { return seen->state(); },
+          .restore = [seen](const Callback::State& state) { *seen = Seen::of(state); }};
 }
 
 }  // namespace plimsoll::train

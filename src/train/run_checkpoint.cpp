@@ -120,6 +120,7 @@ OrderedJson state_json(const RunState& state) {
   json["best"] = number_or_null(state.best);
   json["least"] = number_or_null(state.least);
   json["without"] = state.without;
+  if (!state.callbacks.empty()) json["callbacks"] = state.callbacks;
   json["history"] = OrderedJson::array();
   for (const Metrics& metrics : state.history) json["history"].push_back(metrics);
   json["identity"] = state.identity;
@@ -168,6 +169,7 @@ RunState from_json(const fs::path& path, const std::string& text) {
     state.best = number_or_null(json.at("best"));
     state.least = number_or_null(json.at("least"));
     state.without = json.at("without").get<std::int64_t>();
+    if (json.contains("callbacks")) json.at("callbacks").get_to(state.callbacks);
     for (const OrderedJson& each : json.at("history")) {
       Metrics metrics;
       for (const auto& [name, value] : each.items()) metrics[name] = finite_or_nan(value);

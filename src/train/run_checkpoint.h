@@ -25,6 +25,7 @@ struct RunState {
   std::optional<double> best;   ///< of the metric that decides on the best checkpoint
   std::optional<double> least;  ///< of the one that decides on stopping early
   std::int64_t without = 0;     ///< epochs without improvement of that
+  std::map<std::string, Callback::State> callbacks;  ///< what they keep, by name
   std::string train_position;
   std::string validation_position;
   /// What must be the same for the run to go on to the bit: seed, batch, parts, precision, ...

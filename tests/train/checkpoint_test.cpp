@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <plimsoll/base/error.h>
+#include <plimsoll/nn/language_models.h>
 #include <plimsoll/nn/models.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/train/safetensors.h>
 #include <plimsoll/train/step.h>
 
+#include "support/op_checks.h"
 #include "support/own_device.h"
 
 namespace plimsoll::train {
@@ -120,6 +122,31 @@ TEST_F(Checkpoint, OtherFloatsAreConvertedAndPrefixesLeftOut) {
   load_checkpoint(path("x"), {&model}, device_, {.prefix = "fc1."});
   EXPECT_EQ(model.find("fc1.weight")->tensor().to_vector<float>(),
             (std::vector<float>{1.5F, -2.0F}));
+}
+
+TEST_F(Checkpoint, FilesOfBaseModelsLackAWordInFront) {
+  const auto net =
+      nn::gpt2({.vocabulary = 8, .context = 4, .features = 8, .layers = 1, .heads = 2});
+  net.materialize(device_, 3);
+  std::vector<NamedTensor> base = {
+      {"h.0.attn.bias", Tensor::zeros({1, 1, 4, 4}, DType::boolean, device_)},
+      {"h.0.attn.masked_bias", Tensor::zeros({}, DType::f32, device_)}};
+  constexpr std::string_view kPrefix = "transformer.";
+  for (const nn::Parameter& p : net.parameters()) {
+    ASSERT_TRUE(p.name().starts_with(kPrefix)) << p.name();
+    base.push_back({p.name().substr(kPrefix.size()), p.tensor()});
+  }
+  save_safetensors(path("x"), base);
+  const auto other =
+      nn::gpt2({.vocabulary = 8, .context = 4, .features = 8, .layers = 1, .heads = 2});
+  load_checkpoint(path("x"), {&other}, device_);
+  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+    EXPECT_TRUE(test::same_bits(net.parameters()[i].tensor(), other.parameters()[i].tensor()));
+  }
+  base.pop_back();  // without one of them it is no such file
+  save_safetensors(path("x"), base);
+  EXPECT_THAT(message_of([&] { load_checkpoint(path("x"), {&other}, device_); }),
+              HasSubstr("there is no tensor 'transformer."));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <plimsoll/nn/models.h>
+#include <plimsoll/train/reduce_on_plateau.h>
 #include <plimsoll/train/trainer.h>
 
 #include "support/own_device.h"
@@ -79,6 +80,29 @@ TEST_F(Resume, GoesOnToTheBitAfterAnEndAtAnyStep) {
     EXPECT_EQ(whole.history, rest.history) << at;
     EXPECT_EQ(weights(whole, "model.safetensors"), weights(rest, "model.safetensors")) << at;
     EXPECT_EQ(weights(whole, "average.safetensors"), weights(rest, "average.safetensors")) << at;
+  }
+}
+
+TEST_F(Resume, WhatPlateausHaveSeenGoesOnToTheBit) {
+  // Of two: one by the loss, which falls, and one by a metric that "improves" by too little.
+  const auto plateaus = [] {
+    return std::vector<train::Callback>{
+        train::reduce_on_plateau(
+            {.metric = "loss", .factor = 0.5, .patience = 1, .min_delta = 10, .cooldown = 1}),
+        train::reduce_on_plateau({.metric = "loss", .factor = 0.9, .patience = 0, .min_delta = 10}),
+        train::reduce_on_plateau(
+            {.metric = "validation_loss", .factor = 0.7, .patience = 2, .min_delta = 10})};
+  };
+  const train::FitResult whole = run("whole", {.callbacks = plateaus()});
+  const train::FitResult without = run("without", {});
+  ASSERT_NE(whole.losses.back(), without.losses.back()) << "the rate was lowered";
+  for (const std::int64_t at : {7, 8, 16, 17, 24, 31}) {
+    const std::string name = std::to_string(at);
+    run(name, {.steps = at, .callbacks = plateaus()});
+    const train::FitResult rest = run(name, {.callbacks = plateaus(), .resume = true});
+    EXPECT_EQ(rest.losses, whole.losses) << at;
+    EXPECT_EQ(rest.history, whole.history) << at;
+    EXPECT_TRUE(weights(rest, "model.safetensors") == weights(whole, "model.safetensors")) << at;
   }
 }
 

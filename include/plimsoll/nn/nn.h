@@ -23,6 +23,7 @@
 #include <plimsoll/nn/normalization.h>
 #include <plimsoll/nn/padding.h>
 #include <plimsoll/nn/pooling.h>
+#include <plimsoll/nn/published_names.h>
 #include <plimsoll/nn/recommendation_models.h>
 #include <plimsoll/nn/recurrent.h>
 #include <plimsoll/nn/rope.h>

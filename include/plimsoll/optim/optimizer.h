@@ -113,8 +113,7 @@ class Optimizer {
   /// The learning rate of the step that comes next.
   double rate() const;
   /// Multiplies the schedule's rate in all steps to come; 1 at first. For callbacks that lower it
-  /// by what they see. Checkpoints do not store it. InvalidArgument unless it is finite and not
-  /// negative.
+  /// by what they see. Checkpoints store it. InvalidArgument unless it is finite and not negative.
   void set_rate_factor(double factor);
   double rate_factor() const;
 

@@ -52,6 +52,9 @@ class Run {
 
 /// Code of the user's that runs with a training. What it throws ends the run.
 struct Callback {
+  /// Numbers by name.
+  using State = std::map<std::string, double>;
+
   std::function<void(Run& run)> on_begin = nullptr;
   std::function<void(Run& run)> on_step = nullptr;   ///< after each
   std::function<void(Run& run)> on_epoch = nullptr;  ///< after its validation
@@ -60,6 +63,12 @@ struct Callback {
   /// it is then called while the next step runs already, which a stop() comes too late for: that
   /// step is finished and counts.
   bool numbers_only = false;
+  /// What a checkpoint of the run keeps of the callback: `name`, which it is found by (callbacks of
+  /// one name are told apart by their order), and some numbers, all finite. `save` gives them after
+  /// on_epoch, and `restore` gets them when a run goes on, before on_begin. Null: nothing.
+  std::string name = {};
+  std::function<State()> save = nullptr;
+  std::function<void(const State& state)> restore = nullptr;
 };
 
 }  // namespace plimsoll::train

@@ -23,10 +23,10 @@ void save_checkpoint(const std::string& path, const CheckpointParts& parts,
                      const std::map<std::string, std::string>& metadata = {});
 
 struct LoadOptions {
-  /// Tensors of the file that nobody wants are an error. PyTorch's count of batches in
-  /// normalisation layers ("num_batches_tracked") is never one.
+  /// Tensors of the file that nobody wants are an error, other than those of nn::is_left_out().
   bool strict = true;
-  /// What names of the module begin with and those of the file do not: "transformer.".
+  /// What names of the module begin with and those of the file do not: "encoder.". That of Hugging
+  /// Face's base models (nn::lacking_prefix()) is found without being named.
   std::string prefix = {};
 };
 

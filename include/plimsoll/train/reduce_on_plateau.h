@@ -17,9 +17,9 @@ struct ReduceOnPlateauOptions {
 };
 
 /// A callback that lowers the learning rate where a metric stops improving, epoch by epoch, by
-/// Optimizer::set_rate_factor: on top of the schedule. Checkpoints do not store what it has seen:
-/// a resumed run begins with the schedule's own rate. InvalidArgument for options that cannot be,
-/// here, and for a metric that there is not, after the first epoch.
+/// Optimizer::set_rate_factor: on top of the schedule. Checkpoints of the run store what it has
+/// seen and the factor, so that a resumed run goes on with both. InvalidArgument for options that
+/// cannot be, here, and for a metric that there is not, after the first epoch.
 Callback reduce_on_plateau(const ReduceOnPlateauOptions& options = {});
 
 }  // namespace plimsoll::train
