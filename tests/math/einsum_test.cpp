@@ -90,6 +90,30 @@ TEST(Einsum, WithoutAnArrowTheRestIsInAlphabeticalOrder) {
   EXPECT_EQ(einsum(" ij , jk -> ik ", {a, b}).shape(), Shape({2, 4}));
 }
 
+TEST(Einsum, EqualsPyTorchsWithDotsAndDiagonals) {
+  for (const auto& [name, equation] :
+       std::map<std::string, std::string>{{"trace", "ii"},
+                                          {"diagonal", "ii->i"},
+                                          {"diagonals", "...ii->...i"},
+                                          {"apart", "iji->ij"},
+                                          {"thrice", "iii->i"},
+                                          {"two_diagonals", "iijj->ij"},
+                                          {"scaled_diagonal", "bii,i->bi"},
+                                          {"batched", "...ij,...jk->...ik"},
+                                          {"broadcast", "...ij,...jk->...ik"},
+                                          {"of_one", "...ij,...jk->...ik"},
+                                          {"without_arrow", "...ij,jk"},
+                                          {"without_arrow_rest_first", "b...,...a"},
+                                          {"rest_is_summed", "...ij->ij"},
+                                          {"rest_is_nothing", "...ij->...ji"},
+                                          {"three", "...a,...b,...ab->..."},
+                                          {"none", "bii->bi"}}) {
+    test::expect_recorded("einsum", name, [&, text = equation](const nn::Tensors& in) {
+      return nn::Tensors{einsum(text, in)};
+    });
+  }
+}
+
 TEST(Einsum, MistakesAreNamed) {
   const Tensor a = random_tensor({2, 3}, 1);
   EXPECT_THAT(complaint([&] { einsum("ij,jk->ik", {a}); }),
@@ -100,8 +124,15 @@ TEST(Einsum, MistakesAreNamed) {
               HasSubstr("'j' is 3 in one operand and 2 in another"));
   EXPECT_THAT(complaint([&] { einsum("ijk->i", {a}); }),
               HasSubstr("operand 0 is f32 [2,3], but \"ijk\" names 3 dimensions"));
-  EXPECT_THAT(complaint([&] { einsum("ii->i", {a}); }), HasSubstr("take the diagonal first"));
-  EXPECT_THAT(complaint([&] { einsum("i...->i", {a}); }), HasSubstr("name every dimension"));
+  EXPECT_THAT(complaint([&] { einsum("ii->i", {a}); }),
+              HasSubstr("'i' is 2 in one place and 3 in another"));
+  EXPECT_THAT(complaint([&] { einsum("ijk...->i", {a}); }), HasSubstr("names 3 dimensions"));
+  EXPECT_THAT(complaint([&] { einsum("...i...", {a}); }), HasSubstr("\"...\" is twice"));
+  EXPECT_THAT(complaint([&] { einsum("i..j", {a}); }), HasSubstr("'.' is not a letter"));
+  EXPECT_THAT(complaint([&] {
+                einsum("i...,...j->ij...", {a, a});
+              }),
+              HasSubstr("a dimension of \"...\" is 3 in one operand and 2 in another"));
   EXPECT_THAT(complaint([&] { einsum("ij->k", {a}); }), HasSubstr("no operand has the 'k'"));
   EXPECT_THAT(complaint([&] { einsum("ij->ii", {a}); }), HasSubstr("the result has 'i' twice"));
   EXPECT_THAT(complaint([&] { einsum("i1->i", {a}); }), HasSubstr("'1' is not a letter"));

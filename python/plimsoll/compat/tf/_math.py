@@ -292,31 +292,7 @@ def einsum(equation: str, *inputs: Any, optimize: str = "greedy") -> Any:
     for each in operands[1:]:
         if each.dtype != first.dtype:
             raise mismatch("Einsum", first, each)
-    equation = _without_dots(equation.replace(" ", ""), operands)
     return pm.einsum(equation, *operands)
-
-
-def _without_dots(equation: str, operands: list[Any]) -> str:
-    """Letters for "...": those that the equation does not use, aligned at the end."""
-    if "..." not in equation:
-        return equation
-    free = [each for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if each not in equation]
-    left, arrow, right = equation.partition("->")
-    terms, most = left.split(","), 0
-    for term, operand in zip(terms, operands):
-        if "..." in term:
-            most = max(most, len(operand.shape) - len(term.replace("...", "")))
-    named = []
-    for at, (term, operand) in enumerate(zip(terms, operands)):
-        if "..." in term:
-            count = len(operand.shape) - len(term.replace("...", ""))
-            if count < most and any(1 for _ in operands[1:]):
-                lead = term.index("...")
-                shape = list(operand.shape)
-                operands[at] = pm.reshape(operand, shape[:lead] + [1] * (most - count) + shape[lead:])
-            term = term.replace("...", "".join(free[:most]))
-        named.append(term)
-    return ",".join(named) + arrow + right.replace("...", "".join(free[:most]))
 
 
 @op(name="tensordot")

@@ -119,11 +119,7 @@ class EinsumDense(Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         x = raw(inputs)
-        equation = self.equation
-        if "..." in equation:
-            spare = [c for c in "ABCDEFGH"][: x.ndim - len(equation.split(",")[0].replace("...", ""))]
-            equation = equation.replace("...", "".join(spare))
-        y = pm.einsum(equation, x, weight(self.kernel, x))
+        y = pm.einsum(self.equation, x, weight(self.kernel, x))
         return self.activation(wrap(y if self.bias is None else y + weight(self.bias, x)))
 
 
