@@ -83,8 +83,8 @@ Tensor flattened(const Tensor& x, int start, int end) {
 }  // namespace
 
 void bind_methods(nb::handle cls) {
-  reduction(cls, "sum", sum_or_count, "The sum over all elements, or over an axis.");
-  reduction(cls, "mean", mean_or_share, "The mean over all elements, or over an axis.");
+  reduction(cls, "sum", ops::sum, "The sum over all elements, or over an axis.");
+  reduction(cls, "mean", ops::mean, "The mean over all elements, or over an axis.");
   reduction(cls, "max", ops::max, "The largest of all elements, or along an axis.");
   reduction(cls, "min", ops::min, "The smallest of all elements, or along an axis.");
   reduction(cls, "prod", ops::prod, "The product of all elements, or along an axis.");

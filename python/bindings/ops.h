@@ -25,10 +25,6 @@ void binary(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, const 
 void reduction(nb::module_& m, const char* name,
                Tensor (*op)(const Tensor&, const ops::ReduceOptions&), const char* doc);
 
-/// Sums and means, which of bools count those that are true.
-Tensor sum_or_count(const Tensor& x, const ops::ReduceOptions& options);
-Tensor mean_or_share(const Tensor& x, const ops::ReduceOptions& options);
-
 /// As stubs have it.
 inline constexpr const char* kTensor = "Tensor | Variable";
 

@@ -53,14 +53,6 @@ nb::tuple clipped_gradients(const ops::Gradients& given, double limit) {
 
 }  // namespace
 
-Tensor sum_or_count(const Tensor& x, const ops::ReduceOptions& options) {
-  return ops::sum(x.dtype() == DType::boolean ? ops::cast(x, DType::i64) : x, options);
-}
-
-Tensor mean_or_share(const Tensor& x, const ops::ReduceOptions& options) {
-  return ops::mean(x.dtype() == DType::boolean ? ops::cast(x, DType::f32) : x, options);
-}
-
 void reduction(nb::module_& m, const char* name,
                Tensor (*op)(const Tensor&, const ops::ReduceOptions&), const char* doc) {
   m.def(
@@ -81,10 +73,10 @@ void reduction(nb::module_& m, const char* name,
 }
 
 void bind_reduce(nb::module_& m) {
-  reduction(m, "sum", sum_or_count,
+  reduction(m, "sum", ops::sum,
             "The sum over all elements, or over an axis; of bools, how many are true.\n\n"
             ">>> pm.sum(x, axis=1)");
-  reduction(m, "mean", mean_or_share,
+  reduction(m, "mean", ops::mean,
             "The mean over all elements, or over an axis; of bools, the share that is true.");
   reduction(m, "max", ops::max, "The largest of all elements, or along an axis.");
   reduction(m, "min", ops::min, "The smallest of all elements, or along an axis.");

@@ -8,6 +8,7 @@
 #include <plimsoll/ops/shape_ops.h>
 
 #include "ops/axis.h"
+#include "ops/bools.h"
 
 namespace plimsoll::ops {
 namespace {
@@ -91,11 +92,11 @@ Tensor cumulative(const OpDef& def, const Tensor& x, int axis, const CumulativeO
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int axis, const CumulativeOptions& options) {
-  return cumulative(kCumsum, x, axis, options, 0);
+  return cumulative(kCumsum, bools_as(x, DType::i64), axis, options, 0);
 }
 
 Tensor cumprod(const Tensor& x, int axis, const CumulativeOptions& options) {
-  return cumulative(kCumprod, x, axis, options, 1);
+  return cumulative(kCumprod, bools_as(x, DType::i64), axis, options, 1);
 }
 
 }  // namespace plimsoll::ops

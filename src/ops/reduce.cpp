@@ -10,6 +10,8 @@
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/shape_ops.h>
 
+#include "ops/bools.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -99,7 +101,7 @@ std::vector<TensorType> grad_types(const OpInputs& inputs) {
 constexpr OpDef kExtremeGrad = {
     .name = "extreme_grad",
     .family = "reduce",
-    .summary = "dy at the first element of x that is the largest or smallest, else 0",
+    .summary = "dy shared by the elements of x that are the largest or smallest, else 0",
     .inputs = 3,
     .types = grad_types,
     .precision = Precision::keep,
@@ -162,15 +164,27 @@ Tensor reduced(const OpDef& def, const Tensor& x, const ReduceOptions& options) 
                   {{"axes", resolved_axes(x, options, def)}, {"keep_dims", options.keep_dims}});
 }
 
+/// Of bools the larger is whether any holds: they are compared as numbers.
+Tensor extreme(const OpDef& def, const Tensor& x, const ReduceOptions& options) {
+  if (x.dtype() != DType::boolean) return reduced(def, x, options);
+  return cast(reduced(def, cast(x, DType::u8), options), DType::boolean);
+}
+
 const RegisterOps kReduceRegistered(kReduceOps);
 
 }  // namespace
 
-Tensor sum(const Tensor& x, const ReduceOptions& options) { return reduced(kSum, x, options); }
-Tensor mean(const Tensor& x, const ReduceOptions& options) { return reduced(kMean, x, options); }
-Tensor max(const Tensor& x, const ReduceOptions& options) { return reduced(kMax, x, options); }
-Tensor min(const Tensor& x, const ReduceOptions& options) { return reduced(kMin, x, options); }
-Tensor prod(const Tensor& x, const ReduceOptions& options) { return reduced(kProd, x, options); }
+Tensor sum(const Tensor& x, const ReduceOptions& options) {
+  return reduced(kSum, bools_as(x, DType::i64), options);
+}
+Tensor mean(const Tensor& x, const ReduceOptions& options) {
+  return reduced(kMean, bools_as(x, DType::f32), options);
+}
+Tensor max(const Tensor& x, const ReduceOptions& options) { return extreme(kMax, x, options); }
+Tensor min(const Tensor& x, const ReduceOptions& options) { return extreme(kMin, x, options); }
+Tensor prod(const Tensor& x, const ReduceOptions& options) {
+  return reduced(kProd, bools_as(x, DType::i64), options);
+}
 Tensor all(const Tensor& x, const ReduceOptions& options) { return reduced(kAll, x, options); }
 Tensor any(const Tensor& x, const ReduceOptions& options) { return reduced(kAny, x, options); }
 

@@ -6,6 +6,8 @@
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/reduce.h>
 
+#include "ops/bools.h"
+
 namespace plimsoll::ops {
 namespace {
 
@@ -74,7 +76,7 @@ const RegisterOps kReduceIndexRegistered(kReduceIndexOps);
 
 Tensor argmax(const Tensor& x, int axis) {
   const std::int64_t from_front = axis < 0 ? axis + x.rank() : axis;
-  return call_one(kArgmax, {x}, {{"axis", from_front}});
+  return call_one(kArgmax, {bools_as(x, DType::u8)}, {{"axis", from_front}});
 }
 
 std::pair<Tensor, Tensor> top_k(const Tensor& x, std::int64_t k) {

@@ -4,6 +4,7 @@
 
 #include <plimsoll/ops/cumulative.h>
 #include <plimsoll/ops/dispatcher.h>
+#include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/sort_workspace.h>
 
@@ -57,6 +58,10 @@ Tensor with_last(const Tensor& x, int axis) {
 }  // namespace
 
 std::pair<Tensor, Tensor> sort(const Tensor& x, int axis, const SortOptions& options) {
+  if (x.dtype() == DType::boolean) {
+    const auto [values, places] = sort(cast(x, DType::u8), axis, options);
+    return {cast(values, DType::boolean), places};
+  }
   const int at = x.rank() == 0 ? 0 : x.shape().index(axis);
   const Tensor rows = x.rank() == 0 ? x : with_last(x, at);
   const auto sorted =

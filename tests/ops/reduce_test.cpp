@@ -9,7 +9,9 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/parallel.h>
+#include <plimsoll/ops/cumulative.h>
 #include <plimsoll/ops/elementwise.h>
+#include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/tape.h>
 
 #include "support/op_cases.h"
@@ -153,6 +155,40 @@ TEST(Reduce, MistakesAreNamed) {
   EXPECT_THAT(reduce_message([&] { ops::top_k(scalar, 1); }),
               HasSubstr("a scalar has no last dimension"));
   EXPECT_THAT(reduce_message([&] { ops::all(x); }), HasSubstr("[all] is not defined for f32"));
+}
+
+TEST(Reduce, OfBoolsCountWhatHolds) {
+  const Tensor x = ops::greater(from_doubles({1, 0, 1, 0, 0, 0, 1, 1, 1}, {3, 3}, DType::f32),
+                                from_doubles({0}, {}, DType::f32));
+  const Tensor sums = ops::sum(x, {.axes = {1}});
+  EXPECT_EQ(sums.dtype(), DType::i64);
+  EXPECT_THAT(as_doubles(sums), ElementsAre(2, 0, 3));
+  EXPECT_THAT(as_doubles(ops::sum(x, {.axes = {0}, .keep_dims = true})), ElementsAre(2, 1, 2));
+  EXPECT_EQ(ops::sum(x).item<std::int64_t>(), 5);
+  EXPECT_FLOAT_EQ(ops::mean(x).item<float>(), 5.0F / 9);
+  EXPECT_THAT(as_doubles(ops::prod(x, {.axes = {1}})), ElementsAre(0, 0, 1));
+  const Tensor most = ops::max(x, {.axes = {1}});
+  EXPECT_EQ(most.dtype(), DType::boolean);
+  EXPECT_THAT(as_doubles(most), ElementsAre(1, 0, 1));
+  EXPECT_THAT(as_doubles(ops::min(x, {.axes = {1}})), ElementsAre(0, 0, 1));
+  EXPECT_THAT(as_doubles(ops::argmax(x, 0)), ElementsAre(0, 2, 0));
+  const Tensor counted = ops::cumsum(x, 0, {.reverse = true});
+  EXPECT_EQ(counted.dtype(), DType::i64);
+  EXPECT_THAT(as_doubles(counted), ElementsAre(2, 1, 2, 1, 1, 1, 1, 1, 1));
+  EXPECT_THAT(as_doubles(ops::cumprod(x, 1)), ElementsAre(1, 0, 0, 0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(as_doubles(ops::sum(ops::slice(x, 0, 0, 0), {.axes = {0}})), ElementsAre(0, 0, 0));
+}
+
+TEST(Reduce, BoolsAreSortedFalseFirst) {
+  const Tensor x = ops::greater(from_doubles({1, 0, 1, 0, 0, 0}, {2, 3}, DType::f32),
+                                from_doubles({0}, {}, DType::f32));
+  const auto [values, places] = ops::sort(x);
+  EXPECT_EQ(values.dtype(), DType::boolean);
+  EXPECT_THAT(as_doubles(values), ElementsAre(0, 1, 1, 0, 0, 0));
+  EXPECT_THAT(as_doubles(places), ElementsAre(1, 0, 2, 0, 1, 2));
+  EXPECT_THAT(as_doubles(ops::argsort(x, 0, {.descending = true})), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(as_doubles(ops::sort(x, 0, {.descending = true}).first),
+              ElementsAre(1, 0, 1, 0, 0, 0));
 }
 
 }  // namespace

@@ -14,11 +14,12 @@ struct ReduceOptions {
 };
 
 /// Sums accumulate in f32 (f64 for f64, i64 for integers) in an order fixed by the shape, so that
-/// the result does not depend on the number of threads. Of nothing it is 0.
+/// the result does not depend on the number of threads. Of nothing it is 0; of bools, how many hold
+/// (i64).
 Tensor sum(const Tensor& x, const ReduceOptions& options = {});
-/// Of nothing it is NaN.
+/// Of nothing it is NaN; of bools, the share that holds (f32).
 Tensor mean(const Tensor& x, const ReduceOptions& options = {});
-/// The gradient goes to the first of equal ones. Of nothing: InvalidArgument.
+/// Equal ones share the gradient. Of nothing: InvalidArgument. Of bools: bool.
 Tensor max(const Tensor& x, const ReduceOptions& options = {});
 Tensor min(const Tensor& x, const ReduceOptions& options = {});
 Tensor prod(const Tensor& x, const ReduceOptions& options = {});

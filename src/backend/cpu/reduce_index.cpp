@@ -123,13 +123,17 @@ void run_extreme_grad(const KernelContext& k) {
     T* dx = k.out(0).as<T>();
     for_outputs(k, [&](std::int64_t o, std::int64_t count, auto position) {
       const auto y = static_cast<Acc<T>>(k.in(2).as<const T>()[o]);
-      bool given = false;
+      const auto is_chosen = [&](std::int64_t at) {
+        const auto value = static_cast<Acc<T>>(x[at]);
+        return value == y || value != value;
+      };
+      std::int64_t chosen = 0;
+      for (std::int64_t i = 0; i < count; ++i) chosen += is_chosen(position(i)) ? 1 : 0;
+      const T share = static_cast<T>(static_cast<Acc<T>>(k.in(0).as<const T>()[o]) /
+                                     static_cast<Acc<T>>(chosen));
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t at = position(i);
-        const auto value = static_cast<Acc<T>>(x[at]);
-        const bool chosen = !given && (value == y || value != value);
-        dx[at] = chosen ? k.in(0).as<const T>()[o] : T{};
-        given = given || chosen;
+        dx[at] = is_chosen(at) ? share : T{};
       }
     });
   });

@@ -53,7 +53,7 @@ for op, function in (("all", np.all), ("any", np.any)):
         x = r.integers(0, 8, *shape) > (0 if op == "all" else 6)
         r.case(op, [x], [function(x, axis=tuple(axes))], axes=axes, keep_dims=False)
 
-# The gradient goes to the first of equal ones.
+# Equal ones share the gradient.
 for shape, axes in (((3, 37), [1]), ((3, 37), [0]), ((2, 3, 4), [0, 2]), ((0, 3), [1]), ((4,), [0])):
     x = r.integers(0, 4, *shape).astype(np.float64)
     y = x.max(axis=tuple(axes), initial=-9)
@@ -62,7 +62,8 @@ for shape, axes in (((3, 37), [1]), ((3, 37), [0]), ((2, 3, 4), [0, 2]), ((0, 3)
     rows = x.transpose(order).reshape(y.size, -1) if x.size else np.zeros((0, 3))
     dx = np.zeros_like(rows)
     for i in range(y.size):
-        dx[i, rows[i].argmax()] = dy.flat[i]
+        largest = rows[i] == rows[i].max()
+        dx[i, largest] = dy.flat[i] / largest.sum()
     dx = dx.reshape([shape[i] for i in order]).transpose(np.argsort(order))
     r.case("extreme_grad", [dy, x, y], [dx], axes=axes)
 

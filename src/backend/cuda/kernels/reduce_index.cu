@@ -164,19 +164,20 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t o = groups.first; o < work.outputs; o += groups.step) {
     const std::int64_t base = work.kept.at(o);
     const Acc<T> extreme = widen(y[o]);
-    std::int64_t first = work.count;
+    const auto is_chosen = [&](std::int64_t at) {
+      const Acc<T> value = widen(x[at]);
+      return value == extreme || value != value;
+    };
+    std::int64_t chosen = 0;
     for (std::int64_t i = groups.lane; i < work.count; i += groups.group) {
-      const Acc<T> value = widen(x[base + work.reduced.at(i)]);
-      if (value == extreme || value != value) {
-        first = i;
-        break;
-      }
+      chosen += is_chosen(base + work.reduced.at(i)) ? 1 : 0;
     }
-    first = joined(first, groups.group, shared,
-                   [](std::int64_t a, std::int64_t b) { return a < b ? a : b; });
-    const T given = dy[o];
+    chosen =
+        joined(chosen, groups.group, shared, [](std::int64_t a, std::int64_t b) { return a + b; });
+    const T share = narrow<T>(widen(dy[o]) / static_cast<Acc<T>>(chosen));
     for (std::int64_t i = groups.lane; i < work.count; i += groups.group) {
-      dx[base + work.reduced.at(i)] = i == first ? given : narrow<T>(Acc<T>{0});
+      const std::int64_t at = base + work.reduced.at(i);
+      dx[at] = is_chosen(at) ? share : narrow<T>(Acc<T>{0});
     }
   }
 }
