@@ -36,7 +36,9 @@ void bind_classes(nb::module_& nn) {
   define(nn, "cross_entropy",
          "logits: Tensor | Variable, labels: Tensor | Variable" PLIMSOLL_CROSS_ENTROPY, "Tensor",
          "The mean cross-entropy of logits [..., classes] with labels [...] (i32 or i64). Labels "
-         "of -100 do not count.\n\n>>> pm.nn.cross_entropy(net(x), labels, smoothing=0.1)",
+         "of -100 do not count. Floating labels of the logits' shape are "
+         "distributions over the classes, as MixUp and CutMix give them.\n\n>>> "
+         "pm.nn.cross_entropy(net(x), labels, smoothing=0.1)",
          [](const Given& given) {
            const Tensor logits = given.tensor("logits");
            const Tensor labels = given.tensor("labels");

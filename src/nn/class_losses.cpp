@@ -27,17 +27,22 @@ Tensor mean_of_counted(const Tensor& rows, const Tensor& counts) {
                   ops::maximum(ops::sum(counts), ops::full_like_type(rows, {rows.dtype(), {}}, 1)));
 }
 
-/// What each label is worth; 0 for those that are ignored.
-Tensor worth(const Tensor& class_weights, const Tensor& labels, const Tensor& counts,
-             std::int64_t classes) {
+/// One for each class, in `dtype`; no gradients go to them.
+Tensor weights_of_classes(const Tensor& class_weights, std::int64_t classes, DType dtype) {
   if (class_weights.shape() != Shape{classes}) {
     throw InvalidArgument(
         fmt::format("[cross_entropy] class_weights have shape {} for {} classes; "
                     "give one for each class, [{}]",
                     class_weights.shape().to_string(), classes, classes));
   }
+  return ops::stop_gradient(ops::cast(class_weights, dtype));
+}
+
+/// What each label is worth; 0 for those that are ignored.
+Tensor worth(const Tensor& class_weights, const Tensor& labels, const Tensor& counts,
+             std::int64_t classes) {
+  const Tensor each = weights_of_classes(class_weights, classes, counts.dtype());
   const Tensor within = ops::clip(labels, 0, static_cast<double>(classes - 1));
-  const Tensor each = ops::stop_gradient(ops::cast(class_weights, counts.dtype()));
   return ops::mul(ops::gather(each, within), counts);
 }
 
@@ -57,6 +62,9 @@ Tensor weighed_rows(const Tensor& logits, const Tensor& labels, const CrossEntro
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
                      const CrossEntropyOptions& options) {
+  if (is_floating(labels.dtype()) && labels.shape() == logits.shape()) {
+    return cross_entropy_dense(logits, labels, options);
+  }
   check_smoothing(options.smoothing);
   const DType wide = logits.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Tensor counts = counted(labels, wide);
@@ -87,15 +95,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
 Tensor cross_entropy_dense(const Tensor& logits, const Tensor& targets,
                            const CrossEntropyOptions& options) {
   check_smoothing(options.smoothing);
-  if (options.class_weights.defined()) {
-    throw InvalidArgument(
-        "[cross_entropy_dense] class_weights are for labels; weigh the targets themselves");
-  }
   const auto [x, y] = pair("cross_entropy_dense", logits, targets);
   Tensor smooth = y;
   if (options.smoothing != 0) {
     smooth = ops::shift(ops::scale(y, 1 - options.smoothing),
                         options.smoothing / static_cast<double>(x.dim(-1)));
+  }
+  if (options.class_weights.defined()) {
+    smooth = ops::mul(smooth, weights_of_classes(options.class_weights, x.dim(-1), x.dtype()));
   }
   return weighed_mean("cross_entropy_dense", ops::cross_entropy_dense(x, smooth), options.weights);
 }

@@ -52,6 +52,27 @@ TEST(MoreLosses, OfClassesEqualPyTorchs) {
                   [](const Tensors& in) { return Tensors{binary_focal(in[0], in[1], 1.5, -1)}; });
 }
 
+TEST(MoreLosses, OfDistributionsWithWeightsOfClassesEqualPyTorchs) {
+  for (const std::string name : {"rows", "one", "more"}) {
+    for (const double smoothing : {0.0, 0.2}) {
+      const auto loss = [smoothing](const Tensors& in) {
+        return Tensors{
+            cross_entropy_dense(in[0], in[1], {.smoothing = smoothing, .class_weights = in[2]})};
+      };
+      test::expect_recorded("losses_dense", name + (smoothing == 0 ? "_0" : "_2"), loss);
+      // cross_entropy() knows a distribution by its shape.
+      test::expect_recorded(
+          "losses_dense", name + (smoothing == 0 ? "_0" : "_2"), [smoothing](const Tensors& in) {
+            return Tensors{
+                cross_entropy(in[0], in[1], {.smoothing = smoothing, .class_weights = in[2]})};
+          });
+    }
+  }
+  const Tensor x = random_tensor({2, 3}, 1);
+  EXPECT_THAT(complaint([&] { cross_entropy_dense(x, x, {.class_weights = x}); }),
+              HasSubstr("class_weights have shape [2,3] for 3 classes"));
+}
+
 TEST(MoreLosses, OfVectorsEqualPyTorchs) {
   expect_recorded("cosine_similarity",
                   [](const Tensors& in) { return Tensors{cosine_similarity(in[0], in[1])}; });

@@ -37,16 +37,19 @@ Tensor squared_hinge(const Tensor& prediction, const Tensor& target, const Tenso
 struct CrossEntropyOptions {
   /// The share of the label that is spread over all classes, in [0, 1).
   double smoothing = 0;
-  /// How much each class counts, [classes]; the mean is divided by the weights of the rows' labels.
+  /// How much each class counts, [classes]. The mean is divided by the weights of the rows' labels;
+  /// of dense targets, as in PyTorch, by the number of rows.
   Tensor class_weights = {};
   /// How much each row counts, of the labels' shape; the same.
   Tensor weights = {};
 };
 /// Of logits [..., classes] with labels [...] (i32 or i64); the mean is over the rows whose label
-/// is not ops::kIgnoreLabel, and 0 if there are none.
+/// is not ops::kIgnoreLabel, and 0 if there are none. Of floating targets of the logits' shape:
+/// cross_entropy_dense(), so that it takes what MixUp and CutMix give.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
                      const CrossEntropyOptions& options = {});
-/// Of logits [..., classes] with a distribution over the classes for each row.
+/// Of logits [..., classes] with a distribution over the classes for each row. What is ignored has
+/// a weight of 0.
 Tensor cross_entropy_dense(const Tensor& logits, const Tensor& targets,
                            const CrossEntropyOptions& options = {});
 /// Of logits with probabilities between 0 and 1, element by element.

@@ -68,6 +68,21 @@ def losses():
     c.save()
 
 
+def dense_losses():
+    """Of distributions over the classes, with weights of the classes."""
+    c = Cases("losses_dense", 8)
+    for name, shape in {"rows": (5, 3), "one": (1, 4), "more": (2, 3, 4)}.items():
+        weights = (c.normal(shape[-1]).abs() + 0.5).bfloat16().double()
+        target = c.normal(*shape).softmax(-1).bfloat16().double()
+        for smoothing in [0.0, 0.2]:
+            def loss(x, y, w, s=smoothing):
+                return F.cross_entropy(x.flatten(0, -2), y.flatten(0, -2), weight=w.detach(), label_smoothing=s)
+
+            c.add(f"{name}_{int(smoothing * 10)}", loss,
+                  [c.normal(*shape, scale=2), target.detach().clone(), weights.detach().clone()], skip=[2])
+    c.save()
+
+
 STEPS = 6
 
 
@@ -155,4 +170,5 @@ def optimizers():
 
 
 losses()
+dense_losses()
 optimizers()
