@@ -251,14 +251,15 @@ def scan(
     shared: Any = None,
     *,
     reverse: bool = False,
-    steps: int = 0,
+    steps: int | None = None,
 ) -> ScanResult:
     """A loop over the first dimension of `xs` as one op: f is traced once, and runs for each step.
 
     f(states, xs) gives (states, ys): the states after the step, of the same types, and what else is
     wanted of every step, or None. states, xs and ys are tensors or lists of them. What is traced
     around the scan must be handed in with `shared`: f(states, xs, shared). Memory: the states of all
-    steps; what a step computes on the way is computed again for gradients.
+    steps; what a step computes on the way is computed again for gradients. Without xs, `steps` says
+    how many there are; of none, the last states are the first ones.
 
     >>> def step(total, row):
     ...     return total + row, None
@@ -278,5 +279,5 @@ def scan(
         form[0] = made[1]
         return _listed(made[0]), _listed(made[1])
 
-    last, every, ys = _core._scan(step, _listed(states), _listed(xs), _listed(shared), reverse, steps)
+    last, every, ys = _core._scan(step, _listed(states), _listed(xs), _listed(shared), reverse, -1 if steps is None else steps)
     return ScanResult(_as_given(last, states), _as_given(every, states), _as_given(ys, form[0]))

@@ -9,6 +9,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/dispatcher.h>
 #include <plimsoll/ops/gpu_work.h>
+#include <plimsoll/ops/random.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/variable.h>
 
@@ -109,10 +110,24 @@ std::int64_t steps_of(const std::vector<Tensor>& xs, const ScanOptions& options)
                       xs.front().type().to_string(), x.type().to_string()));
     }
   }
-  const std::int64_t steps = xs.empty() ? options.steps : xs.front().dim(0);
-  if (steps < 1)
-    throw InvalidArgument(fmt::format("[scan] there are {} steps; give at least one", steps));
-  return steps;
+  if (!xs.empty()) return xs.front().dim(0);
+  if (options.steps < 0) {
+    throw InvalidArgument(fmt::format(
+        "[scan] there are no xs, and steps is {}; give the number of steps", options.steps));
+  }
+  return options.steps;
+}
+
+/// Of no steps: the states are what they were, and nothing is recorded.
+ScanResult unmoved(const std::vector<Tensor>& states, const std::vector<Tensor>& results) {
+  ScanResult result;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TensorType type = stacked(results[i].type(), 0);
+    (i < states.size() ? result.states : result.ys)
+        .push_back(ops::full_like_type(states.front(), type, 0));
+  }
+  result.last = states;
+  return result;
 }
 
 void check_states(const std::vector<Tensor>& after, const std::vector<Tensor>& before) {
@@ -163,6 +178,7 @@ ScanResult scan(const ScanFunction& f, const std::vector<Tensor>& states,
     results = step.states;
     results.insert(results.end(), step.ys.begin(), step.ys.end());
   }
+  if (steps == 0) return unmoved(states, results);
   std::vector<graph::ValueId> captured;
   ScanBody body = trace.finish(results, captured);
   std::vector<Tensor> inputs = states;

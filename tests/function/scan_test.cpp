@@ -212,6 +212,40 @@ TEST(Scan, LossesDoNotDependOnTheBudget) {
       test::any_data(model(), 50, 32), 8, 4, 5);
 }
 
+TEST(Scan, OfNoStepsLeavesTheStatesAsTheyWere) {
+  const Tensor h = random_tensor({2, 4}, 1);
+  const Tensor w = random_tensor({4, 4}, 2);
+  const auto step = [](const Tensors& states, const Tensors& xs,
+                       const Tensors& shared) -> ScanStep {
+    const Tensor next = ops::tanh(ops::add(ops::matmul(states[0], shared[0]), xs[0]));
+    return {.states = {next}, .ys = {ops::sum(next, {.axes = {1}})}};
+  };
+  for (const bool reverse : {false, true}) {
+    ops::GradientTape tape;
+    tape.watch(std::vector<Tensor>{h, w});
+    const Tensor none = Tensor::empty({0, 2, 4}, DType::f32, h.device());
+    const ScanResult result = scan(step, {h}, {none}, {w}, {.reverse = reverse});
+    EXPECT_TRUE(test::same_bits(result.last[0], h));
+    EXPECT_EQ(result.states[0].shape(), Shape({0, 2, 4}));
+    EXPECT_EQ(result.ys[0].type(), (TensorType{DType::f32, {0, 2}}));
+    const auto gradients =
+        tape.gradient(ops::sum(ops::square(result.last[0])), std::vector<Tensor>{h, w});
+    EXPECT_TRUE(test::same_bits(gradients[0], ops::scale(h, 2)));
+    EXPECT_FALSE(gradients[1].defined());
+  }
+  const auto same = [](const Tensors& states, const Tensors&, const Tensors&) -> ScanStep {
+    return {.states = states};
+  };
+  EXPECT_TRUE(test::same_bits(scan(same, {h}, {}, {}, {.steps = 0}).last[0], h));
+  // A step is looked at even if it never runs.
+  EXPECT_THAT(complaint([&] {
+                scan([](const Tensors& states, const Tensors&,
+                        const Tensors&) -> ScanStep { return {.states = {ops::sum(states[0])}}; },
+                     {h}, {}, {}, {.steps = 0});
+              }),
+              HasSubstr("before a step"));
+}
+
 TEST(Scan, SaysWhatDoesNotFit) {
   const Tensor h = random_tensor({4}, 1);
   const Tensor x = random_tensor({3, 4}, 2);
@@ -222,7 +256,7 @@ TEST(Scan, SaysWhatDoesNotFit) {
     return {.states = states};
   };
   EXPECT_THAT(run(same, {x, random_tensor({2, 4}, 3)}), HasSubstr("and as many"));
-  EXPECT_THAT(run(same, {}), HasSubstr("0 steps"));
+  EXPECT_THAT(run(same, {}), HasSubstr("steps is -1; give the number of steps"));
   EXPECT_THAT(run([](const Tensors& states, const Tensors&,
                      const Tensors&) -> ScanStep { return {.states = {ops::sum(states[0])}}; },
                   {x}),

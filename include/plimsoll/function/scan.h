@@ -20,8 +20,8 @@ using ScanFunction =
                            const std::vector<Tensor>& shared)>;
 
 struct ScanOptions {
-  bool reverse = false;    ///< from the last slice to the first
-  std::int64_t steps = 0;  ///< where there are no xs to say so
+  bool reverse = false;     ///< from the last slice to the first
+  std::int64_t steps = -1;  ///< where there are no xs to say so
 };
 
 struct ScanResult {
@@ -37,6 +37,8 @@ struct ScanResult {
 ///   auto sums = pm::scan([](auto& states, auto& xs, auto&) -> pm::ScanStep {
 ///     return {.states = {states[0] + xs[0]}};
 ///   }, {first}, {rows});
+///
+/// With xs of no elements, or 0 steps, the last states are the first ones.
 ///
 /// `f` may read variables and use tensors that have data. A tensor of a trace that is under way
 /// must be handed in with `shared`. What it computes is the same for every step: it sees types and
