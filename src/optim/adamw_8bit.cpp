@@ -49,8 +49,8 @@ class Adamw8bitRule final : public Rule {
 }  // namespace
 
 Optimizer adamw_8bit(const AdamOptions& options) {
-  check_above_zero_share("adamw_8bit", "beta1", options.beta1);
-  check_above_zero_share("adamw_8bit", "beta2", options.beta2);
+  check_share("adamw_8bit", "beta1", options.beta1);
+  check_share("adamw_8bit", "beta2", options.beta2);
   check_positive("adamw_8bit", "epsilon", options.epsilon);
   check_positive("adamw_8bit", "weight_decay", options.weight_decay);
   return {std::make_unique<Adamw8bitRule>(options), options.lr, options.groups};

@@ -186,7 +186,7 @@ Optimizer adadelta(const AdadeltaOptions& options) {
 
 Optimizer nadam(const NadamOptions& options) {
   check_share("nadam", "beta1", options.beta1);
-  check_above_zero_share("nadam", "beta2", options.beta2);
+  check_share("nadam", "beta2", options.beta2);
   check_positive("nadam", "epsilon", options.epsilon);
   check_positive("nadam", "momentum_decay", options.momentum_decay);
   check_positive("nadam", "weight_decay", options.weight_decay);
@@ -201,8 +201,8 @@ Optimizer lion(const LionOptions& options) {
 }
 
 Optimizer lamb(const LambOptions& options) {
-  check_above_zero_share("lamb", "beta1", options.beta1);
-  check_above_zero_share("lamb", "beta2", options.beta2);
+  check_share("lamb", "beta1", options.beta1);
+  check_share("lamb", "beta2", options.beta2);
   check_positive("lamb", "epsilon", options.epsilon);
   check_positive("lamb", "weight_decay", options.weight_decay);
   return {std::make_unique<LambRule>(options), options.lr, options.groups};

@@ -16,13 +16,6 @@ inline void check_share(std::string_view who, std::string_view what, double valu
   }
 }
 
-/// InvalidArgument unless 0 < value < 1.
-inline void check_above_zero_share(std::string_view who, std::string_view what, double value) {
-  if (!(value > 0 && value < 1)) {
-    throw InvalidArgument(fmt::format("[{}] {} is {}; it must be in (0, 1)", who, what, value));
-  }
-}
-
 /// InvalidArgument unless 0 <= value, and finite.
 inline void check_positive(std::string_view who, std::string_view what, double value) {
   if (!(value >= 0) || !std::isfinite(value)) {

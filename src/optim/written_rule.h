@@ -43,6 +43,7 @@ inline Tensor moved(const Tensor& average, const Tensor& value, double beta) {
 
 /// 1 - beta^step, exact for betas near 1 as well: 1 - exp(-x) is 2t / (1 + t) with t = tanh(x / 2).
 inline Tensor correction(const Tensor& step, double beta, DType dtype) {
+  if (beta == 0) return ops::full_like_type(step, {dtype, {}}, 1);
   const Tensor t = ops::tanh(ops::scale(ops::cast(step, dtype), -std::log(beta) / 2));
   return ops::div(ops::scale(t, 2), ops::shift(t, 1));
 }

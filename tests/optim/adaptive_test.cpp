@@ -113,7 +113,7 @@ TEST(AdaptiveOptimizers, AreTrainedInsideOfAPlan) {
 
 TEST(AdaptiveOptimizers, MistakesAreNamed) {
   EXPECT_THAT(complaint([] { nadam({.beta2 = 1}); }), HasSubstr("[nadam] beta2 is 1"));
-  EXPECT_THAT(complaint([] { lamb({.beta1 = 0}); }), HasSubstr("[lamb] beta1 is 0"));
+  EXPECT_THAT(complaint([] { lamb({.beta1 = -0.1}); }), HasSubstr("[lamb] beta1 is -0.1"));
   EXPECT_THAT(complaint([] { adafactor({.clip = 0}); }), HasSubstr("[adafactor] clip is 0"));
   EXPECT_THAT(complaint([] { adafactor({.beta2_decay = 1}); }), HasSubstr("beta2_decay is 1"));
   EXPECT_THAT(complaint([] { adagrad({.epsilon = -1}); }), HasSubstr("[adagrad] epsilon is -1"));
