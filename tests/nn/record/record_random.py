@@ -1,8 +1,14 @@
 """Twenty random configurations of each layer, the odd ones among them, as PyTorch computes them.
 
 A case NAME.I has its settings as NAME.I.o, integers that tests/support/random_layers.cpp reads.
+
+    python tests/nn/record/record_random.py [SEED]
+
+Another seed than the default one is for looking at other configurations; the file is kept as the
+default seed gives it.
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -178,7 +184,7 @@ def functions(x):
         x.c.add(f"attention.{i}", attend, inputs + ([mask] if masked else []))
 
 
-x = Random("random", 61)
+x = Random("random", int(sys.argv[1]) if len(sys.argv) > 1 else 61)
 for family in (convolutions, transposed, pooling, norms, recurrent, functions):
     family(x)
 x.c.save()

@@ -2,9 +2,12 @@
 activations, arithmetic, reductions, shapes, indices, attention, losses and more. tests/support/
 random_functions.cpp reads their settings, NAME.I.o.
 
-    python tests/nn/record/record_random_functions.py
+    python tests/nn/record/record_random_functions.py [SEED]
+
+Another seed than the default one is for looking at other configurations, as in record_random.py.
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -16,7 +19,8 @@ from torch_cases import PackedCases
 
 COUNT = 20
 warnings.filterwarnings("ignore")
-c, r = PackedCases("random_functions", 18), np.random.default_rng(18)
+SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 18
+c, r = PackedCases("random_functions", SEED), np.random.default_rng(SEED)
 
 
 def below(low, high):
