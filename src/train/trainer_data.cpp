@@ -60,6 +60,20 @@ TensorType of_one(const data::TensorSpec& spec) {
   return {spec.dtype, Shape(std::span<const std::int64_t>(dims))};
 }
 
+/// All components have the batch in front.
+void require_batch(const data::ElementSpec& spec, const std::vector<std::size_t>& used) {
+  const auto front = [&](std::size_t i) { return spec.components[i].dims->front(); };
+  for (const std::size_t i : used) {
+    if (front(i) < 0 || front(used.front()) < 0 || front(i) == front(used.front())) continue;
+    throw InvalidArgument(fmt::format(
+        "[Trainer] elements are {}: the first dimension of every component is the batch, but "
+        "components {} and {} have {} and {} there; where an element is one example (a graph, "
+        "say), "
+        "batch it: dataset.batch(1), and take x[0] in the model",
+        spec.to_string(), used.front(), i, front(used.front()), front(i)));
+  }
+}
+
 }  // namespace
 
 Device Trainer::Impl::device() const {
@@ -104,12 +118,14 @@ void Trainer::Impl::learn(const data::Dataset& dataset, const Device& host) {
     throw InvalidArgument(
         fmt::format("[Trainer] elements are {}; nothing is left to feed", spec.to_string()));
   }
+  std::vector<std::size_t> used = from;
+  used.insert(used.end(), to.begin(), to.end());
+  require_batch(spec, used);
   std::vector<TensorType> fed;
   std::vector<TensorType> compared;
   for (const std::size_t i : from) fed.push_back(of_one(spec.components[i]));
   for (const std::size_t i : to) compared.push_back(of_one(spec.components[i]));
-  components = from;
-  components.insert(components.end(), to.begin(), to.end());
+  components = std::move(used);
   inputs = std::move(fed);
   targets = std::move(compared);
   try {
