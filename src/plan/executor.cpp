@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include <fmt/format.h>
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 #include <plimsoll/device/backend.h>
+#include <plimsoll/device/choice_table.h>
 #include <plimsoll/device/owned_stream.h>
 #include <plimsoll/ops/kernel.h>
 #include <plimsoll/ops/kernel_alignment.h>
@@ -303,8 +305,9 @@ struct Executor::State {
   std::unique_ptr<CopyQueues> copies;  ///< null if there are none
   std::vector<StreamId> beside;        ///< on which those are
   std::vector<Launch> launches;
-  std::vector<Fused> fused;  ///< by rising task
-  bool generate;             ///< whether kernels are generated
+  std::vector<std::vector<std::string>> choice_keys;  ///< by task; empty: nobody measures them
+  std::vector<Fused> fused;                           ///< by rising task
+  bool generate;                                      ///< whether kernels are generated
   GeneratedLaunches generated;
   std::vector<ops::TensorView> inputs;
   std::vector<ops::TensorView> results;  ///< in the range
@@ -332,6 +335,10 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
   const ops::KernelTable& kernels = ops::kernels_of(device);
   // A node that runs again is prepared once.
   std::vector<std::shared_ptr<const ops::KernelState>> prepared(plan.graph->nodes().size());
+  ChoiceTable* const choices = choice_table(device);
+  const bool exploring = choices != nullptr && choices->exploring();
+  std::vector<std::set<std::string>> asked(exploring ? prepared.size() : 0);
+  if (exploring) (void)choices->take_asked();
   for (const PlannedTask& task : plan.tasks) {
     const Node& node = plan.graph->node(task.node);
     const ops::Kernel* kernel = kernels.find(*node.op);
@@ -352,6 +359,11 @@ Executor::Executor(const Plan& plan, const Device& device, const ExecutorOptions
     auto& known = prepared[static_cast<std::size_t>(task.node)];
     if (known == nullptr && kernel->prepare != nullptr) {
       known = kernel->prepare({*node.op, in, node.attributes}, out);
+      if (exploring) asked[static_cast<std::size_t>(task.node)] = choices->take_asked();
+    }
+    if (exploring) {
+      const auto& keys = asked[static_cast<std::size_t>(task.node)];
+      s.choice_keys.emplace_back(keys.begin(), keys.end());
     }
     launch.prepared = known;
     const Bytes wanted = known == nullptr ? 0 : known->workspace;
@@ -463,6 +475,10 @@ std::vector<double> Executor::run_timed(std::span<const Tensor> feeds,
   std::vector<double> seconds(s.launches.size());
   for (std::size_t t = 0; t < seconds.size(); ++t) seconds[t] = between[2 * t];
   return seconds;
+}
+
+const std::vector<std::vector<std::string>>& Executor::choice_keys() const {
+  return state_->choice_keys;
 }
 
 void Executor::wait() const { state_->device.synchronize(state_->stream); }

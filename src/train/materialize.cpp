@@ -79,6 +79,7 @@ TrainingMemory& Trainer::Impl::memory_for(const TrainingPlan& plan, Purpose purp
       return made();
     }
   };
+  prefer_choices_on(*plan.target);
   std::unique_ptr<TrainingMemory> fresh = fresh_memory();
   const Device& device = fresh->device();
   std::vector<nn::Parameter> all = model.parameters();

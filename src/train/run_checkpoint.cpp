@@ -22,6 +22,7 @@
 #include <plimsoll/device/backend.h>
 #include <plimsoll/device/choices.h>
 #include <plimsoll/train/checkpoint.h>
+#include <plimsoll/train/choices_file.h>
 #include <plimsoll/train/safetensors.h>
 
 #include "train/atomic_file.h"
@@ -203,23 +204,23 @@ std::map<std::string, std::string> digests_of(const fs::path& folder) {
 std::string choices_text(const Device& device) {
   const Choices choices = library_choices(device);
   if (choices.empty()) return {};
-  return OrderedJson{{"backend", device.backend().name}, {"choices", choices}}.dump(1) + "\n";
+  return to_json(choices_file(device, choices));
 }
 
 /// Empty, with a warning, where they are of another kind of device than `here`.
-Choices read_choices(const fs::path& path, const Device& here) {
+Choices choices_at(const fs::path& path, const Device& here) {
+  const std::string text = read_file(path);
   try {
-    const OrderedJson json = OrderedJson::parse(read_file(path));
-    const auto backend = json.at("backend").get<std::string>();
-    auto choices = json.at("choices").get<Choices>();
-    if (backend == here.backend().name) return choices;
+    const ChoicesFile file = parse_choices(text);
+    // Other versions of libraries are told key by key, as what still can be had is taken.
+    if (file.backend == here.backend().name) return file.choices;
     log_warning(
         fmt::format("[resume] {} was written by a run on '{}'; on '{}' other kernels "
                     "compute, so that bits may differ from here on",
-                    path.parent_path().string(), printable(backend), here.backend().name));
+                    path.parent_path().string(), printable(file.backend), here.backend().name));
     return {};
-  } catch (const nlohmann::json::exception&) {
-    fail_at(path, "is damaged: it is not the choices of a device's libraries");
+  } catch (const DataError& error) {
+    fail_at(path, fmt::format("is damaged: {}", error.what()));
   }
 }
 
@@ -411,7 +412,7 @@ std::optional<RunState> RunCheckpoints::load(
   state.validation_position = read_file(path / "validation.position");
   Choices choices;
   if (state.digests.count("choices.json") != 0) {
-    choices = read_choices(path / "choices.json", trainer.memory->device());
+    choices = choices_at(path / "choices.json", trainer.memory->device());
   }
   // All that may be wrong with either file is found before anything is written.
   std::optional<SafetensorsFile> means;

@@ -108,6 +108,7 @@ StepRunner::Running& StepRunner::running(Phase::Kind kind, std::int64_t batch) {
   Running made{.phase = &phase, .outputs = output_sizes(phase)};
   const bool average = kind == Phase::Kind::validation;
   for (const auto& step : phase.steps) made.steps.push_back(memory_.executor(*step, average));
+  if (kind == Phase::Kind::train) trainer_.check_choices_on(memory_.parent());
   return running_.emplace(std::pair{kind, batch}, std::move(made)).first->second;
 }
 

@@ -84,6 +84,8 @@ class StepRunner {
   /// Makes sure that a batch like this can be run: throws what submit() would.
   void ready(const nn::Tensors& feeds);
   void ready(const data::Element& element);
+  /// The feeds of a batch. InvalidArgument where it is not as the model wants it.
+  nn::Tensors feeds_of(const data::Element& element) const;
   /// The same in two halves: on a GPU, submit() returns while the step runs, and loss() waits.
   void submit(const nn::Tensors& feeds, std::uint64_t step);
   /// InvalidArgument if there was no step.
@@ -130,7 +132,6 @@ class StepRunner {
   PlanSearch search() const;
   /// Throws NoRoomToValidate for validation, else InvalidArgument.
   [[noreturn]] void refuse(Phase::Kind kind, std::int64_t batch) const;
-  nn::Tensors feeds_of(const data::Element& element) const;
   void check(const nn::Tensors& feeds) const;
   void submit(const nn::Tensors& feeds, std::uint64_t step, bool timed);
   /// Of the last step, which is waited for.

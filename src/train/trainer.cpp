@@ -114,6 +114,7 @@ Trainer::Impl::Impl(const nn::Model& m, const optim::Optimizer& o, const Trainer
     throw InvalidArgument("[Trainer] the optimizer has variables already; make another one");
   }
   if (options.precision.loss_scale) loss_scale.emplace(*options.precision.loss_scale);
+  if (!options.choices.empty()) choices = read_choices(options.choices);
   if (!model.batch_types(1).empty()) prepare();
 }
 

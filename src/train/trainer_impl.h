@@ -2,6 +2,7 @@
 
 #include <plimsoll/function/function.h>
 #include <plimsoll/plan/op_times.h>
+#include <plimsoll/train/choices_file.h>
 #include <plimsoll/train/trainer.h>
 
 #include "train/step_graph.h"
@@ -46,6 +47,11 @@ class Trainer::Impl {
   /// What it holds on that device; null if nothing.
   const TrainingMemory* memory_on(const Device& device) const;
 
+  /// Has `device` take the choices of options.choices.
+  void prefer_choices_on(const Device& device);
+  /// When the first step is prepared: says so if the file has nothing for it.
+  void check_choices_on(const Device& device);
+
   /// Ready for a step by hand.
   StepRunner& stepping(const TrainingPlan& plan, const nn::Tensors& batch);
   /// Waits for a step that runs and remembers its loss; its executors go.
@@ -68,6 +74,8 @@ class Trainer::Impl {
   std::unique_ptr<StepRunner> stepper;  ///< of Trainer::step, in `memory`
   std::optional<float> last_loss;       ///< of a stepper that has gone
   bool fitting = false;
+  std::optional<ChoicesFile> choices;  ///< those of the file options.choices
+  bool choices_unchecked = false;      ///< a device prefers them, and no step was prepared yet
 };
 
 /// The smallest divisor of `n` that is at least `least`.

@@ -47,8 +47,7 @@ class ChoosingCpu final : public DeviceBackend {
   void copy(void* to, const void* from, Bytes bytes, StreamId stream) override {
     cpu_->copy(to, from, bytes, stream);
   }
-  Choices choices() const override { return table.all(); }
-  void prefer(const Choices& choices) override { table.prefer(choices); }
+  ChoiceTable* choice_table() override { return &table; }
 
   ChoiceTable table;
 

@@ -90,10 +90,9 @@ class DeviceBackend {
     return nullptr;
   }
 
-  /// See library_choices() and prefer_choices(). A backend whose libraries choose has a
-  /// ChoiceTable for them.
-  virtual Choices choices() const { return {}; }
-  virtual void prefer(const Choices& choices) { (void)choices; }
+  /// What its libraries choose, and are to choose: see library_choices() and prefer_choices(). Null
+  /// where kernels leave no choice.
+  virtual ChoiceTable* choice_table() { return nullptr; }
 };
 
 }  // namespace plimsoll

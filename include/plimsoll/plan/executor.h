@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <plimsoll/ops/dispatcher.h>
@@ -56,6 +57,10 @@ class Executor {
   /// A step like any other, which runs its tasks one by one, never replays one, and waits at its
   /// end: the seconds that each of plan().tasks took, by the device's clock.
   std::vector<double> run_timed(std::span<const Tensor> feeds, const ops::RandomKey& random = {});
+
+  /// What the libraries were asked to choose for each of plan().tasks, as it was prepared: keys of
+  /// the device's ChoiceTable. Empty unless that was exploring() then.
+  const std::vector<std::vector<std::string>>& choice_keys() const;
 
   /// Until the last step is done.
   void wait() const;

@@ -22,6 +22,7 @@
 #include <plimsoll/train/metric.h>
 #include <plimsoll/train/precision.h>
 #include <plimsoll/train/training_plan.h>
+#include <plimsoll/train/tune.h>
 
 namespace plimsoll::train {
 
@@ -61,6 +62,11 @@ struct TrainerOptions {
   /// Also where the model normalises by statistics of the batch, which are then those of parts of
   /// it.
   bool allow_split_batch_statistics = false;
+  /// A file of choices that `plimsoll tune` wrote. Whatever is prepared on the device from the
+  /// first memory that this trainer takes there takes them; empty: the rule's. It is read at once:
+  /// DataError where it is not such a file. One of another device or other versions is not used,
+  /// with a warning. What a checkpoint has wins over it on resume.
+  std::string choices = {};
 };
 
 struct PlanRequest {
@@ -259,6 +265,12 @@ class Trainer {
   /// plan.phases[0].steps[0]. For batches that are not split.
   std::vector<double> step_timed(const TrainingPlan& plan, const Tensor& input,
                                  const Tensor& target);
+  /// Measures what else the device's libraries could choose for a step of `plan`: in rounds of
+  /// timed steps on `batch`, which is a full one as fit() takes it. For a process that does nothing
+  /// else on the device; weights move as by any step. InvalidArgument where kernels leave no
+  /// choice, as on the CPU. From then on the device takes what was chosen.
+  TuneResult tune(const TrainingPlan& plan, const data::Element& batch,
+                  const TuneOptions& options = {});
   /// The mean loss of the last step(), which it waits for; those of fit() are in its result.
   /// InvalidArgument if there was none.
   float loss() const;

@@ -138,8 +138,7 @@ class CudaBackend final : public DeviceBackend {
   std::unique_ptr<StreamTimer> make_timer(StreamId stream) override {
     return streams_->make_timer(stream);
   }
-  Choices choices() const override { return libraries_->choices().all(); }
-  void prefer(const Choices& choices) override { libraries_->choices().prefer(choices); }
+  ChoiceTable* choice_table() override { return &libraries_->choices(); }
   void push_range(std::string_view name) override { nvtx::push(name); }
   void pop_range() noexcept override { nvtx::pop(); }
 

@@ -2,6 +2,9 @@
 
 #include "backend/cuda/libraries/cudnn_graph.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <plimsoll/base/error.h>
 #include <plimsoll/base/log.h>
 
@@ -42,6 +45,19 @@ fe::error_t build_named(fe::graph::Graph& graph, cudnnHandle_t handle, const std
     }
   }
   return {fe::error_code_t::GRAPH_EXECUTION_PLAN_CREATION_FAILED, "none is called " + wanted};
+}
+
+/// The names of the first plans that the library proposes.
+std::vector<std::string> proposed(fe::graph::Graph& graph) {
+  std::vector<std::string> names;
+  const auto most = static_cast<std::int64_t>(ChoiceTable::kMostOffered);
+  for (std::int64_t i = 0; i < std::min(most, graph.get_execution_plan_count()); ++i) {
+    std::string name;
+    if (graph.get_plan_name_at_index(i, name).is_good() && !name.empty()) {
+      names.push_back(std::move(name));
+    }
+  }
+  return names;
 }
 
 /// "cuDNN 9.19.0"
@@ -91,6 +107,9 @@ std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget&
   GraphPlan plan;
   plan.workspace = static_cast<Bytes>(bytes);
   if (graph.get_plan_name(plan.name).is_bad()) plan.name.clear();
+  const bool repeatable =
+      std::ranges::find(without, fe::NumericalNote_t::NONDETERMINISTIC) != without.end();
+  if (only.empty() && repeatable) plan.others = proposed(graph);
   return plan;
 }
 
@@ -116,6 +135,11 @@ std::optional<GraphPlan> choose_graph(
   std::optional<GraphPlan> plan = make({});
   const std::string name = plan ? plan->name : none;
   if (!name.empty()) choices.took(key, library + name);
+  if (plan && !name.empty() && choices.exploring()) {
+    std::vector<std::string> others;
+    for (const std::string& other : plan->others) others.push_back(library + other);
+    choices.offer(key, others);
+  }
   return plan;
 }
 

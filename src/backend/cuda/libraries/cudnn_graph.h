@@ -35,6 +35,9 @@ struct GraphPlan {
   /// The engine and its knobs, as the library calls them: "eng46_k2=2_k3=0". Empty if it does not
   /// say.
   std::string name;
+  /// Others that the library proposes, in its order, some of which may not be had; only where the
+  /// caller rules out what is not deterministic, and named none.
+  std::vector<std::string> others;
 };
 
 /// f32, f16 or bf16. InternalError for others.
@@ -50,7 +53,8 @@ std::optional<GraphPlan> build_graph(fe::graph::Graph& graph, const CudnnTarget&
 
 /// A plan by `make`, which builds a new graph with the plan of that name (see build_graph): the one
 /// that is preferred for `key`, where it can be had, else the library's first. `choices` keeps
-/// which it was, also that there is none.
+/// which it was, also that there is none, and is offered the others while alternatives are
+/// measured.
 std::optional<GraphPlan> choose_graph(
     ChoiceTable& choices, const std::string& key,
     const std::function<std::optional<GraphPlan>(const std::string& only)>& make);

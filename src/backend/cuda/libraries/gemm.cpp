@@ -111,6 +111,16 @@ std::string blas_name() {
 using Algorithm = decltype(GemmChoice::algorithm);
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(Algorithm));
 
+std::string to_choice(bool fused_bias, Bytes workspace, const cublasLtMatmulAlgo_t& algorithm) {
+  return to_text({.library = blas_name(),
+                  .fused_bias = fused_bias,
+                  .workspace = workspace,
+                  .algorithm = std::bit_cast<Algorithm>(algorithm)});
+}
+
+/// What the library is asked for at a time.
+constexpr int kProposals = 8;
+
 /// `bias`: the library adds it.
 cublasLtMatmulDescOpaque_t description(const GemmSpec& spec, bool bias) {
   const bool f64 = spec.a.dtype == DType::f64;
@@ -156,10 +166,8 @@ Gemm::Gemm(cublasLtHandle_t blas, const GemmSpec& spec, Bytes limit) : spec_(spe
   }
   if (spec.bias) fused_bias_ = choose(blas, limit, true);
   if (fused_bias_ || choose(blas, limit, false)) {
-    choices.took(key, to_text({.library = blas_name(),
-                               .fused_bias = fused_bias_,
-                               .workspace = workspace_,
-                               .algorithm = std::bit_cast<Algorithm>(algorithm_)}));
+    choices.took(key, to_choice(fused_bias_, workspace_, algorithm_));
+    if (choices.exploring()) choices.offer(key, alternatives(blas, limit));
     return;
   }
   throw DeviceError("[matmul] cuBLASLt has no algorithm for " +
@@ -175,6 +183,32 @@ bool Gemm::choose(cublasLtHandle_t blas, Bytes limit, bool bias) {
 }
 
 bool Gemm::propose(cublasLtHandle_t blas, Bytes offered, Bytes limit) {
+  const auto found = proposals(blas, offered, limit, offered > limit ? kProposals : 1);
+  if (found.empty()) return false;
+  algorithm_ = found.front().algo;
+  workspace_ = found.front().workspaceSize;
+  return true;
+}
+
+std::vector<std::string> Gemm::alternatives(cublasLtHandle_t blas, Bytes limit) const {
+  std::vector<std::string> all;
+  const auto add = [&](bool bias, Bytes offered) {
+    Gemm other = *this;
+    other.desc_ = description(spec_, bias);
+    for (const auto& each : other.proposals(blas, offered, limit, kProposals)) {
+      all.push_back(to_choice(bias, each.workspaceSize, each.algo));
+    }
+  };
+  for (const bool bias : {true, false}) {
+    if (bias && !spec_.bias) continue;
+    if (spec_.k >= kLeastSplitSum) add(bias, kOffered);
+    add(bias, limit);
+  }
+  return all;
+}
+
+std::vector<cublasLtMatmulHeuristicResult_t> Gemm::proposals(cublasLtHandle_t blas, Bytes offered,
+                                                             Bytes limit, int most) {
   Preference preference;
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(offered));
   preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions(spec_));
@@ -182,21 +216,18 @@ bool Gemm::propose(cublasLtHandle_t blas, Bytes offered, Bytes limit) {
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(spec_.a));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(spec_.c));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(spec_.c));
-  std::array<cublasLtMatmulHeuristicResult_t, 8> found{};
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
   int count = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      blas, &desc_, &left_, &right_, &result_, &result_, preference.get(),
-      offered > limit ? static_cast<int>(found.size()) : 1, found.data(), &count);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return false;
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(blas, &desc_, &left_, &right_, &result_, &result_,
+                                     preference.get(), most, found.data(), &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
   check(status, "matmul");
-  for (int i = 0; i < count; ++i) {
-    const auto& each = found[static_cast<std::size_t>(i)];
-    if (each.state != CUBLAS_STATUS_SUCCESS || each.workspaceSize > limit) continue;
-    algorithm_ = each.algo;
-    workspace_ = each.workspaceSize;
-    return true;
-  }
-  return false;
+  found.resize(static_cast<std::size_t>(count));
+  std::erase_if(found, [&](const cublasLtMatmulHeuristicResult_t& each) {
+    return each.state != CUBLAS_STATUS_SUCCESS || each.workspaceSize > limit;
+  });
+  return found;
 }
 
 void Gemm::run(cublasLtHandle_t blas, cudaStream_t stream, const void* a, const void* b, void* c,

@@ -3,6 +3,8 @@
 #include <cublasLt.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include <plimsoll/base/bytes.h>
 #include <plimsoll/base/dtype.h>
@@ -57,6 +59,13 @@ class Gemm {
   /// The first algorithm within `limit` bytes among those that the library proposes if it may use
   /// `offered`. False if there is none.
   bool propose(cublasLtHandle_t blas, Bytes offered, Bytes limit);
+  /// At most `most` algorithms that the library proposes if it may use `offered` bytes, and that
+  /// take at most `limit`; its first comes first.
+  std::vector<cublasLtMatmulHeuristicResult_t> proposals(cublasLtHandle_t blas, Bytes offered,
+                                                         Bytes limit, int most);
+  /// What could be taken instead of what was chosen, as choices; for `plimsoll tune`. The same
+  /// types and rules for sums hold.
+  std::vector<std::string> alternatives(cublasLtHandle_t blas, Bytes limit) const;
 
   GemmSpec spec_;
   bool fused_bias_ = false;  ///< else c is filled with the bias first and added to

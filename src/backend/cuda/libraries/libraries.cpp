@@ -1,5 +1,6 @@
 #include "backend/cuda/libraries/libraries.h"
 
+#include <utility>
 #include <vector>
 
 #include <plimsoll/base/error.h>
@@ -21,22 +22,32 @@ Opened& opened() {
   return table;
 }
 
+/// 130100: "13.1.0"
+std::string dotted(std::size_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+/// Those that choose algorithms: "cuBLASLt 13.1.0, cuDNN 9.14.0".
+std::string choosing_versions() {
+  std::string text = "cuBLASLt " + dotted(cublasLtGetVersion());
+#if PLIMSOLL_HAS_CUDNN
+  text += ", cuDNN " + dotted(cudnnGetVersion());
+#endif
+  return text;
+}
+
 }  // namespace
 
 std::string library_versions() {
-  const auto dotted = [](std::size_t major, std::size_t minor, std::size_t patch) {
-    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-  };
-  const std::size_t blas = cublasLtGetVersion();
-  std::string text = "cuBLASLt " + dotted(blas / 10000, blas / 100 % 100, blas % 100);
+  std::string text = choosing_versions();
   std::string why;
   const Nvrtc* nvrtc = build_nvrtc(&why);
   const std::string compiler = nvrtc != nullptr
                                    ? "NVRTC " + nvrtc->version()
                                    : "no NVRTC (" + why + "): chains of pointwise ops run op by op";
 #if PLIMSOLL_HAS_CUDNN
-  const std::size_t cudnn = cudnnGetVersion();
-  text += ", cuDNN " + dotted(cudnn / 10000, cudnn / 100 % 100, cudnn % 100) + ", " + compiler;
+  text += ", " + compiler;
 #else
   text += ", " + compiler +
           ", built without cuDNN: convolutions and attention to more than 256 tokens are slow";
@@ -81,7 +92,8 @@ std::shared_ptr<Libraries> Libraries::current() {
   return found;
 }
 
-Libraries::Libraries(std::shared_ptr<Context> context) : context_(std::move(context)) {
+Libraries::Libraries(std::shared_ptr<Context> context)
+    : context_(std::move(context)), choices_(choosing_versions()) {
   const Context::Scope scope(*context_);
   check(cublasLtCreate(&blas_), "cublasLtCreate");
 #if PLIMSOLL_HAS_CUDNN
@@ -159,6 +171,9 @@ bool Libraries::is_first(const std::string& what) {
 std::shared_ptr<const Libraries::Plan> Libraries::plan(const std::string& key,
                                                        const MakePlan& make) {
   const std::lock_guard lock(mutex_);
+  const std::uint64_t generation = choices_.generation();
+  if (std::exchange(plans_of_, generation) != generation) plans_.clear();
+  choices_.asked(key);
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second;
   return plans_.emplace(key, make(cudnn_)).first->second;

@@ -6,6 +6,7 @@
 #include <cudnn.h>
 #endif
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -78,6 +79,7 @@ class Libraries {
 #if PLIMSOLL_HAS_CUDNN
   cudnnHandle_t cudnn_ = nullptr;
   std::unordered_map<std::string, std::shared_ptr<const Plan>> plans_;
+  std::uint64_t plans_of_ = 0;  ///< the generation of the choices that they were made with
 #endif
 };
 

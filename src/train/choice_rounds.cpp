@@ -1,0 +1,137 @@
+#include "train/choice_rounds.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <plimsoll/base/error.h>
+
+namespace plimsoll::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Steps of a round: the first ones load what libraries need, and record the step where that is
+/// done.
+constexpr int kWarmUp = 2;
+/// Those that are timed: more of short ones, which others disturb more.
+constexpr int kLeastTimed = 3;
+constexpr int kMostTimed = 15;
+constexpr double kTimedSeconds = 0.1;
+constexpr int kWhole = 5;
+
+std::string words_for(const graph::Graph& graph, const graph::Node& node) {
+  std::string text(node.op->name);
+  for (const graph::ValueId v : node.inputs) text += " " + graph.value(v).type.to_string();
+  return text;
+}
+
+}  // namespace
+
+ChoiceRounds::ChoiceRounds(Trainer::Impl& trainer, TrainingMemory& memory, nn::Tensors batch)
+    : trainer_(trainer),
+      memory_(memory),
+      use_(memory),
+      table_(*choice_table(memory.parent())),
+      batch_(std::move(batch)) {}
+
+ChoiceRounds::~ChoiceRounds() {
+  steps_.clear();
+  table_.settle(last_);
+}
+
+void ChoiceRounds::prepare(const Choices& preferred) {
+  steps_.clear();  // nothing that was prepared before may run any more
+  table_.explore(preferred);
+  for (const auto& step : memory_.plan().phases.front().steps) {
+    steps_.push_back(memory_.executor(*step, false));
+  }
+}
+
+void ChoiceRounds::note_uses() {
+  for (const auto& step : steps_) {
+    const plan::Plan& plan = step->plan();
+    for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
+      const std::vector<std::string>& keys = step->choice_keys()[t];
+      for (const std::string& key : keys) {
+        Use& use = uses_[key];
+        if (use.tasks++ == 0) {
+          use.first = words_for(*plan.graph, plan.graph->node(plan.tasks[t].node));
+        }
+        use.beside.insert(keys.begin(), keys.end());
+      }
+    }
+  }
+  for (auto& [key, use] : uses_) use.beside.erase(key);
+}
+
+void ChoiceRounds::step(std::map<std::string, double>* sums) {
+  const Phase& phase = memory_.plan().phases.front();
+  const std::int64_t micro = phase.batch / phase.parts;
+  StepCount counted(trainer_.optimizer, memory_.stream());
+  for (std::int64_t part = 0; part < phase.parts; ++part) {
+    const auto which = part == 0 ? 0 : part + 1 == phase.parts ? steps_.size() - 1 : std::size_t{1};
+    nn::Tensors feeds;
+    for (const Tensor& each : batch_) {
+      feeds.push_back(each.slice(0, part * micro, (part + 1) * micro));
+    }
+    const ops::RandomKey random{.seed = trainer_.options.seed,
+                                .step = counted.before(),
+                                .micro_batch = static_cast<std::uint32_t>(part)};
+    plan::Executor& executor = *steps_[which];
+    if (sums == nullptr) {
+      executor.run(feeds, random);
+      continue;
+    }
+    const std::vector<double> seconds = executor.run_timed(feeds, random);
+    for (std::size_t t = 0; t < seconds.size(); ++t) {
+      for (const std::string& key : executor.choice_keys()[t]) (*sums)[key] += seconds[t];
+    }
+  }
+  for (const auto& each : steps_) each->wait();
+  counted.stands();
+}
+
+ChoiceRounds::Round ChoiceRounds::run(const Choices& preferred) {
+  prepare(preferred);
+  if (uses_.empty()) note_uses();
+  Round round;
+  const Choices all = table_.all();
+  for (const auto& [key, use] : uses_) {
+    if (const auto found = all.find(key); found != all.end()) round.taken.insert(*found);
+  }
+  std::map<std::string, double> warm_up;
+  step(&warm_up);
+  const Clock::time_point begin = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  for (int i = 0; i < kLeastTimed || (i < kMostTimed && seconds() < kTimedSeconds); ++i) {
+    std::map<std::string, double> sums;
+    step(&sums);
+    for (const auto& [key, sum] : sums) round.samples[key].push_back(sum);
+  }
+  return round;
+}
+
+double ChoiceRounds::whole_step(const Choices& preferred) {
+  prepare(preferred);
+  double least = 0;
+  for (int i = 0; i < kWarmUp + kWhole; ++i) {
+    const Clock::time_point begin = Clock::now();
+    step(nullptr);
+    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (i == kWarmUp || (i > kWarmUp && took < least)) least = took;
+  }
+  return least;
+}
+
+std::map<std::string, ChoiceTable::Offer> ChoiceRounds::offers() const {
+  std::map<std::string, ChoiceTable::Offer> all = table_.offers();
+  std::erase_if(all, [&](const auto& offer) {
+    return uses_.count(offer.first) == 0 || offer.second.others.empty();
+  });
+  return all;
+}
+
+}  // namespace plimsoll::train
