@@ -13,6 +13,8 @@ void add_devices(Command& app);
 void add_replay(Command& app);
 /// `plimsoll train`: a model, within a budget.
 void add_train(Command& app);
+/// `plimsoll tune`: what a GPU's libraries had better choose for it.
+void add_tune(Command& app);
 /// `plimsoll evaluate`: the loss and the metrics of a trained model on data.
 void add_evaluate(Command& app);
 /// `plimsoll predict`: what a trained model makes of data.

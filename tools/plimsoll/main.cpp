@@ -32,6 +32,7 @@ constexpr const char* kMainFooter =
 
 void add_commands(plimsoll::tools::Command& app) {
   plimsoll::tools::add_train(app);
+  plimsoll::tools::add_tune(app);
   plimsoll::tools::add_evaluate(app);
   plimsoll::tools::add_predict(app);
   plimsoll::tools::add_generate(app);

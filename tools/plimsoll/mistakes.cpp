@@ -111,6 +111,10 @@ std::string is_decay(const std::string& text) {
              : fmt::format("{} is not a number from 0 to below 1", text);
 }
 
+std::string is_path(const std::string& text) {
+  return text.empty() ? "is empty; give the path of a file, or leave the option out" : "";
+}
+
 std::string is_count(const std::string& text) { return read_count(text, 1); }
 std::string is_count_or_zero(const std::string& text) { return read_count(text, 0); }
 

@@ -39,6 +39,9 @@ void check_threads(std::int64_t threads);
 /// is none.
 void require_other_file(const char* option, const std::string& output, const std::string& input);
 
+/// Not empty: a variable of a shell that is, say, is not an option that was left out.
+std::string is_path(const std::string& text);
+
 std::string is_port(const std::string& text);  ///< from 0 to 65535
 
 /// "10s", "500ms", "2m"; a bare number is seconds. InvalidArgument, naming `option`.

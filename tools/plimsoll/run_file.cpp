@@ -30,7 +30,7 @@ constexpr const char* kShapeKey = "model shape";
 /// are taken from it.
 bool of_the_run(const Option& option) {
   for (const char* name : {"--help", "--json", "--resume", "--checkpoints", "--log", "--chart",
-                           "--quiet", "--metrics-port"}) {
+                           "--quiet", "--metrics-port", "--choices"}) {
     if (option.is(name)) return false;
   }
   return true;

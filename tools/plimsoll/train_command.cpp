@@ -393,6 +393,12 @@ void add_train(Command& app) {
                    "Stop after N epochs without a lower validation_loss")
       ->check(is_count_or_zero)
       ->type_name("N");
+  train
+      ->add_option("--choices", options->choices,
+                   "Take the algorithms that `plimsoll tune` wrote to this file; on --resume those "
+                   "of the checkpoint win")
+      ->check(is_path)
+      ->type_name("FILE");
   train->add_option("--log", options->log, "Write a run log to this file, as JSON lines")
       ->type_name("FILE");
   train->add_flag("--curve", options->curve,

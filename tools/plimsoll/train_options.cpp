@@ -278,6 +278,7 @@ Prepared prepare(const TrainOptions& o, std::int64_t skip_errors) {
   options.recompute = o.recompute;
   options.allow_split = !o.no_split;
   options.allow_split_batch_statistics = o.split_statistics;
+  options.choices = o.choices;
   all.trainer = std::make_unique<train::Trainer>(std::move(model), optimizer_of(o, steps), options);
 
   all.request.batch = std::min(o.batch, count);

@@ -47,6 +47,7 @@ struct TrainOptions {
   bool no_split = false;
   bool split_statistics = false;
   bool no_validation = false;
+  std::string choices;  ///< a file of `plimsoll tune`; only `train` has the option
   bool json = false;
 };
 
