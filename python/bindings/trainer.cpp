@@ -94,6 +94,7 @@ train::TrainerOptions trainer_options(nb::dict values) {
   given.texts("recompute", options.recompute);
   given.flag("allow_split", options.allow_split);
   given.flag("allow_split_batch_statistics", options.allow_split_batch_statistics);
+  given.path("choices", options.choices);
   return options;
 }
 

@@ -150,13 +150,15 @@ class Trainer:
         recompute: Sequence[str] = (),
         allow_split: bool = True,
         allow_split_batch_statistics: bool = False,
+        choices: Path | None = None,
     ) -> None:
         """`loss` is a name, a function of (prediction, target), or None: the model's own. `metrics`
         are names or pm.Metric. `device` is the default one unless it is named. `precision` is
         "f32", "tf32", "bf16" or "f16". `inputs` and `targets` name components of the elements, those
         without a name by their place: inputs=[0], targets=[1, 2]. Without them the last one is the
         target, and all others are inputs. `seed` is that of initial values and of dropout;
-        pm.set_seed()'s, as it is now, unless it is given."""
+        pm.set_seed()'s, as it is now, unless it is given. `choices` is a file that `plimsoll tune`
+        wrote: what a GPU's libraries choose where it names something else."""
         if loss is not None and not isinstance(loss, str) and not callable(loss):
             raise TypeError(
                 f"[Trainer] loss is {shown(loss)}; it must be a name such as \"cross_entropy\", or a "
@@ -185,7 +187,7 @@ class Trainer:
                 precision=precision, inputs=_named(inputs), targets=_named(targets), seed=seed, clip_norm=clip_norm,
                 clip_value=clip_value, accumulate=accumulate, moving_average=moving_average,
                 keep=list(keep), recompute=list(recompute), allow_split=allow_split,
-                allow_split_batch_statistics=allow_split_batch_statistics,
+                allow_split_batch_statistics=allow_split_batch_statistics, choices=choices,
             ),
         )
 

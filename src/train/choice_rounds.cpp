@@ -51,10 +51,11 @@ void ChoiceRounds::prepare(const Choices& preferred) {
 }
 
 void ChoiceRounds::note_uses() {
-  for (const auto& step : steps_) {
-    const plan::Plan& plan = step->plan();
+  for (std::int64_t part = 0; part < memory_.plan().parts(); ++part) {
+    const plan::Executor& step = executor(part);
+    const plan::Plan& plan = step.plan();
     for (std::size_t t = 0; t < plan.tasks.size(); ++t) {
-      const std::vector<std::string>& keys = step->choice_keys()[t];
+      const std::vector<std::string>& keys = step.choice_keys()[t];
       for (const std::string& key : keys) {
         Use& use = uses_[key];
         if (use.tasks++ == 0) {
@@ -67,12 +68,16 @@ void ChoiceRounds::note_uses() {
   for (auto& [key, use] : uses_) use.beside.erase(key);
 }
 
+plan::Executor& ChoiceRounds::executor(std::int64_t part) {
+  if (part == 0) return *steps_.front();
+  return part + 1 == memory_.plan().parts() ? *steps_.back() : *steps_[1];
+}
+
 void ChoiceRounds::step(std::map<std::string, double>* sums) {
   const Phase& phase = memory_.plan().phases.front();
   const std::int64_t micro = phase.batch / phase.parts;
   StepCount counted(trainer_.optimizer, memory_.stream());
   for (std::int64_t part = 0; part < phase.parts; ++part) {
-    const auto which = part == 0 ? 0 : part + 1 == phase.parts ? steps_.size() - 1 : std::size_t{1};
     nn::Tensors feeds;
     for (const Tensor& each : batch_) {
       feeds.push_back(each.slice(0, part * micro, (part + 1) * micro));
@@ -80,14 +85,14 @@ void ChoiceRounds::step(std::map<std::string, double>* sums) {
     const ops::RandomKey random{.seed = trainer_.options.seed,
                                 .step = counted.before(),
                                 .micro_batch = static_cast<std::uint32_t>(part)};
-    plan::Executor& executor = *steps_[which];
+    plan::Executor& now = executor(part);
     if (sums == nullptr) {
-      executor.run(feeds, random);
+      now.run(feeds, random);
       continue;
     }
-    const std::vector<double> seconds = executor.run_timed(feeds, random);
+    const std::vector<double> seconds = now.run_timed(feeds, random);
     for (std::size_t t = 0; t < seconds.size(); ++t) {
-      for (const std::string& key : executor.choice_keys()[t]) (*sums)[key] += seconds[t];
+      for (const std::string& key : now.choice_keys()[t]) (*sums)[key] += seconds[t];
     }
   }
   for (const auto& each : steps_) each->wait();

@@ -53,6 +53,8 @@ class ChoiceRounds {
  private:
   void prepare(const Choices& preferred);
   void note_uses();
+  /// Of that micro-batch.
+  plan::Executor& executor(std::int64_t part);
   /// One step; with `sums`, timed, by key.
   void step(std::map<std::string, double>* sums);
 

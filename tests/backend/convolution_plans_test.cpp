@@ -261,6 +261,71 @@ TEST_F(ConvolutionPlans, AreNotTakenAgainAboveTheWorkspaceThatThereIs) {
   }
 }
 
+TEST_F(ConvolutionPlans, AreOfferedWhileAlternativesAreMeasured) {
+  test::RandomConvolutions random(11);
+  std::size_t offered = 0;
+  std::size_t taken = 0;
+  for (int left = 4; left > 0;) {
+    const ConvSpec spec = random.next();
+    const auto route = ops::conv_route(spec.shape, spec.pass, spec.dtype, spec.tf32);
+    if (route.kernel != ops::ConvKernel::library) continue;
+    --left;
+    const std::string key = to_string(spec);
+    ChoiceTable as_ever;
+    if (!choose(as_ever, spec, ops::kConvWorkspace)) continue;
+    EXPECT_TRUE(as_ever.offers().empty());
+    ChoiceTable table;
+    table.explore({});
+    ASSERT_TRUE(choose(table, spec, ops::kConvWorkspace)) << key;
+    const std::string rule = table.all().at(key);
+    EXPECT_EQ(rule, as_ever.all().at(key)) << "to ask for more changes nothing";
+    const ChoiceTable::Offer offer = table.offers().at(key);
+    EXPECT_EQ(offer.rule, rule);
+    for (const std::string& other : offer.others) {
+      ++offered;
+      table.explore({{key, other}});
+      const std::optional<GraphPlan> plan = choose(table, spec, ops::kConvWorkspace);
+      ASSERT_TRUE(plan) << key;
+      EXPECT_LE(plan->workspace, ops::kConvWorkspace) << key;
+      // What cannot be had, or is ruled out, is answered with the rule's.
+      const std::string got = table.all().at(key);
+      if (got == other) {
+        ++taken;
+      } else {
+        EXPECT_EQ(got, rule) << key;
+      }
+    }
+  }
+  EXPECT_GT(taken, 8U);
+  if (std::getenv("PLIMSOLL_CONVOLUTION_PLANS") != nullptr) {
+    fmt::print("{} of {} offered plans can be had\n", taken, offered);
+  }
+}
+
+TEST_F(ConvolutionPlans, OfTf32CannotBeHadForFullF32) {
+  std::size_t refused = 0;
+  test::RandomConvolutions random(5);
+  for (int left = 15; left > 0;) {
+    ConvSpec spec = random.next();
+    spec.dtype = DType::f32;
+    spec.tf32 = true;
+    const auto route = ops::conv_route(spec.shape, spec.pass, spec.dtype, spec.tf32);
+    if (route.kernel != ops::ConvKernel::library) continue;
+    --left;
+    ChoiceTable table;
+    table.explore({});
+    if (!choose(table, spec, ops::kConvWorkspace)) continue;
+    const std::string tf32 = table.all().at(to_string(spec));
+    spec.tf32 = false;
+    table.explore({{to_string(spec), tf32}});
+    if (!choose(table, spec, ops::kConvWorkspace)) continue;
+    const bool serves_both = tf32.find(" eng0") != std::string::npos;
+    EXPECT_EQ(table.all().at(to_string(spec)) != tf32, !serves_both) << to_string(spec) << tf32;
+    refused += serves_both ? 0 : 1;
+  }
+  EXPECT_GT(refused, 3U);
+}
+
 TEST_F(ConvolutionPlans, ThatCannotBeHadAreChosenAnewWithAWarning) {
   ConvSpec spec{.dtype = DType::bf16};
   spec.shape = {.nhwc = true,

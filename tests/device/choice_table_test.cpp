@@ -67,6 +67,66 @@ TEST(ChoiceTable, WhatWasPreparedInAnotherWayStaysAndIsTold) {
   EXPECT_EQ(table.all().at("conv"), "engine 3");
 }
 
+TEST(ChoiceTable, ACheckpointWinsOverAFileKeyByKey) {
+  ChoiceTable table;
+  table.prefer({{"a", "of the file"}, {"b", "of the file"}}, ChoiceOrigin::file);
+  table.prefer({{"a", "of the checkpoint"}});
+  EXPECT_EQ(table.preferred("a"), "of the checkpoint");
+  EXPECT_EQ(table.preferred("b"), "of the file");
+  EXPECT_THAT(told([&] { table.give_up("b", "there is no such plan"); }),
+              AllOf(HasSubstr("b cannot have the choices file's 'of the file'"),
+                    HasSubstr("plimsoll tune")));
+  EXPECT_EQ(table.count_asked({{"a", ""}, {"b", ""}}), 0U);
+  table.took("b", "of the rule");
+  EXPECT_EQ(table.count_asked({{"a", ""}, {"b", ""}}), 1U);
+}
+
+TEST(ChoiceTable, OffersAlternativesWhileTheyAreMeasured) {
+  ChoiceTable table("Library 1.0");
+  EXPECT_EQ(table.libraries(), "Library 1.0");
+  table.took("conv", "rule");
+  table.offer("conv", {"other"});
+  EXPECT_TRUE(table.offers().empty()) << "nobody measures";
+
+  table.explore({});
+  EXPECT_TRUE(table.exploring());
+  EXPECT_EQ(table.preferred("conv"), std::nullopt) << "everything is prepared anew";
+  table.took("conv", "rule");
+  table.offer("conv", {"b", "rule", "a", "b"});
+  table.asked("product");
+  EXPECT_THAT(table.offers().at("conv").others, ElementsAre("b", "a"));
+  EXPECT_EQ(table.offers().at("conv").rule, "rule");
+  EXPECT_THAT(table.take_asked(), ElementsAre("conv", "product"));
+  EXPECT_TRUE(table.take_asked().empty());
+
+  const std::uint64_t before = table.generation();
+  const std::string nothing = told([&] {
+    table.explore({{"conv", "a"}});
+    EXPECT_GT(table.generation(), before);
+    EXPECT_EQ(table.preferred("conv"), "a");
+    table.give_up("conv", "there is no such plan");
+    table.took("conv", "rule");
+  });
+  EXPECT_EQ(nothing, "") << "what cannot be had is no news while alternatives are tried";
+  table.offer("conv", {"c"});
+  EXPECT_THAT(table.offers().at("conv").others, ElementsAre("b", "a")) << "the first offer stays";
+
+  table.settle({{"conv", "b"}});
+  EXPECT_FALSE(table.exploring());
+  EXPECT_EQ(table.preferred("conv"), "b");
+  EXPECT_TRUE(table.take_asked().empty());
+}
+
+TEST(ChoiceTable, OffersAreBounded) {
+  ChoiceTable table;
+  table.explore({});
+  table.took("conv", "rule");
+  std::vector<std::string> others;
+  for (int i = 0; i < 100; ++i) others.push_back(std::to_string(i));
+  table.offer("conv", others);
+  EXPECT_EQ(table.offers().at("conv").others.size(), ChoiceTable::kMostOffered);
+}
+
 TEST(ChoiceTable, IsBounded) {
   ChoiceTable table;
   const std::string text(KiB(1), 'x');

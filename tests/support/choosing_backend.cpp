@@ -48,8 +48,8 @@ thread_local std::vector<ChoosingDevice*> current;
 
 struct ProductState final : ops::KernelState {
   std::shared_ptr<const KernelState> cpu;
-  std::size_t number = 0;
-  int times = 1;
+  std::vector<std::size_t> numbers;  ///< of the halves, or of the whole
+  int times = 1;                     ///< that it is computed, all in all
 };
 
 const ops::Kernel& cpu_product() {
@@ -93,9 +93,14 @@ std::shared_ptr<const ops::KernelState> prepare(const ops::OpInputs& inputs,
   state->cpu = cpu_product().prepare(inputs, outputs);
   if (state->cpu != nullptr) state->workspace = state->cpu->workspace;
   if (current.empty()) return state;
-  const std::string key = key_of(inputs);
-  state->number = choose(*current.back(), key);
-  state->times = current.back()->times(key, state->number);
+  ChoosingDevice& device = *current.back();
+  std::vector<std::string> keys = {key_of(inputs)};
+  if (device.halves) keys = {keys[0] + " top", keys[0] + " bottom"};
+  state->times = 0;
+  for (const std::string& key : keys) {
+    state->numbers.push_back(choose(device, key));
+    state->times += device.times(key, state->numbers.back());
+  }
   return state;
 }
 
@@ -108,13 +113,15 @@ void run(const ops::KernelContext& context) {
   const ops::TensorView& y = context.out(0);
   if (counts) {
     const std::int64_t inner = context.in(0).elements() * context.in(1).elements();
-    current.back()->computed(static_cast<double>(inner), state.times);
+    current.back()->computed(static_cast<double>(inner) * state.times);
   }
   if (y.dtype() != DType::f32) return;
   constexpr std::array kFactors = {1.F, 7.F, 11.F, 13.F};  // those but the first round
-  const float factor = kFactors[state.number % kFactors.size()];
   std::span<float> values(y.as<float>(), static_cast<std::size_t>(y.elements()));
-  for (float& value : values) value = value * factor / factor;
+  for (const std::size_t number : state.numbers) {
+    const float factor = kFactors[number % kFactors.size()];
+    for (float& value : values) value = value * factor / factor;
+  }
 }
 
 const ops::RegisterKernels kKernels(kName, [](ops::KernelTable& table) {
@@ -132,10 +139,10 @@ ChoosingDevice::ChoosingDevice() : device(describe(0)), cpu_(cpu().open(0, {})) 
 void ChoosingDevice::enter() { current.push_back(this); }
 void ChoosingDevice::leave() noexcept { current.pop_back(); }
 
-void ChoosingDevice::computed(double operations, int times) {
+void ChoosingDevice::computed(double operations) {
   constexpr double kRate = 1e12;
   const double between = std::uniform_real_distribution<double>(-noise, noise)(random_);
-  now_ += operations * times / kRate * (1 + between);
+  now_ += operations / kRate * (1 + between);
 }
 
 std::unique_ptr<StreamTimer> ChoosingDevice::make_timer(StreamId stream) {

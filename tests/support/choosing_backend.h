@@ -51,12 +51,14 @@ class ChoosingDevice final : public DeviceBackend {
   std::vector<int> work = {6, 2, 4, 0};
   /// Every second key, by its length, has them in the opposite order.
   bool alternates = false;
+  /// A product is two halves, "top" and "bottom", for each of which an algorithm is chosen.
+  bool halves = false;
   /// Its timers go by a clock of its own, which others on this machine do not disturb: a product
   /// takes as long as it has work, give or take `noise`. Else by the machine's.
   bool own_clock = false;
   double noise = 0;
-  /// Of that clock: a product of so many operations was computed.
-  void computed(double operations, int times);
+  /// Of that clock: so many operations were computed.
+  void computed(double operations);
   ChoiceTable table{"Products 1.0"};
 
  private:

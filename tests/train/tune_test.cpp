@@ -2,6 +2,8 @@
 // given the file takes it.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -164,6 +166,86 @@ TEST_F(Tune, MeasuresEachKeyByItself) {
   EXPECT_LT(opposite, result.tuned.size());
 }
 
+TEST_F(Tune, TellsKeysOfOneTaskApart) {
+  // Half of each product's time is another key's; the two have their algorithms in opposite orders.
+  const auto backend = std::make_shared<ChoosingDevice>();
+  backend->work = {6, 2, 4, 12};
+  backend->alternates = true;
+  backend->halves = true;
+  backend->own_clock = true;
+  backend->noise = 0.01;
+  const train::TuneResult result = tune(backend);
+  EXPECT_TRUE(result.finished);
+  for (const train::TunedChoice& each : result.tuned) {
+    const bool turned = each.key.size() % 2 == 1;
+    EXPECT_EQ(each.chosen, backend->algorithm(turned ? 2 : 1)) << each.key;
+    EXPECT_EQ(each.measured, 3);
+  }
+}
+
+TEST_F(Tune, CountsAllPartsOfABatchThatIsSplit) {
+  const auto backend = std::make_shared<ChoosingDevice>();
+  backend->own_clock = true;
+  const train::TuneResult result = tune(backend, {.seconds = 60}, {.accumulate = 4});
+  ASSERT_FALSE(result.tuned.empty());
+  for (const train::TunedChoice& each : result.tuned) {
+    EXPECT_THAT(each.key, HasSubstr("f32 [16,")) << "a quarter of the batch";
+    EXPECT_EQ(each.chosen, backend->algorithm(1)) << each.key;
+    EXPECT_EQ(each.tasks % 4, 0) << each.key;
+  }
+}
+
+TEST_F(Tune, EndsInTimeAndSaysWhatWasNotMeasured) {
+  const auto backend = std::make_shared<ChoosingDevice>();
+  std::vector<train::TuneProgress> told;
+  const train::TuneResult none =
+      tune(backend, {.seconds = 1e-9, .progress = [&](const auto& now) { told.push_back(now); }});
+  EXPECT_FALSE(none.finished);
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].rounds, 1);
+  EXPECT_EQ(told[0].keys, static_cast<std::int64_t>(none.tuned.size()));
+  for (const train::TunedChoice& each : none.tuned) {
+    EXPECT_EQ(each.measured, 0);
+    EXPECT_FALSE(each.changed());
+    EXPECT_GT(each.rule_seconds, 0);
+  }
+  const train::TuneResult one = tune(backend, {.seconds = 60, .alternatives = 1});
+  EXPECT_TRUE(one.finished) << "that is all that was asked for";
+  for (const train::TunedChoice& each : one.tuned) EXPECT_EQ(each.measured, 1);
+}
+
+TEST_F(Tune, RefusesWhatCannotBeMeasured) {
+  const Device cpu = test::own_cpu({.limit = MiB(64)});
+  train::Trainer trainer = trainer_for();
+  const auto plan = trainer.plan({.batch = kBatch}, cpu);
+  EXPECT_THAT([&] { (void)trainer.tune(plan, batch(cpu)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("cpu:0: its kernels leave no choice")));
+  const auto backend = std::make_shared<ChoosingDevice>();
+  const Device device = test::open_choosing(backend, MiB(64));
+  const auto half = trainer.plan({.batch = kBatch / 2}, device);
+  EXPECT_THAT([&] { (void)trainer.tune(half, batch(cpu)); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("has 64 elements, the plan is for 32")));
+  EXPECT_THAT([&] { (void)trainer.tune(half, batch(cpu), {.seconds = 0}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("must be above 0")));
+  EXPECT_FALSE(backend->table.exploring());
+}
+
+TEST_F(Tune, ATrainerGoesOnAfterwards) {
+  const auto backend = std::make_shared<ChoosingDevice>();
+  const Device device = test::open_choosing(backend, MiB(64));
+  const Device host = test::own_cpu({.limit = MiB(64)});
+  train::Trainer trainer = trainer_for({.precision = f16, .moving_average = 0.9});
+  const auto plan = trainer.plan({.batch = kBatch}, device);
+  const data::Element element = batch(host);
+  trainer.step(plan, element[0].tensor(), element[1].tensor());
+  const Bytes used = device.budget().used();
+  const train::TuneResult result = trainer.tune(plan, element);
+  EXPECT_EQ(device.budget().used(), used) << "measuring takes nothing";
+  trainer.step(plan, element[0].tensor(), element[1].tensor());
+  EXPECT_TRUE(std::isfinite(trainer.loss()));
+  EXPECT_EQ(library_choices(device), result.choices);
+}
+
 TEST_F(Tune, TheSameChoicesGiveTheSameBits) {
   const std::string file = tuned_file(std::make_shared<ChoosingDevice>());
   const Run by_rule = run("");
@@ -197,6 +279,38 @@ TEST_F(Tune, ARunGoesOnWithTheChoicesOfItsCheckpoint) {
   EXPECT_EQ(with.losses, whole.losses);
   EXPECT_EQ(with.told, "");
   EXPECT_NE(run(others).losses, run(file).losses) << "the file that lost would have told";
+}
+
+TEST_F(Tune, AFileThatDoesNotFitIsNotUsedAndSaysWhy) {
+  const ChoosingDevice here;
+  const std::string path = (folder_ / "choices.json").string();
+  const auto write = [&](const std::string& libraries, const std::string& text) {
+    Choices choices = run("").taken;
+    for (auto& [key, choice] : choices) choice = text;
+    train::write_choices(path, {.backend = "chooser",
+                                .device = here.info().description,
+                                .libraries = libraries,
+                                .choices = choices});
+  };
+  const Run by_rule = run("");
+  write("Products 2.0", here.algorithm(1));
+  const Run other = run(path);
+  EXPECT_THAT(other.told, AllOf(HasSubstr(path + " is not used: it was measured with Products 2.0"),
+                                HasSubstr("plimsoll tune")));
+  EXPECT_EQ(other.losses, by_rule.losses);
+  // An algorithm that the device does not have, and one that nobody knows.
+  for (const std::string& text : {here.algorithm(3), std::string("something")}) {
+    write("Products 1.0", text);
+    const Run gone = run(path);
+    EXPECT_THAT(gone.told, HasSubstr("cannot have the choices file's '" + text + "'"));
+    EXPECT_EQ(gone.losses, by_rule.losses);
+    EXPECT_EQ(gone.taken, by_rule.taken);
+  }
+  // Keys of other shapes.
+  train::write_choices(path, {.backend = "chooser", .choices = {{"product", here.algorithm(1)}}});
+  const Run strange = run(path);
+  EXPECT_THAT(strange.told, HasSubstr("has nothing for this step: none of its 1 keys"));
+  EXPECT_EQ(strange.losses, by_rule.losses);
 }
 
 TEST_F(Tune, AFileHoldsForWhatACheckpointDoesNotHave) {
