@@ -73,6 +73,7 @@
 #include <plimsoll/tensor/tensor.h>
 #include <plimsoll/train/callbacks.h>
 #include <plimsoll/train/checkpoint.h>
+#include <plimsoll/train/choices_file.h>
 #include <plimsoll/train/control.h>
 #include <plimsoll/train/precision.h>
 #include <plimsoll/train/reduce_on_plateau.h>

@@ -146,6 +146,27 @@ def test_a_run_goes_on_from_its_checkpoints(device: pm.Device, tmp_path: Path) -
     assert rest.losses == whole.losses
 
 
+def test_a_file_of_choices_is_used_where_it_fits(device: pm.Device, tmp_path: Path, caplog: Any) -> None:
+    train, _ = digits()
+
+    def losses(**options: Any) -> Any:
+        trainer = pm.Trainer(Net(), loss="cross_entropy", optimizer=pm.optim.sgd(0.1), seed=3, **options)
+        return trainer.fit(train, steps=3).losses
+
+    by_rule = losses()
+    # On the CPU kernels leave no choice.
+    file = tmp_path / "choices.json"
+    file.write_text('{"backend": "cuda", "choices": {"gemm 8x8x8": "cuBLASLt 13.1.0"}}')
+    with caplog.at_level("WARNING", logger="plimsoll"):
+        assert losses(choices=file) == by_rule
+    assert "it was measured on 'cuda', and cpu:0" in caplog.text
+    with pytest.raises(pm.DataError, match="there is no such file.*plimsoll tune"):
+        pm.Trainer(Net(), loss="cross_entropy", choices=tmp_path / "nothing.json")
+    file.write_text("no choices")
+    with pytest.raises(pm.DataError, match="it is damaged"):
+        pm.Trainer(Net(), loss="cross_entropy", choices=str(file))
+
+
 def test_a_trainer_that_is_dropped_is_collected_with_its_functions(device: pm.Device) -> None:
     net = Net()
     trainer = pm.Trainer(net, loss=lambda y, t: pm.nn.cross_entropy(y, t))
