@@ -1,7 +1,10 @@
 // What runs beside what, and what happens when it is stopped in the middle.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <latch>
 #include <mutex>
@@ -75,6 +78,31 @@ TEST(Runtime, ParallelInterleaveRunsItsInputsAtOnceAndKeepsTheOrder) {
   const InterleaveOptions parallel{.cycle_length = 3, .block_length = 2, .parallel = kAutotune};
   EXPECT_EQ(numbers(Dataset::range(7).interleave(with(true), parallel), {.threads = 3}),
             numbers(Dataset::range(7).interleave(with(false), sequential)));
+}
+
+TEST(Runtime, AConsumerSleepsUntilItsBatchIsThere) {
+  const auto slow = [](const Element& element) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(300);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+    return element;
+  };
+  const auto sleeps = [] {
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+  };
+  const Device device = host();
+  for (const bool ahead : {false, true}) {
+    Dataset dataset = Dataset::range(1'000).map(slow, {.parallel = 2}).batch(200);
+    if (ahead) dataset = dataset.prefetch(1);
+    Pipeline pipeline(dataset, device, {.threads = 2});
+    ASSERT_TRUE(pipeline.next());
+    const long before = sleeps();
+    while (pipeline.next()) {
+    }
+    EXPECT_LT(sleeps() - before, 100) << "for 4 batches of 800 elements";
+  }
 }
 
 TEST(Runtime, AnUnorderedMapGivesEverythingAndCannotBeSaved) {

@@ -159,7 +159,7 @@ void Engine::run_strand(std::unique_lock<std::mutex>& lock) {
   busy_ = false;
   --runtime_.busy;
   if (again) runtime_.kick(*this);
-  runtime_.changed.notify_all();
+  runtime_.announce();
 }
 
 bool Engine::serve_consumer() {
@@ -211,8 +211,12 @@ void Engine::take_strand(std::unique_lock<std::mutex>& lock) {
 void Engine::let_go() {
   busy_ = false;
   --runtime_.busy;
-  runtime_.changed.notify_all();
+  runtime_.announce();
   if (!runtime_.ready.empty()) runtime_.idle.notify_all();
+}
+
+bool Engine::may_go_on() const {
+  return !busy_ && !runtime_.held && (result_ || runtime_.cancelled || listed_ || runtime_.quiet());
 }
 
 // ---- The consumer
@@ -310,12 +314,11 @@ std::optional<Element> Engine::next() {
     if (!result.open()) break;
     if (kicked_ || !finished_.empty()) continue;
     waiting_ = true;
+    runtime_.waiting = this;
     let_go();
-    runtime_.changed.wait(lock, [&] {
-      return !busy_ && !runtime_.held &&
-             (result_ || runtime_.cancelled || listed_ || runtime_.quiet());
-    });
+    runtime_.consumer.wait(lock, [&] { return may_go_on(); });
     waiting_ = false;
+    runtime_.waiting = nullptr;
     busy_ = true;
     ++runtime_.busy;
     if (result_) {
@@ -362,7 +365,7 @@ void Engine::with_strands(const std::function<void()>& work, bool drained) {
   runtime_.held = true;
   const auto resume = [&] {
     runtime_.held = false;
-    runtime_.changed.notify_all();
+    runtime_.announce();
     if (!runtime_.ready.empty()) runtime_.idle.notify_all();
   };
   try {
@@ -422,7 +425,7 @@ void Engine::with_own_strand(const std::function<void()>& work) {
 void Engine::cancel() {
   const std::lock_guard lock(runtime_.mutex);
   runtime_.cancelled = true;
-  runtime_.changed.notify_all();
+  runtime_.announce();
 }
 
 void Engine::note_skipped(SkippedElement skipped) {

@@ -146,6 +146,8 @@ class Engine {
   void run_strand(std::unique_lock<std::mutex>& lock);
   void take_strand(std::unique_lock<std::mutex>& lock);
   void let_go();
+  /// With the mutex: whether the consumer, which waits, has something to do.
+  bool may_go_on() const;
   void apply_finished();
   void pump();
   bool has_ahead() const;

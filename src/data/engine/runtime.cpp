@@ -88,8 +88,13 @@ void Runtime::kick(Engine& engine) {
   ready.push_back(&engine);
   start_threads();
   // A consumer that waits runs its strand itself when all others have something to do.
-  if (engine.waiting_ && idlers == 0) changed.notify_all();
+  if (engine.waiting_ && idlers == 0) consumer.notify_all();
   idle.notify_one();
+}
+
+void Runtime::announce() {
+  changed.notify_all();
+  if (waiting != nullptr && waiting->may_go_on()) consumer.notify_all();
 }
 
 /// None while somebody waits to have them all quiet; none that somebody waits for.
@@ -121,7 +126,7 @@ void Runtime::work() {
     } else {
       run_task(lock, false);
     }
-    if (held || quiet()) changed.notify_all();
+    if (held || quiet()) announce();
   }
 }
 
@@ -132,7 +137,7 @@ void Runtime::work_apart() {
     apart.wait(lock, [&] { return stopping || first_task(true) != tasks.end(); });
     if (stopping) return;
     run_task(lock, true);
-    if (held || quiet()) changed.notify_all();
+    if (held || quiet()) announce();
   }
 }
 
@@ -202,6 +207,7 @@ void Runtime::stop() {
   idle.notify_all();
   apart.notify_all();
   changed.notify_all();
+  consumer.notify_all();
   for (std::thread& thread : pool_) thread.join();
   for (std::thread& thread : apart_) thread.join();
   pool_.clear();

@@ -81,16 +81,18 @@ class Runtime {
   // Under the mutex.
 
   std::mutex mutex;
-  std::condition_variable idle;     ///< pool threads: something to run
-  std::condition_variable apart;    ///< threads for tasks that may block: one to run
-  std::condition_variable changed;  ///< a strand is free, a result is there, or all is quiet
+  std::condition_variable idle;      ///< pool threads: something to run
+  std::condition_variable apart;     ///< threads for tasks that may block: one to run
+  std::condition_variable changed;   ///< a strand is free, or all is quiet
+  std::condition_variable consumer;  ///< it may go on
   std::deque<std::shared_ptr<Task>> tasks;
   std::deque<Engine*> ready;  ///< strands that have something to do
   std::vector<Engine*> engines;
-  int idlers = 0;   ///< pool threads that wait for something to do
-  int busy = 0;     ///< strands that are run
-  int running = 0;  ///< tasks that are run
-  int outside = 0;  ///< waits for threads that are not the pool's
+  Engine* waiting = nullptr;  ///< the consumer waits for a result of this one
+  int idlers = 0;             ///< pool threads that wait for something to do
+  int busy = 0;               ///< strands that are run
+  int running = 0;            ///< tasks that are run
+  int outside = 0;            ///< waits for threads that are not the pool's
   bool held = false;
   bool cancelled = false;
   std::vector<SkippedElement> skipped;
@@ -109,6 +111,9 @@ class Runtime {
   }
   /// Has a pool thread run the engine's strand, unless somebody does so now and will look again.
   void kick(Engine& engine);
+  /// Wakes whoever may wait for what has changed. The consumer is woken only where it can go on:
+  /// strands are let go for every element, and it waits for the last one of a batch.
+  void announce();
   /// Starts the pool's threads if there are none: a pipeline without parallel stages has none.
   void start_threads();
   /// Puts a task into the queue and sees that there is a thread for it, which is to be notified
