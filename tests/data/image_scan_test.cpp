@@ -285,6 +285,41 @@ TEST(ImageScan, GivesUpWhereverARestartMarkerIsWrong) {
   EXPECT_GT(markers, 10);
 }
 
+/// Whether what follows the first strip is stepped over.
+bool skips_the_rest(const File& file) {
+  PlaneSession s(file, 8, Dct::fast);
+  JpegScan scan(s.session(), Dct::fast, s.workspace());
+  const std::vector<std::uint8_t> none(static_cast<std::size_t>(scan.padded_columns(0)));
+  std::array<JpegScan::Target, 3> targets;
+  for (JpegScan::Target& each : targets) each.columns = none.data();
+  return scan.ready() && scan.read(targets) && scan.skip_rest();
+}
+
+TEST(ImageScan, StepsOverWhatNobodyWants) {
+  if (!scans_supported()) GTEST_SKIP() << "no AVX2";
+  for (const int restart : {0, 7}) {
+    const File file = make_jpeg({.width = 300, .height = 200, .quality = 95, .restart = restart});
+    EXPECT_TRUE(skips_the_rest(file));
+    File coded = file;
+    for (std::size_t i = file.size() / 2; i + 100 < file.size(); ++i) {
+      const bool marker = coded[i] == std::byte{0xff} || coded[i - 1] == std::byte{0xff};
+      if (!marker) coded[i] = std::byte{0x12};
+    }
+    EXPECT_TRUE(skips_the_rest(coded)) << "whatever the data are";
+    File marked = file;
+    marked[file.size() - 50] = std::byte{0xff};
+    marked[file.size() - 49] = std::byte{0xda};
+    EXPECT_FALSE(skips_the_rest(marked)) << "another scan";
+    for (const std::ptrdiff_t missing : {1, 2, 100}) {
+      EXPECT_FALSE(skips_the_rest(File(file.begin(), file.end() - missing))) << missing;
+    }
+  }
+  File restarted = make_jpeg({.width = 300, .height = 200});
+  restarted[restarted.size() - 50] = std::byte{0xff};
+  restarted[restarted.size() - 49] = std::byte{0xd0};
+  EXPECT_FALSE(skips_the_rest(restarted)) << "no restarts were announced";
+}
+
 TEST(ImageScan, DecodesEveryBlockThatTheResultNeeds) {
   std::mt19937 random(31);
   const auto pick = [&](int low, int high) {

@@ -63,6 +63,7 @@ class PlaneRows {
   bool run(JpegScan& scan, Workspace& workspace);
 
  private:
+  /// Has read(s, y) read strip after strip, where y is the first row that was not converted yet.
   template <class Read>
   bool each_strip(Read read);
   void mark_blocks(const JpegScan& scan, int component, Workspace& workspace);
@@ -124,7 +125,7 @@ bool PlaneRows::each_strip(Read read) {
   const int lag = std::max(planes_[1].expand_y, planes_[2].expand_y) - 1;
   int next = 0;
   for (int s = 0; next < height; ++s) {
-    if (!read(s)) return false;
+    if (!read(s, next)) return false;
     const int done = (s + 1) * strip;
     const int ready = done >= height ? height : done - lag;
     for (; next < ready; ++next) {
@@ -135,7 +136,7 @@ bool PlaneRows::each_strip(Read read) {
 }
 
 void PlaneRows::run() {
-  each_strip([&](int s) {
+  each_strip([&](int s, int) {
     JSAMPARRAY rows[kPlanes];
     for (int i = 0; i < kPlanes; ++i) {
       rows[i] = planes_[i].rows + s % 2 * planes_[i].strip_rows;
@@ -148,7 +149,11 @@ void PlaneRows::run() {
 bool PlaneRows::run(JpegScan& scan, Workspace& workspace) {
   for (int i = 0; i < kPlanes; ++i) mark_blocks(scan, i, workspace);
   std::array<JpegScan::Target, kPlanes> targets;
-  const bool read = each_strip([&](int s) {
+  const int last = static_cast<int>(session_.info().output_height) - 1;
+  bool enough = false;
+  const bool read = each_strip([&](int s, int next) {
+    enough = !resizer_.needs_rows(next, last);
+    if (enough) return false;
     for (std::size_t i = 0; i < kPlanes; ++i) {
       const Plane& plane = planes_[i];
       JpegScan::Target& target = targets[i];
@@ -162,7 +167,7 @@ bool PlaneRows::run(JpegScan& scan, Workspace& workspace) {
     }
     return scan.read(targets);
   });
-  return read && scan.finish();
+  return enough ? scan.skip_rest() : read && scan.finish();
 }
 
 /// Whether the samples of rows first to last have a part in a row that the result needs.

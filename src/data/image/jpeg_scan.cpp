@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kEoi = 0xd9;
 constexpr int kRst0 = 0xd0;
+constexpr int kRst7 = 0xd7;
 // Nothing an encoder makes comes near; within it, no transform overflows on account of the DC
 // coefficient, where libjpeg's variants differ.
 constexpr int kDcLimit = 4000;
@@ -234,6 +235,15 @@ bool JpegScan::next_segment() {
 bool JpegScan::finish() {
   if (bits_left() < 0) return false;
   while (!window_.ended()) bits_.next = window_.fill(window_.filled());
+  return window_.marker() == kEoi;
+}
+
+bool JpegScan::skip_rest() {
+  window_.skip_segment();
+  while (restart_interval_ != 0 && window_.marker() >= kRst0 && window_.marker() <= kRst7) {
+    window_.next_segment();
+    window_.skip_segment();
+  }
   return window_.marker() == kEoi;
 }
 

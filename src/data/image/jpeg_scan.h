@@ -47,6 +47,11 @@ class JpegScan {
   /// Reads the next strip, a row of MCUs. False: the data are not regular.
   bool read(const std::array<Target, kComponents>& targets);
 
+  /// Instead of reading the strips that are left, of which nobody wants anything: whether the file
+  /// ends after this scan, with nothing but restarts before. If so, libjpeg would find no error in
+  /// it, whatever the data, and no difference in the strips above.
+  bool skip_rest();
+
   /// After the last strip: whether the file ends after this scan, as it should. What stands between
   /// is stepped over, as libjpeg does.
   bool finish();

@@ -54,6 +54,19 @@ const std::uint8_t* JpegWindow::refill(const std::uint8_t* position) {
   return bytes_;
 }
 
+void JpegWindow::skip_segment() {
+  while (!ended_) {
+    const auto left = static_cast<std::size_t>(end_ - next_);
+    const void* const found = left == 0 ? nullptr : std::memchr(next_, kStuffed, left);
+    next_ = found == nullptr ? end_ : static_cast<const std::uint8_t*>(found);
+    if (end_ - next_ >= 2 && next_[1] == 0) {
+      next_ += 2;
+    } else {
+      end_segment();
+    }
+  }
+}
+
 void JpegWindow::end_segment() {
   ended_ = true;
   while (next_ < end_ && *next_ == kStuffed) ++next_;

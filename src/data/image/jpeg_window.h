@@ -43,7 +43,11 @@ class JpegWindow {
   /// The marker that ended the segment; 0 at the end of the file.
   int marker() const { return marker_; }
 
-  /// Goes on behind that marker. fill(nullptr) must follow.
+  /// Steps over what is left of the segment without looking at it. Nothing of it may be read any
+  /// more.
+  void skip_segment();
+
+  /// Goes on behind that marker. fill(nullptr) must follow, or skip_segment().
   void next_segment() {
     ended_ = false;
     marker_ = 0;
