@@ -1,32 +1,39 @@
 """Feeding a PyTorch loop on a GPU from a folder of JPEGs: Plimsoll beside DataLoader with OpenCV.
 
-bench/feed_gpu.py [WORKERS [IMAGES [STEPS]]] compares
+bench/feed_gpu.py [--cpu] [WORKERS [IMAGES [STEPS]]] compares
 - input alone: pictures on the GPU per second, and the memory of the input (PSS of the loader's processes
   and what this one holds more, pinned memory included);
 - a compiled ResNet-50 in bf16 from files against the same loop on batches that are on the GPU already;
 - the batches after `load_state_dict`.
 Both sides send bytes, channels last, which the compiled model converts: the best way for both.
 Bars: 2.2 times DataLoader's rate, a tenth of its memory, 0.95 of the loop's speed without input.
-It needs PyTorch and torchvision with CUDA, and OpenCV."""
+It needs PyTorch and torchvision with CUDA, and OpenCV.
+
+With --cpu, batches stay on the host and only the input alone is compared, for machines without a GPU: both
+sides by turns, WORKERS threads against WORKERS processes. Processor time per image (of all threads and
+processes) and memory mean something on a machine with fewer cores than WORKERS, and on one that others use;
+the rate by the clock does not."""
 
 from __future__ import annotations
 
+import argparse
 import gc
 import itertools
+import os
+import statistics
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 import cv2  # type: ignore[import-not-found]
 import numpy as np
 import torch  # type: ignore[import-not-found]
-from torchvision.models import resnet50  # type: ignore[import-not-found]
 
 import plimsoll as pm
-from feed_pytorch import family
+from feed_pytorch import children, family
 
 SIZE, BATCH, GPU = 224, 128, "cuda:0"
 
@@ -96,6 +103,47 @@ def input_alone(loader: Iterable[Any], batches: int) -> tuple[float, int]:
     return images / (time.perf_counter() - start), most
 
 
+def processor_seconds() -> float:
+    """Of this process and its children, all threads together."""
+    ticks = 0
+    for pid in [os.getpid(), *children()]:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def input_on_host(loader: Iterable[Any], batches: int) -> tuple[float, float, int]:
+    """Images per second, milliseconds of processor time per image, and the memory of the input."""
+    gc.collect()
+    before = family()
+    source = endless(loader)
+    for _ in range(max(batches // 4, 2)):
+        next(source)
+    start, cpu, images = time.perf_counter(), processor_seconds(), 0
+    for _ in range(batches):
+        images += len(next(source)[0])
+    seconds, cpu = time.perf_counter() - start, processor_seconds() - cpu
+    return images / seconds, cpu * 1000 / images, family() - before
+
+
+def compare_on_host(ours: Any, theirs: Callable[[], Any], workers: int, batches: int, turns: int = 3) -> bool:
+    def threads() -> Iterator[Any]:
+        with ours.iterate(threads=workers) as pipeline:
+            for images, labels in pipeline:
+                yield torch.from_dlpack(images), torch.from_dlpack(labels)
+
+    results = [(input_on_host(threads(), batches), input_on_host(theirs(), batches)) for _ in range(turns)]
+    memories = [each[2] for each in results[0]]  # of the first turn: later ones find memory that is there already
+    for side, who in enumerate(("plimsoll", "DataLoader")):
+        rate, cpu = (statistics.median(each[side][i] for each in results) for i in range(2))
+        memory = memories[side]
+        print(f"{who:10} {rate:7.0f} images/s   {cpu:6.3f} ms of processor time per image   {memory / 2**20:6.0f} MiB")
+    less = statistics.median(peer[1] / mine[1] for mine, peer in results)
+    print(f"DataLoader with {workers} workers takes {less:.2f} times the processor time of as many threads", flush=True)
+    share = memories[0] / memories[1]
+    return verdict(f"  memory {share:.3f} of it (at most 0.1)", share <= 0.1)
+
+
 def loop(step: Any, source: Iterator[Any], steps: int) -> float:
     for _ in range(steps // 4):  # until the input has found how many threads the loop needs
         step(*next(source))
@@ -108,6 +156,8 @@ def loop(step: Any, source: Iterator[Any], steps: int) -> float:
 
 
 def make_step() -> Any:
+    from torchvision.models import resnet50  # type: ignore[import-not-found]
+
     model = resnet50(num_classes=10).to(GPU, memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
 
@@ -130,7 +180,12 @@ def verdict(text: str, held: bool) -> bool:
 
 
 def main() -> int:
-    workers, count, steps = (int(x) for x in (sys.argv[1:] + [16, 4096, 300][len(sys.argv) - 1 :])[:3])
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--cpu", action="store_true", help="the input alone, on the host")
+    for name, default in (("workers", 16), ("images", 4096), ("steps", 300)):
+        arguments.add_argument(name, nargs="?", type=int, default=default)
+    given = arguments.parse_args()
+    workers, count, steps = given.workers, given.images, given.steps
     torch.backends.cudnn.benchmark = True
     pm.set_default_device(pm.device("cpu", limit="160MiB"))
     ok = True
@@ -138,19 +193,25 @@ def main() -> int:
         folder = Path(name)
         write_pictures(folder, count)
 
-        def ours(epochs: int | None = None) -> Any:
+        def prepared(epochs: int | None = None) -> Any:
             return (
                 pm.data.image_folder(folder).shuffle(seed=1)
                 .map(lambda image, label: (pm.cast(pm.image.resize(image, SIZE) + 0.5, pm.u8), label))
-                .repeat(epochs).batch(BATCH, drop_remainder=True).prefetch().to_torch(GPU)
+                .repeat(epochs).batch(BATCH, drop_remainder=True).prefetch()
             )
+
+        def ours(epochs: int | None = None) -> Any:
+            return prepared(epochs).to_torch(GPU)
 
         def theirs() -> Any:
             return torch.utils.data.DataLoader(
-                Pictures(folder), batch_size=BATCH, shuffle=True, num_workers=workers, pin_memory=True,
-                persistent_workers=True, drop_last=True,
+                Pictures(folder), batch_size=BATCH, shuffle=True, num_workers=workers,
+                pin_memory=not given.cpu, persistent_workers=True, drop_last=True,
             )
 
+        if given.cpu:
+            torch.set_num_threads(1)
+            return 0 if compare_on_host(prepared(), theirs, workers, count // BATCH) else 1
         torch.zeros(1, device=GPU)
         gpu = pm.device(GPU)  # what opening it takes is not the input's
         batches = count // BATCH * 3

@@ -45,14 +45,18 @@ def pss(pid: int) -> int:
     return 0
 
 
-def family() -> int:
-    """Bytes that this process and its children hold."""
+def children() -> list[int]:
+    """The processes that this one has started."""
     own = os.getpid()
-    children = [
+    return [
         int(each.parent.name) for each in Path("/proc").glob("[0-9]*/stat")
         if (text := _text(each)) and int(text.rpartition(")")[2].split()[1]) == own
     ]
-    return sum(map(pss, [own, *children]))
+
+
+def family() -> int:
+    """Bytes that this process and its children hold."""
+    return sum(map(pss, [os.getpid(), *children()]))
 
 
 def _text(path: Path) -> str:
