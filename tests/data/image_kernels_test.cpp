@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "data/image/kernels.h"
@@ -21,8 +22,14 @@ void expect_same(const std::vector<T>& a, const std::vector<T>& b, std::size_t n
   EXPECT_EQ(std::memcmp(a.data(), b.data(), n * sizeof(T)), 0);
 }
 
-TEST(ImageKernels, ConvertEveryColourAsTheGenericKernelDoes) {
-  const RowKernels& best = row_kernels();
+class ImageKernels : public ::testing::TestWithParam<const RowKernels*> {
+ protected:
+  const RowKernels& best = *GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Of, ImageKernels, ::testing::ValuesIn(row_kernel_variants()),
+                         [](const auto& each) { return std::string(each.param->name); });
+
+TEST_P(ImageKernels, ConvertEveryColourAsTheGenericKernelDoes) {
   const RowKernels& plain = generic_row_kernels();
   std::vector<std::uint8_t> y(256 + kRowSlack), cb(y.size()), cr(y.size());
   for (int b = 0; b < 256; ++b) {
@@ -38,10 +45,9 @@ TEST(ImageKernels, ConvertEveryColourAsTheGenericKernelDoes) {
   }
 }
 
-TEST(ImageKernels, AllVariantsGiveTheSameBits) {
-  const RowKernels& best = row_kernels();
+TEST_P(ImageKernels, GiveTheSameBits) {
   const RowKernels& plain = generic_row_kernels();
-  for (const int n : {1, 2, 3, 7, 16, 31, 100, 224}) {
+  for (const int n : {1, 2, 3, 4, 7, 16, 17, 31, 32, 33, 49, 100, 224}) {
     SCOPED_TRACE(n);
     const auto count = static_cast<std::size_t>(n);
     const auto near = noise(count + kRowSlack, 1);
@@ -60,9 +66,10 @@ TEST(ImageKernels, AllVariantsGiveTheSameBits) {
 
     const auto row = noise(4 * 500 + kRowSlack, 3);
     std::mt19937 random(4);
-    std::vector<std::int32_t> offsets(count + 1);
-    std::vector<std::int16_t> weights(8 * (count + 1));
-    for (std::size_t x = 0; x <= count; ++x) {
+    const std::size_t columns = (count + kColumnGroup - 1) / kColumnGroup * kColumnGroup;
+    std::vector<std::int32_t> offsets(columns);
+    std::vector<std::int16_t> weights(8 * columns);
+    for (std::size_t x = 0; x < columns; ++x) {
       offsets[x] = static_cast<std::int32_t>(4 * (random() % 499));
       const auto right = static_cast<std::int16_t>(random() % (kWeightOne + 1));
       for (std::size_t c = 0; c < 4; ++c) {
@@ -77,7 +84,7 @@ TEST(ImageKernels, AllVariantsGiveTheSameBits) {
     expect_same(a, a2, 4 * count);
     best.resize_columns(b.data(), row.data() + 16, taps, n);
 
-    std::vector<float> shares(count + 1);
+    std::vector<float> shares(columns);
     for (float& each : shares) each = static_cast<float>(random() % 1000) / 1000;
     shares[0] = 0;
     const ColumnTaps exact{offsets.data(), nullptr, shares.data()};
@@ -103,6 +110,37 @@ TEST(ImageKernels, AllVariantsGiveTheSameBits) {
     best.split_rgb(e.data(), e.data() + count, e.data() + 2 * count, c.data(), n);
     plain.split_rgb(e2.data(), e2.data() + count, e2.data() + 2 * count, c.data(), n);
     expect_same(e, e2, 3 * count);
+  }
+}
+
+TEST_P(ImageKernels, PickPixelsOfNeighbouringColumns) {
+  const RowKernels& plain = generic_row_kernels();
+  std::mt19937 random(6);
+  for (int round = 0; round < 200; ++round) {
+    const int n = 1 + static_cast<int>(random() % 40);
+    const int groups = (n + kColumnGroup - 1) / kColumnGroup;
+    const auto count = static_cast<std::size_t>(groups) * kColumnGroup;
+    const auto row = noise(4 * 15 * count + kRowSlack, random());
+    std::vector<std::int32_t> offsets(count), starts;
+    std::vector<std::uint8_t> picks(static_cast<std::size_t>(groups) * kGroupPicks);
+    std::vector<std::int16_t> weights(8 * count);
+    for (std::size_t x = 0; x < count; ++x) {
+      if (x % kColumnGroup == 0) starts.push_back(static_cast<std::int32_t>(60 * x));
+      const std::size_t within = random() % 15;
+      offsets[x] = starts.back() + static_cast<std::int32_t>(4 * within);
+      const auto right = static_cast<std::int16_t>(random() % (kWeightOne + 1));
+      for (std::size_t c = 0; c < 4; ++c) {
+        weights[8 * x + 2 * c] = static_cast<std::int16_t>(kWeightOne - right);
+        weights[8 * x + 2 * c + 1] = right;
+        picks[16 * x + 4 * c] = static_cast<std::uint8_t>(4 * within + c);
+        picks[16 * x + 4 * c + 2] = static_cast<std::uint8_t>(4 * within + 4 + c);
+      }
+    }
+    const ColumnTaps taps{offsets.data(), weights.data(), nullptr, starts.data(), picks.data()};
+    std::vector<float> a(4 * count + kRowSlack), b(a.size());
+    best.resize_columns(a.data(), row.data(), taps, n);
+    plain.resize_columns(b.data(), row.data(), taps, n);
+    expect_same(a, b, 4 * static_cast<std::size_t>(n));
   }
 }
 

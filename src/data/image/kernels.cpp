@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/image/kernels_avx2.h"
+#include "data/image/kernels_avx512.h"
 
 namespace plimsoll::image {
 namespace {
@@ -91,15 +92,28 @@ void split_rgb(float* r, float* g, float* b, const float* pixels, int n) {
 }  // namespace
 
 const RowKernels& generic_row_kernels() {
-  static constexpr RowKernels kernels{"generic",    blend_rows,       double_columns,
-                                      ycc_to_rgbx,  resize_columns,   interpolate_columns,
-                                      blend_pixels, blend_pixels_rgb, split_rgb};
+  static constexpr RowKernels kernels{.name = "generic",
+                                      .picks_columns = false,
+                                      .blend_rows = blend_rows,
+                                      .double_columns = double_columns,
+                                      .ycc_to_rgbx = ycc_to_rgbx,
+                                      .resize_columns = resize_columns,
+                                      .interpolate_columns = interpolate_columns,
+                                      .blend_pixels = blend_pixels,
+                                      .blend_pixels_rgb = blend_pixels_rgb,
+                                      .split_rgb = split_rgb};
   return kernels;
 }
 
+std::vector<const RowKernels*> row_kernel_variants() {
+  std::vector<const RowKernels*> variants{&generic_row_kernels(), avx2_row_kernels(),
+                                          avx512_row_kernels()};
+  std::erase(variants, nullptr);
+  return variants;
+}
+
 const RowKernels& row_kernels() {
-  static const RowKernels& best =
-      avx2_row_kernels() != nullptr ? *avx2_row_kernels() : generic_row_kernels();
+  static const RowKernels& best = *row_kernel_variants().back();
   return best;
 }
 

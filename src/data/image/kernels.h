@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace plimsoll::image {
 
 /// Where the columns of a resized row come from: each from two neighbouring pixels of four bytes.
-/// There is one more than columns if their number is odd.
+/// There are as many as columns, rounded up to a multiple of kColumnGroup.
 struct ColumnTaps {
   /// Per column: the left pixel, in bytes from the start of the row; the right one follows it.
   const std::int32_t* offsets;
@@ -14,7 +15,15 @@ struct ColumnTaps {
   const std::int16_t* weights;
   /// Per column: the weight of the right pixel, exactly; null where `weights` are there.
   const float* shares;
+  /// Per kColumnGroup columns, for kernels that pick their pixels from one load of 64 bytes: where
+  /// it begins, and which byte of it is the low one of each word that `weights` are for. Null where
+  /// pixels are further apart.
+  const std::int32_t* starts = nullptr;
+  const std::uint8_t* picks = nullptr;
 };
+
+inline constexpr int kColumnGroup = 4;
+inline constexpr int kGroupPicks = 64;
 
 inline constexpr int kWeightOne = 1 << 14;
 
@@ -23,6 +32,7 @@ inline constexpr int kWeightOne = 1 << 14;
 /// its end.
 struct RowKernels {
   const char* name;
+  bool picks_columns;  ///< resize_columns() is faster with ColumnTaps::picks
 
   /// sum[i] = 3 * near[i] + far[i]
   void (*blend_rows)(std::uint16_t* sum, const std::uint8_t* near, const std::uint8_t* far, int n);
@@ -59,7 +69,10 @@ inline constexpr int kRowSlack = 64;
 /// Plain C++.
 const RowKernels& generic_row_kernels();
 
-/// The fastest that this processor runs.
+/// All that this processor runs, the fastest last.
+std::vector<const RowKernels*> row_kernel_variants();
+
+/// The fastest.
 const RowKernels& row_kernels();
 
 }  // namespace plimsoll::image

@@ -176,9 +176,16 @@ PLIMSOLL_AVX2 void split_rgb(float* r, float* g, float* b, const float* pixels, 
 }  // namespace
 
 const RowKernels* avx2_row_kernels() {
-  static constexpr RowKernels kernels{"avx2",       blend_rows,       double_columns,
-                                      ycc_to_rgbx,  resize_columns,   interpolate_columns,
-                                      blend_pixels, blend_pixels_rgb, split_rgb};
+  static constexpr RowKernels kernels{.name = "avx2",
+                                      .picks_columns = false,
+                                      .blend_rows = blend_rows,
+                                      .double_columns = double_columns,
+                                      .ycc_to_rgbx = ycc_to_rgbx,
+                                      .resize_columns = resize_columns,
+                                      .interpolate_columns = interpolate_columns,
+                                      .blend_pixels = blend_pixels,
+                                      .blend_pixels_rgb = blend_pixels_rgb,
+                                      .split_rgb = split_rgb};
   return __builtin_cpu_supports("avx2") ? &kernels : nullptr;
 }
 

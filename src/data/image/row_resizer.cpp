@@ -6,8 +6,9 @@
 namespace plimsoll::image {
 namespace {
 
-// Kernels work on two columns at a time.
-std::size_t tap_count(int columns) { return align_up(static_cast<Bytes>(columns), 2); }
+std::size_t tap_count(int columns) {
+  return align_up(static_cast<Bytes>(columns), Bytes{kColumnGroup});
+}
 
 Bytes row_bytes(int columns) { return Bytes{4} * columns * sizeof(float) + kRowSlack; }
 
@@ -36,6 +37,8 @@ Bytes RowResizer::cost(int out_columns) {
   const Bytes taps = tap_count(out_columns);
   return Workspace::cost(taps * sizeof(std::int32_t)) +
          Workspace::cost(taps * 8 * sizeof(std::int16_t)) +
+         Workspace::cost(taps / kColumnGroup * sizeof(std::int32_t)) +
+         Workspace::cost(taps / kColumnGroup * kGroupPicks) +
          3 * Workspace::cost(row_bytes(out_columns));
 }
 
@@ -95,6 +98,28 @@ void RowResizer::make_taps(Workspace& workspace) {
     }
   }
   taps_ = {offsets, weights, nullptr};
+  if (kernels_.picks_columns) make_picks(count / kColumnGroup, workspace);
+}
+
+void RowResizer::make_picks(std::size_t groups, Workspace& workspace) {
+  auto* starts = workspace.take_array<std::int32_t>(groups);
+  auto* picks = workspace.take_array<std::uint8_t>(groups * kGroupPicks);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::int32_t* const offsets = taps_.offsets + g * kColumnGroup;
+    const auto [first, last] = std::minmax_element(offsets, offsets + kColumnGroup);
+    // Two pixels of four bytes each.
+    if (*last + 8 - *first > kGroupPicks) return;
+    starts[g] = *first;
+    std::uint8_t* const pick = picks + g * kGroupPicks;
+    for (int word = 0; word < kGroupPicks / 2; ++word) {
+      const int channel = word / 2 % 4;
+      const int right = word % 2;
+      pick[2 * word] = pick[2 * word + 1] =
+          static_cast<std::uint8_t>(offsets[word / 8] - *first + 4 * right + channel);
+    }
+  }
+  taps_.starts = starts;
+  taps_.picks = picks;
 }
 
 void RowResizer::make_shares(Workspace& workspace) {

@@ -99,6 +99,7 @@ class RowResizer final : public RowSink {
 
  private:
   void make_taps(Workspace& workspace);
+  void make_picks(std::size_t groups, Workspace& workspace);
   void make_shares(Workspace& workspace);
   void emit();
 
