@@ -12,7 +12,8 @@ constexpr int kMaxAcBits = 10;
 constexpr int kLongestRun = 15;
 
 JpegHuffman::Entry pack(int length, int bits, int advance) {
-  return static_cast<JpegHuffman::Entry>((length + bits) | length << 8 | (63 - bits) << 16) |
+  const int all = length + bits;
+  return static_cast<JpegHuffman::Entry>(all | (64 - all) << 8 | bits << 16) |
          static_cast<JpegHuffman::Entry>(advance) << 24;
 }
 
@@ -27,7 +28,7 @@ JpegHuffman::Entry make_entry(int symbol, int length, bool dc) {
 }  // namespace
 
 bool JpegHuffman::make(const JHUFF_TBL& table, bool dc) {
-  look_.fill(0);
+  look_.fill(pack(0, 0, kLong));
   std::uint32_t code = 0;
   int count = 0;
   for (int length = 1; length <= kMaxLength; ++length) {

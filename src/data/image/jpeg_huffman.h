@@ -12,8 +12,8 @@ namespace plimsoll::image {
 /// the bits behind it, so that the next look-up waits for one load and one shift only.
 class JpegHuffman {
  public:
-  /// Bits 0..7: length of code and value together; 8..15: of the code; 16..23: 63 less that of the
-  /// value; 24..31: how many coefficients further its own is. Never 0.
+  /// Bits 0..7: length of code and value together; 8..15: 64 less that; 16..23: of the value;
+  /// 24..31: how many coefficients further its own is.
   using Entry = std::uint32_t;
 
   static constexpr int kLookBits = 10;
@@ -21,12 +21,13 @@ class JpegHuffman {
   /// has: more than a run can be, so that the position says what happened.
   static constexpr int kEndOfBlock = 80;
   static constexpr int kIrregular = 160;
+  /// The same at a code that is longer than kLookBits, whose symbol look_up_long() has; again more.
+  static constexpr int kLong = 224;
 
   /// False if the table is broken or holds what is not for baseline files.
   bool make(const JHUFF_TBL& table, bool dc);
 
-  /// The symbol at the top of `bits`, of which only the first kLookBits count; 0 if its code is
-  /// longer.
+  /// The symbol at the top of `bits`, of which only the first kLookBits count.
   Entry look_up(std::uint64_t bits) const { return look_[bits >> (64 - kLookBits)]; }
 
   Entry look_up_long(std::uint64_t bits) const;

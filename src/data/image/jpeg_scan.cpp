@@ -1,6 +1,5 @@
 #include "data/image/jpeg_scan.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -20,10 +19,14 @@ constexpr int kRst7 = 0xd7;
 // coefficient, where libjpeg's variants differ.
 constexpr int kDcLimit = 4000;
 
+bool beyond_limit(int dc) {
+  return static_cast<unsigned>(dc + kDcLimit) > static_cast<unsigned>(2 * kDcLimit);
+}
+
 /// From the order of coding, counted from 1, to a place in a BlockPair. What leads out of the block
 /// ends at one place behind it.
 struct Order {
-  std::uint8_t place[256];
+  std::uint8_t place[64 + JpegHuffman::kLong];
 };
 constexpr Order make_order() {
   Order order{};
@@ -64,42 +67,45 @@ PLIMSOLL_SCAN inline void skip(LocalBits& bits, JpegHuffman::Entry entry) {
 
 /// The value behind the code at the top of `bits`.
 PLIMSOLL_SCAN inline int value_of(std::uint64_t bits, JpegHuffman::Entry entry) {
-  const std::uint64_t rest = bits << (entry >> 8 & 63);
-  // A value that begins with 0 is negative, and its magnitude is the complement.
-  const auto sign = static_cast<std::uint64_t>(static_cast<std::int64_t>(~rest) >> 63);
-  const std::uint64_t magnitude = (rest ^ sign) >> 1 >> (entry >> 16 & 63);
-  return static_cast<int>((magnitude ^ sign) - sign);
+  const std::uint32_t where = entry >> 8;
+#if defined(__x86_64__)
+  const auto value = static_cast<int>(__builtin_ia32_bextr_u64(bits, where));
+#else
+  const std::uint64_t last = bits >> 1 >> ((where - 1) & 63);
+  const auto value = static_cast<int>(last & ((1U << (where >> 8 & 63)) - 1));
+#endif
+  // One that begins with 0 is negative.
+  const int negative = value + 1 + static_cast<int>(~0U << (where >> 8 & 31));
+  return value + negative <= 0 ? negative : value;
 }
 
 /// Where a block ended that ended as it should.
 bool regular_end(int k) { return k == 64 || (k > 80 && k < JpegHuffman::kIrregular); }
 constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock;
 
-/// What look_up() found at the top of `bits`, or should have.
-inline JpegHuffman::Entry known(JpegHuffman::Entry entry, std::uint64_t bits,
-                                const JpegHuffman& table) {
-  return __builtin_expect(entry != 0, 1) ? entry : table.look_up_long(bits);
-}
-
 /// Reads the AC coefficients of a block, to `block` if Store. Returns where it ended.
 template <bool Store>
 PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, std::int16_t* block) {
   int k = 1;
-  const auto step = [&](JpegHuffman::Entry entry) PLIMSOLL_SCAN __attribute__((always_inline)) {
-    entry = known(entry, bits.value, table);
+  const auto take = [&](JpegHuffman::Entry entry) PLIMSOLL_SCAN __attribute__((always_inline)) {
     k += static_cast<int>(entry >> 24);
     if constexpr (Store) {
       block[kOrder.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
     }
     skip(bits, entry);
+    return k >= 64;
+  };
+  // Whether the block has ended.
+  const auto step = [&](JpegHuffman::Entry entry) PLIMSOLL_SCAN __attribute__((always_inline)) {
+    if (!take(entry)) return false;
+    if (__builtin_expect(k < JpegHuffman::kLong, 1)) return true;
+    k -= JpegHuffman::kLong;
+    return take(table.look_up_long(bits.value));
   };
   refill(bits);
   JpegHuffman::Entry entry = table.look_up(bits.value);
   for (;;) {
-    step(entry);
-    if (k >= 64) return k;
-    step(table.look_up(bits.value));
-    if (k >= 64) return k;
+    if (step(entry) || step(table.look_up(bits.value))) return k;
     // All 64 bits were filled and two symbols take 52 of them, so enough are left for this.
     entry = table.look_up(bits.value);
     refill(bits);
@@ -142,12 +148,12 @@ bool JpegScan::prepare(Dct dct, Workspace& workspace) {
     const jpeg_component_info& info = *cinfo_.cur_comp_info[i];
     if (components_[static_cast<std::size_t>(info.component_index)].pair != nullptr) return false;
     if (!prepare_component(info, dct, workspace)) return false;
-    if (block_count_ + info.h_samp_factor * info.v_samp_factor > D_MAX_BLOCKS_IN_MCU) return false;
+    const int count = info.h_samp_factor * info.v_samp_factor;
+    if (block_count_ + static_cast<std::size_t>(count) > D_MAX_BLOCKS_IN_MCU) return false;
     for (int y = 0; y < info.v_samp_factor; ++y) {
       for (int x = 0; x < info.h_samp_factor; ++x) {
-        blocks_[static_cast<std::size_t>(block_count_++)] = {
-            static_cast<std::uint8_t>(info.component_index), static_cast<std::uint8_t>(x),
-            static_cast<std::uint8_t>(y)};
+        blocks_[block_count_++] = {static_cast<std::uint8_t>(info.component_index),
+                                   static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y)};
       }
     }
   }
@@ -247,45 +253,59 @@ bool JpegScan::skip_rest() {
   return window_.marker() == kEoi;
 }
 
+JpegScan::Place JpegScan::first_place(const Block& block, const Target& target) {
+  static constexpr std::uint8_t kUnwanted = 0;
+  Component& c = components_[block.component];
+  const std::ptrdiff_t row = std::ptrdiff_t{block.y} * c.size;
+  return {.component = &c,
+          .samples = target.samples + row * target.stride + block.x * c.size,
+          .step = c.horizontal * c.size,
+          .stride = target.stride,
+          .wanted = target.rows[block.y] ? target.columns + block.x : &kUnwanted,
+          .next = target.rows[block.y] ? c.horizontal : 0};
+}
+
 // One function, so that the bits stay in registers.
 PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets) {
+  std::array<Place, D_MAX_BLOCKS_IN_MCU> places;
+  for (std::size_t b = 0; b < block_count_; ++b) {
+    places[b] = first_place(blocks_[b], targets[blocks_[b].component]);
+  }
+  const Place* const end = places.data() + block_count_;
   for (int mcu = 0; mcu < mcus_; ++mcu) {
     if (restart_interval_ != 0) {
       if (to_restart_ == 0 && !next_segment()) return false;
       --to_restart_;
     }
     LocalBits bits{bits_.value, static_cast<std::uint64_t>(bits_.count), window_.fill(bits_.next)};
-    for (int b = 0; b < block_count_; ++b) {
-      const Block block = blocks_[static_cast<std::size_t>(b)];
-      Component& c = components_[block.component];
-      const Target& target = targets[block.component];
+    for (Place* place = places.data(); place != end; ++place) {
+      Component& c = *place->component;
       refill(bits);
-      const JpegHuffman::Entry entry =
-          known(c.dc_table->look_up(bits.value), bits.value, *c.dc_table);
+      JpegHuffman::Entry entry = c.dc_table->look_up(bits.value);
+      if (entry >> 24 == JpegHuffman::kLong) entry = c.dc_table->look_up_long(bits.value);
       c.dc += value_of(bits.value, entry);
       skip(bits, entry);
       const int dc = c.dc * c.quantization;
-      if (entry >> 24 != 1 || std::abs(c.dc) > kDcLimit || std::abs(dc) > kDcLimit) return false;
+      if (entry >> 24 != 1 || beyond_limit(c.dc) || beyond_limit(dc)) return false;
 
-      const int column = mcu * c.horizontal + block.x;
-      const bool wanted = target.rows[block.y] && target.columns[column] != 0;
+      std::uint8_t* const out = place->samples;
+      place->samples += place->step;
+      const bool wanted = *place->wanted != 0;
+      place->wanted += place->next;
       if (!wanted || c.size == 1) {
         if (!regular_end(read_ac<false>(bits, *c.ac_table, nullptr))) return false;
-        if (!wanted) continue;
-        target.samples[block.y * target.stride + column] = flat_sample(dc, false);
+        if (wanted) *out = flat_sample(dc, false);
         continue;
       }
-      std::uint8_t* out =
-          target.samples + block.y * c.size * target.stride + std::ptrdiff_t{column} * c.size;
       std::int16_t* values = c.pair->values + (c.waiting != nullptr ? 8 : 0);
-      const int end = read_ac<true>(bits, *c.ac_table, values);
-      if (!regular_end(end)) return false;
-      if (end == kNoAc) {
-        fill_block(out, target.stride, c.size, flat_sample(dc, c.fast));
+      const int ended = read_ac<true>(bits, *c.ac_table, values);
+      if (!regular_end(ended)) return false;
+      if (ended == kNoAc) {
+        fill_block(out, place->stride, c.size, flat_sample(dc, c.fast));
         continue;
       }
       values[0] = static_cast<std::int16_t>(c.dc);
-      finish_block(c, out, target.stride);
+      finish_block(c, out, place->stride);
     }
     bits_ = {bits.value, static_cast<int>(bits.count & 63), bits.next};
     if (window_.ended() && bits_left() < 0) return false;

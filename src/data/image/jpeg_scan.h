@@ -79,6 +79,15 @@ class JpegScan {
     std::uint8_t component;
     std::uint8_t x, y;  // within the MCU
   };
+  /// Where a block of the next MCU goes.
+  struct Place {
+    Component* component;
+    std::uint8_t* samples;
+    std::ptrdiff_t step;  // from MCU to MCU
+    std::ptrdiff_t stride;
+    const std::uint8_t* wanted;
+    std::ptrdiff_t next;  // the same for `wanted`
+  };
   struct Bits {
     std::uint64_t value = 0;  // the next bit is the highest
     int count = 0;
@@ -88,6 +97,7 @@ class JpegScan {
   bool prepare(Dct dct, Workspace& workspace);
   bool prepare_component(const jpeg_component_info& info, Dct dct, Workspace& workspace);
   const JpegHuffman* table(const JHUFF_TBL* source, bool dc, Workspace& workspace);
+  Place first_place(const Block& block, const Target& target);
   bool next_segment();
   std::ptrdiff_t bits_left() const;
   void finish_block(Component& c, std::uint8_t* out, std::ptrdiff_t stride);
@@ -98,7 +108,7 @@ class JpegScan {
   Bits bits_;
   std::array<Component, kComponents> components_;
   std::array<Block, D_MAX_BLOCKS_IN_MCU> blocks_;
-  int block_count_ = 0;
+  std::size_t block_count_ = 0;
   int mcus_ = 0;  // in a row
   int restart_interval_ = 0;
   int to_restart_ = 0;
