@@ -35,16 +35,21 @@ seeds() { # TARGET: recorded files of its format
     mds) ls "$recorded"/records/mds/*.mds ;;
     mds_index) ls "$recorded"/records/mds/index.json ;;
     npy) ls "$recorded"/npy/* ;;
-    png) ls "$recorded"/images/*.png ;;
+    png | jpeg) ls "$recorded"/images/*."${1/jpeg/jpg}" ;;
   esac
 }
 status=0
 for target in "${targets[@]}"; do
   corpus=build/fuzz/corpus/$target
   mkdir -p "$corpus"
-  # Of records, the first byte says what is done with the file.
+  # What comes first says what is done with the file: a byte, or four for pictures. Signatures are the target's.
   seeds "$target" | while read -r file; do
-    { [[ $target == npy || $target == png ]] || printf '\1'; cat "$file"; } >"$corpus/$(basename "$file")"
+    case $target in
+      npy) printf '\1' && tail -c +7 "$file" ;;
+      png) printf '\0\0\0\1' && tail -c +9 "$file" ;;
+      jpeg) printf '\0\0\0\1' && tail -c +4 "$file" ;;
+      *) printf '\1' && cat "$file" ;;
+    esac >"$corpus/$(basename "$file")"
   done
   if "build/fuzz/tests/fuzz_$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -max_len=65536 \
     -print_final_stats=1 -artifact_prefix="build/fuzz/found/$target-" "$corpus" >"build/fuzz/$target.log" 2>&1; then
