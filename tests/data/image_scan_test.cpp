@@ -99,9 +99,10 @@ Planes planes_of_libjpeg(const File& file, int eighths, Dct dct) {
 }
 
 /// Nothing if the scan gave up.
-std::optional<Planes> planes_of_scan(const File& file, int eighths, Dct dct) {
+std::optional<Planes> planes_of_scan(const File& file, int eighths, Dct dct,
+                                     const JpegTransforms* transforms = jpeg_transforms()) {
   PlaneSession s(file, eighths, dct);
-  JpegScan scan(s.session(), dct, s.workspace());
+  JpegScan scan(s.session(), dct, s.workspace(), transforms);
   if (!scan.ready()) return std::nullopt;
   Planes planes = empty_planes(s);
   std::array<std::vector<std::uint8_t>, 3> marks;
@@ -132,18 +133,22 @@ void expect_same_planes(const File& file) {
   for (const int eighths : {8, 4, 2, 1}) {
     for (const Dct dct : {Dct::fast, Dct::accurate}) {
       SCOPED_TRACE(std::to_string(eighths) + (dct == Dct::fast ? "/8 fast" : "/8 accurate"));
-      const auto own = planes_of_scan(file, eighths, dct);
-      ASSERT_TRUE(own.has_value());
       const Planes expected = planes_of_libjpeg(file, eighths, dct);
-      for (std::size_t i = 0; i < 3; ++i) {
-        ASSERT_EQ(own->widths[i], expected.widths[i]);
-        ASSERT_TRUE(own->samples[i] == expected.samples[i]) << "component " << i;
+      for (const JpegTransforms* each : {avx2_jpeg_transforms(), avx512_jpeg_transforms()}) {
+        if (each == nullptr) continue;
+        SCOPED_TRACE(std::to_string(each->blocks) + " blocks at a time");
+        const auto own = planes_of_scan(file, eighths, dct, each);
+        ASSERT_TRUE(own.has_value());
+        for (std::size_t i = 0; i < 3; ++i) {
+          ASSERT_EQ(own->widths[i], expected.widths[i]);
+          ASSERT_TRUE(own->samples[i] == expected.samples[i]) << "component " << i;
+        }
       }
     }
   }
 }
 
-bool scans_supported() { return avx2_jpeg_transforms() != nullptr; }
+bool scans_supported() { return jpeg_transforms() != nullptr; }
 
 const std::vector<std::vector<std::array<int, 2>>> kSamplings{
     {{1, 1}, {1, 1}, {1, 1}}, {{2, 1}, {1, 1}, {1, 1}}, {{2, 2}, {1, 1}, {1, 1}},

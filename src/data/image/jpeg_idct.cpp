@@ -17,12 +17,17 @@ constexpr std::uint16_t kFastScale[64] = {16384, 22725, 21407, 19266, 16384, 128
 
 }  // namespace
 
-void make_factors(BlockPair& factors, const std::uint16_t* quantization, bool fast8) {
+const JpegTransforms* jpeg_transforms() {
+  const JpegTransforms* const wide = avx512_jpeg_transforms();
+  return wide != nullptr ? wide : avx2_jpeg_transforms();
+}
+
+void make_factors(BlockGroup& factors, const std::uint16_t* quantization, bool fast8, int blocks) {
   for (int i = 0; i < 64; ++i) {
     std::int64_t factor = quantization[i];
     if (fast8) factor = (factor * kFastScale[i] + (1 << 11)) >> 12;
-    const int at = i / 8 * 16 + i % 8;
-    factors.values[at] = factors.values[at + 8] = static_cast<std::int16_t>(factor);
+    std::int16_t* const at = factors.values + i / 8 * 8 * blocks + i % 8;
+    for (int b = 0; b < blocks; ++b) at[8 * b] = static_cast<std::int16_t>(factor);
   }
 }
 

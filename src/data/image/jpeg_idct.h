@@ -7,19 +7,23 @@
 
 namespace plimsoll::image {
 
-/// Two blocks of coefficients side by side: row by row, eight of the first, eight of the second.
-struct alignas(32) BlockPair {
-  std::int16_t values[8 * 16];
+/// Blocks of one component that are transformed together at most.
+inline constexpr int kMostBlocks = 4;
+
+/// Blocks of coefficients side by side: row by row, eight of each of them.
+struct alignas(64) BlockGroup {
+  std::int16_t values[8 * 8 * kMostBlocks];
 };
 
-/// Dequantises and transforms two blocks of one component to squares of samples, and sets `blocks`
-/// to zero.
-using InverseDct = void (*)(std::uint8_t* first, std::uint8_t* second, std::ptrdiff_t stride,
-                            BlockPair& blocks, const BlockPair& factors);
+/// Dequantises and transforms a group of blocks of one component to squares of samples, which begin
+/// where `out` says for each, and sets `blocks` to zero.
+using InverseDct = void (*)(std::uint8_t* const* out, std::ptrdiff_t stride, BlockGroup& blocks,
+                            const BlockGroup& factors);
 
 /// The transforms of libjpeg-turbo with its bits, down to what its vector code does where 16 bits
 /// overflow.
 struct JpegTransforms {
+  int blocks;            ///< in a group
   InverseDct fast8;      ///< JDCT_IFAST
   InverseDct accurate8;  ///< JDCT_ISLOW
   InverseDct reduced4;   ///< of scaled decoding, whatever the dct
@@ -29,9 +33,13 @@ struct JpegTransforms {
 /// Null where this processor, or this build's architecture, has no AVX2. libjpeg itself is the
 /// plain variant then.
 const JpegTransforms* avx2_jpeg_transforms();
+/// The same for AVX-512.
+const JpegTransforms* avx512_jpeg_transforms();
+/// The fastest that this processor runs; null if none.
+const JpegTransforms* jpeg_transforms();
 
-/// What to multiply coefficients with, for both blocks. `quantization` is in natural order.
-void make_factors(BlockPair& factors, const std::uint16_t* quantization, bool fast8);
+/// What to multiply coefficients with, for so many blocks. `quantization` is in natural order.
+void make_factors(BlockGroup& factors, const std::uint16_t* quantization, bool fast8, int blocks);
 
 /// The one sample of a block that has one, and every sample of a block without AC coefficients.
 /// `dc` is dequantised.

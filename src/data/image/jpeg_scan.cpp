@@ -1,6 +1,7 @@
 #include "data/image/jpeg_scan.h"
 
 #include <cstring>
+#include <iterator>
 #include <new>
 
 namespace plimsoll::image {
@@ -23,26 +24,27 @@ bool beyond_limit(int dc) {
   return static_cast<unsigned>(dc + kDcLimit) > static_cast<unsigned>(2 * kDcLimit);
 }
 
-/// From the order of coding, counted from 1, to a place in a BlockPair. What leads out of the block
-/// ends at one place behind it.
+/// From the order of coding, counted from 1, to a place in a group of so many blocks. What leads
+/// out of the block ends at one place behind the group.
 struct Order {
-  std::uint8_t place[64 + JpegHuffman::kLong];
+  std::uint16_t place[64 + JpegHuffman::kLong];
 };
-constexpr Order make_order() {
+constexpr Order make_order(int blocks) {
   Order order{};
-  for (std::uint8_t& place : order.place) place = 128;
+  for (std::uint16_t& place : order.place) place = static_cast<std::uint16_t>(64 * blocks);
   int next = 1;
   // Diagonals, in turn upwards and downwards.
   for (int sum = 0; sum < 15; ++sum) {
     for (int i = 0; i <= sum; ++i) {
       const int x = sum % 2 == 0 ? i : sum - i;
       const int y = sum - x;
-      if (x < 8 && y < 8) order.place[next++] = static_cast<std::uint8_t>(16 * y + x);
+      if (x < 8 && y < 8) order.place[next++] = static_cast<std::uint16_t>(8 * blocks * y + x);
     }
   }
   return order;
 }
-constexpr Order kOrder = make_order();
+constexpr Order kOrders[] = {make_order(1), make_order(2), make_order(3), make_order(4)};
+static_assert(std::size(kOrders) == kMostBlocks);
 
 /// The next bits of a scan. Only six bits of `count` mean anything, which is what shifts look at.
 struct LocalBits {
@@ -83,14 +85,16 @@ PLIMSOLL_SCAN inline int value_of(std::uint64_t bits, JpegHuffman::Entry entry) 
 bool regular_end(int k) { return k == 64 || (k > 80 && k < JpegHuffman::kIrregular); }
 constexpr int kNoAc = 1 + JpegHuffman::kEndOfBlock;
 
-/// Reads the AC coefficients of a block, to `block` if Store. Returns where it ended.
+/// Reads the AC coefficients of a block, to `block` if Store, in that order. Returns where it
+/// ended.
 template <bool Store>
-PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, std::int16_t* block) {
+PLIMSOLL_SCAN inline int read_ac(LocalBits& bits, const JpegHuffman& table, const Order& order,
+                                 std::int16_t* block) {
   int k = 1;
   const auto take = [&](JpegHuffman::Entry entry) PLIMSOLL_SCAN __attribute__((always_inline)) {
     k += static_cast<int>(entry >> 24);
     if constexpr (Store) {
-      block[kOrder.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
+      block[order.place[k]] = static_cast<std::int16_t>(value_of(bits.value, entry));
     }
     skip(bits, entry);
     return k >= 64;
@@ -126,19 +130,21 @@ void fill_block(std::uint8_t* out, std::ptrdiff_t stride, int size, std::uint8_t
 
 Bytes JpegScan::cost() {
   return JpegWindow::cost() + 2 * kComponents * Workspace::cost(sizeof(JpegHuffman)) +
-         kComponents * (Workspace::cost(sizeof(BlockPair)) +
-                        Workspace::cost(kPairValues * sizeof(std::int16_t)));
+         kComponents * (Workspace::cost(sizeof(BlockGroup)) +
+                        Workspace::cost(kGroupValues * sizeof(std::int16_t)));
 }
 
-JpegScan::JpegScan(JpegSession& session, Dct dct, Workspace& workspace)
+JpegScan::JpegScan(JpegSession& session, Dct dct, Workspace& workspace,
+                   const JpegTransforms* transforms)
     : cinfo_(session.info()),
+      transforms_(transforms),
       window_(cinfo_.src->next_input_byte,
               cinfo_.src->next_input_byte + cinfo_.src->bytes_in_buffer, workspace) {
   ready_ = prepare(dct, workspace);
 }
 
 bool JpegScan::prepare(Dct dct, Workspace& workspace) {
-  if (avx2_jpeg_transforms() == nullptr || cinfo_.progressive_mode || cinfo_.arith_code ||
+  if (transforms_ == nullptr || cinfo_.progressive_mode || cinfo_.arith_code ||
       cinfo_.data_precision != 8 || cinfo_.comps_in_scan != kComponents ||
       cinfo_.num_components != kComponents || cinfo_.Ss != 0 || cinfo_.Se != 63 || cinfo_.Ah != 0 ||
       cinfo_.Al != 0) {
@@ -146,7 +152,7 @@ bool JpegScan::prepare(Dct dct, Workspace& workspace) {
   }
   for (int i = 0; i < kComponents; ++i) {
     const jpeg_component_info& info = *cinfo_.cur_comp_info[i];
-    if (components_[static_cast<std::size_t>(info.component_index)].pair != nullptr) return false;
+    if (components_[static_cast<std::size_t>(info.component_index)].group != nullptr) return false;
     if (!prepare_component(info, dct, workspace)) return false;
     const int count = info.h_samp_factor * info.v_samp_factor;
     if (block_count_ + static_cast<std::size_t>(count) > D_MAX_BLOCKS_IN_MCU) return false;
@@ -178,17 +184,16 @@ bool JpegScan::prepare_component(const jpeg_component_info& info, Dct dct, Works
   c.horizontal = info.h_samp_factor;
   c.vertical = info.v_samp_factor;
   c.size = block_size(info);
-  const JpegTransforms& transforms = *avx2_jpeg_transforms();
   c.fast = c.size == 8 && dct == Dct::fast;
   switch (c.size) {
     case 8:
-      c.transform = c.fast ? transforms.fast8 : transforms.accurate8;
+      c.transform = c.fast ? transforms_->fast8 : transforms_->accurate8;
       break;
     case 4:
-      c.transform = transforms.reduced4;
+      c.transform = transforms_->reduced4;
       break;
     case 2:
-      c.transform = transforms.reduced2;
+      c.transform = transforms_->reduced2;
       break;
     case 1:
       break;
@@ -196,11 +201,11 @@ bool JpegScan::prepare_component(const jpeg_component_info& info, Dct dct, Works
       return false;
   }
   c.quantization = static_cast<std::int16_t>(quantization->quantval[0]);
-  auto* factors = workspace.take_array<BlockPair>(1);
-  make_factors(*factors, quantization->quantval, c.fast);
+  auto* factors = workspace.take_array<BlockGroup>(1);
+  make_factors(*factors, quantization->quantval, c.fast, transforms_->blocks);
   c.factors = factors;
-  auto* values = workspace.take_array<std::int16_t>(kPairValues);
-  c.pair = new (values) BlockPair{};
+  auto* values = workspace.take_array<std::int16_t>(kGroupValues);
+  c.group = new (values) BlockGroup{};
   return true;
 }
 
@@ -272,6 +277,7 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
     places[b] = first_place(blocks_[b], targets[blocks_[b].component]);
   }
   const Place* const end = places.data() + block_count_;
+  const Order& order = kOrders[transforms_->blocks - 1];
   for (int mcu = 0; mcu < mcus_; ++mcu) {
     if (restart_interval_ != 0) {
       if (to_restart_ == 0 && !next_segment()) return false;
@@ -293,12 +299,12 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
       const bool wanted = *place->wanted != 0;
       place->wanted += place->next;
       if (!wanted || c.size == 1) {
-        if (!regular_end(read_ac<false>(bits, *c.ac_table, nullptr))) return false;
+        if (!regular_end(read_ac<false>(bits, *c.ac_table, order, nullptr))) return false;
         if (wanted) *out = flat_sample(dc, false);
         continue;
       }
-      std::int16_t* values = c.pair->values + (c.waiting != nullptr ? 8 : 0);
-      const int ended = read_ac<true>(bits, *c.ac_table, values);
+      std::int16_t* values = c.group->values + 8 * c.waiting;
+      const int ended = read_ac<true>(bits, *c.ac_table, order, values);
       if (!regular_end(ended)) return false;
       if (ended == kNoAc) {
         fill_block(out, place->stride, c.size, flat_sample(dc, c.fast));
@@ -315,22 +321,27 @@ PLIMSOLL_SCAN bool JpegScan::read(const std::array<Target, kComponents>& targets
 }
 
 void JpegScan::finish_block(Component& c, std::uint8_t* out, std::ptrdiff_t stride) {
-  if (c.waiting == nullptr) {
-    c.waiting = out;
-    return;
-  }
-  c.transform(c.waiting, out, stride, *c.pair, *c.factors);
-  c.waiting = nullptr;
+  c.out[c.waiting] = out;
+  if (++c.waiting < transforms_->blocks) return;
+  c.transform(c.out.data(), stride, *c.group, *c.factors);
+  c.waiting = 0;
 }
 
 void JpegScan::flush(const std::array<Target, kComponents>& targets) {
+  const int blocks = transforms_->blocks;
   for (std::size_t i = 0; i < kComponents; ++i) {
     Component& c = components_[i];
-    if (c.waiting == nullptr) continue;
-    for (int y = 0; y < 8; ++y) {
-      std::memcpy(c.pair->values + 16 * y + 8, c.pair->values + 16 * y, 8 * sizeof(std::int16_t));
+    if (c.waiting == 0) continue;
+    // The others of the group become the first one, too.
+    for (; c.waiting < blocks; ++c.waiting) {
+      c.out[c.waiting] = c.out[0];
+      for (int y = 0; y < 8; ++y) {
+        std::int16_t* const row = c.group->values + std::ptrdiff_t{8} * blocks * y;
+        std::memcpy(row + 8 * c.waiting, row, 8 * sizeof(std::int16_t));
+      }
     }
-    finish_block(c, c.waiting, targets[i].stride);
+    c.transform(c.out.data(), targets[i].stride, *c.group, *c.factors);
+    c.waiting = 0;
   }
 }
 

@@ -14,7 +14,7 @@ namespace plimsoll::image {
 
 /// Reads the scan of a sequential Huffman-coded JPEG of three components, in place of libjpeg: its
 /// samples have libjpeg's bits and come faster, as look-ups are wider, blocks that nobody wants are
-/// only stepped over, and two blocks are transformed at a time.
+/// only stepped over, and several blocks are transformed at a time.
 ///
 /// It knows regular data only. At the first sign of anything else it gives up, and the caller
 /// begins again with libjpeg: so what damaged files become is libjpeg's decision alone.
@@ -36,7 +36,8 @@ class JpegScan {
 
   /// Takes over where `session`, which has read the header and calculated dimensions, stands. The
   /// session stays as it is, to be started if this fails. All must outlive the scan.
-  JpegScan(JpegSession& session, Dct dct, Workspace& workspace);
+  JpegScan(JpegSession& session, Dct dct, Workspace& workspace,
+           const JpegTransforms* transforms = jpeg_transforms());
 
   /// Whether the file is one of those this class reads. If not, nothing else may be called.
   bool ready() const { return ready_; }
@@ -57,8 +58,8 @@ class JpegScan {
   bool finish();
 
  private:
-  // The last of them takes what is stored outside the block.
-  static constexpr int kPairValues = 8 * 16 + 16;
+  // What is stored outside a block ends behind the group.
+  static constexpr int kGroupValues = (8 + 1) * 8 * kMostBlocks;
 
   struct Component {
     int horizontal = 0;
@@ -67,13 +68,14 @@ class JpegScan {
     const JpegHuffman* dc_table = nullptr;
     const JpegHuffman* ac_table = nullptr;
     InverseDct transform = nullptr;
-    const BlockPair* factors = nullptr;
+    const BlockGroup* factors = nullptr;
     bool fast = false;
     int quantization = 0;  // of the DC coefficient
     int dc = 0;
-    // A block waits for the next one, to be transformed together.
-    BlockPair* pair = nullptr;
-    std::uint8_t* waiting = nullptr;
+    // Blocks wait for one another, to be transformed together.
+    BlockGroup* group = nullptr;
+    int waiting = 0;
+    std::array<std::uint8_t*, kMostBlocks> out{};
   };
   struct Block {
     std::uint8_t component;
@@ -104,6 +106,7 @@ class JpegScan {
   void flush(const std::array<Target, kComponents>& targets);
 
   jpeg_decompress_struct& cinfo_;
+  const JpegTransforms* transforms_;
   JpegWindow window_;
   Bits bits_;
   std::array<Component, kComponents> components_;
