@@ -1,20 +1,36 @@
 #include "data/image/jpeg_window.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 namespace plimsoll::image {
 namespace {
 
 constexpr std::uint8_t kStuffed = 0xff;
 
-/// How many of the eight bytes come before the first ff: 8 if there is none.
-int bytes_before_ff(std::uint64_t word) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101;
-  // The lowest byte of ~word that is zero; those above it may be marked wrongly.
-  const std::uint64_t zero = (~word - kOnes) & word & (kOnes << 7);
-  return zero == 0 ? 8 : std::countr_zero(zero) / 8;
+constexpr int kUnit = 16;
+
+/// Copies kUnit bytes. Returns how many of them come before the first ff, kUnit if there is none.
+#if defined(__x86_64__)
+int copy_unit(std::uint8_t* to, const std::uint8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+  const int stuffed = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(-1)));
+  // A branch that is foreseen: what follows need not wait for the count.
+  if (__builtin_expect(stuffed == 0, 1)) return kUnit;
+  return std::countr_zero(static_cast<unsigned>(stuffed));
 }
+#else
+int copy_unit(std::uint8_t* to, const std::uint8_t* from) {
+  std::memcpy(to, from, kUnit);
+  return static_cast<int>(std::find(to, to + kUnit, kStuffed) - to);
+}
+#endif
 
 }  // namespace
 
@@ -24,16 +40,12 @@ const std::uint8_t* JpegWindow::refill(const std::uint8_t* position) {
   filled_ = bytes_ + kept;
   std::uint8_t* const limit = bytes_ + kCapacity;
   while (filled_ < limit) {
-    // Written in whole words: there is room for one behind the limit.
-    while (end_ - next_ >= 8 && filled_ < limit) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, next_, 8);
-      std::memcpy(filled_, &word, 8);
-      if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
-      const int plain = bytes_before_ff(word);
+    // Written in whole units: there is room for one behind the limit.
+    while (end_ - next_ >= kUnit && filled_ < limit) {
+      const int plain = copy_unit(filled_, next_);
       next_ += plain;
       filled_ += plain;
-      if (plain < 8) break;
+      if (plain < kUnit) break;
     }
     if (filled_ >= limit) break;
     if (next_ == end_) {
