@@ -50,18 +50,16 @@ TEST_P(ImageKernels, GiveTheSameBits) {
   for (const int n : {1, 2, 3, 4, 7, 16, 17, 31, 32, 33, 49, 100, 224}) {
     SCOPED_TRACE(n);
     const auto count = static_cast<std::size_t>(n);
-    const auto near = noise(count + kRowSlack, 1);
-    const auto far = noise(count + kRowSlack, 2);
-    std::vector<std::uint16_t> sums(count + 2 * kRowSlack), sums2(sums.size());
-    best.blend_rows(sums.data() + 1, near.data(), far.data(), n);
-    plain.blend_rows(sums2.data() + 1, near.data(), far.data(), n);
-    sums[0] = sums2[0] = 77;
-    sums[count + 1] = sums2[count + 1] = 88;
-    expect_same(sums, sums2, count + 2);
+    const auto near = noise(1 + count + kRowSlack, 1);
+    const auto far = noise(1 + count + kRowSlack, 2);
+    std::vector<std::uint16_t> sums(count + kRowSlack), sums2(sums.size());
+    best.blend_rows(sums.data(), near.data(), far.data(), n);
+    plain.blend_rows(sums2.data(), near.data(), far.data(), n);
+    expect_same(sums, sums2, count);
 
     std::vector<std::uint8_t> wide(2 * count + 2 * kRowSlack), wide2(wide.size());
-    best.double_columns(wide.data(), sums.data() + 1, n, 8, 7, 4);
-    plain.double_columns(wide2.data(), sums2.data() + 1, n, 8, 7, 4);
+    best.double_columns(wide.data(), near.data() + 1, far.data() + 1, n, 8, 7, 4);
+    plain.double_columns(wide2.data(), near.data() + 1, far.data() + 1, n, 8, 7, 4);
     expect_same(wide, wide2, 2 * count);
 
     const auto row = noise(4 * 500 + kRowSlack, 3);

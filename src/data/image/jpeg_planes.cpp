@@ -10,8 +10,8 @@ namespace plimsoll::image {
 namespace {
 
 constexpr int kPlanes = 3;
-// In front of a row of sums, for its left neighbour.
-constexpr int kLead = 32;
+// In front of a row of samples, where its left neighbour is looked for.
+constexpr int kLead = 64;
 
 struct Plane {
   int width = 0;  // samples that belong to the picture
@@ -104,10 +104,10 @@ PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowSink& resize
     const std::size_t rows = std::size_t{2} * static_cast<unsigned>(plane.strip_rows);
     plane.rows = workspace.take_array<JSAMPROW>(rows);
     plane.stride = static_cast<std::ptrdiff_t>(stride);
-    plane.samples = workspace.take_array<JSAMPLE>(rows * stride);
+    plane.samples = workspace.take_array<JSAMPLE>(kLead + rows * stride) + kLead;
     for (std::size_t r = 0; r < rows; ++r) plane.rows[r] = plane.samples + r * stride;
   }
-  sums_ = workspace.take_array<std::uint16_t>(width + kLead + kRowSlack) + kLead;
+  sums_ = workspace.take_array<std::uint16_t>(width + kRowSlack);
   for (auto& row : doubled_) row = workspace.take_array<std::uint8_t>(width + 2 * kRowSlack);
   pixels_ = workspace.take_array<std::uint8_t>(4 * width + 2 * kRowSlack);
   columns_ = workspace.take_array<std::uint8_t>(width);
@@ -211,21 +211,27 @@ const std::uint8_t* PlaneRows::chroma(const Plane& plane, int y, int slot) {
   // 4 times the sample where there is one row only, so that one rule fits both.
   const int first = first_ / plane.expand_x;
   const int end = (end_ + plane.expand_x - 1) / plane.expand_x;
-  const int sum_first = std::max(first - 1, 0);
-  const int sum_end = std::min(end + 1, plane.width);
-  kernels_.blend_rows(sums_ + sum_first, plane.row(near) + sum_first, plane.row(far) + sum_first,
-                      sum_end - sum_first);
+  const std::uint8_t* const a = plane.row(near);
+  const std::uint8_t* const b = plane.row(far);
   std::uint8_t* out = doubled_[slot];
   if (plane.expand_x == 1) {
+    kernels_.blend_rows(sums_ + first, a + first, b + first, end - first);
     const int bias = below ? 2 : 1;
     for (int x = first; x < end; ++x) out[x] = static_cast<std::uint8_t>((sums_[x] + bias) >> 2);
     return out;
   }
-  if (sum_first == 0) sums_[-1] = sums_[0];
-  if (sum_end == plane.width) sums_[plane.width] = sums_[plane.width - 1];
   const bool rows_blended = plane.expand_y == 2;
-  kernels_.double_columns(out + 2 * first, sums_ + first, end - first, rows_blended ? 8 : 4,
-                          rows_blended ? 7 : 8, 4);
+  const int even_bias = rows_blended ? 8 : 4;
+  const int odd_bias = rows_blended ? 7 : 8;
+  kernels_.double_columns(out + 2 * first, a + first, b + first, end - first, even_bias, odd_bias,
+                          4);
+  // The samples at the ends stand for their missing neighbours, too.
+  const int last = plane.width - 1;
+  const auto at_end = [&](int x, int bias) {
+    return static_cast<std::uint8_t>((4 * (3 * a[x] + b[x]) + bias) >> 4);
+  };
+  if (first == 0) out[0] = at_end(0, even_bias);
+  if (end == plane.width) out[2 * last + 1] = at_end(last, odd_bias);
   return out;
 }
 
@@ -262,11 +268,12 @@ Bytes planes_cost(const ImageInfo& info) {
     const Bytes v = info.sampling[i].vertical;
     const Bytes blocks_wide = (info.width * h + 8 * max_h - 1) / (8 * max_h);
     const Bytes stride = align_up(blocks_wide * 8 + kRowSlack, 64);
-    total += Workspace::cost(2 * 8 * v * sizeof(JSAMPROW)) + Workspace::cost(2 * 8 * v * stride);
+    total +=
+        Workspace::cost(2 * 8 * v * sizeof(JSAMPROW)) + Workspace::cost(kLead + 2 * 8 * v * stride);
     total += Workspace::cost(blocks_wide + h);  // marks
   }
   const Bytes width = static_cast<Bytes>(info.width);
-  return total + Workspace::cost((width + kLead + kRowSlack) * sizeof(std::uint16_t)) +
+  return total + Workspace::cost((width + kRowSlack) * sizeof(std::uint16_t)) +
          2 * Workspace::cost(width + 2 * kRowSlack) + Workspace::cost(4 * width + 2 * kRowSlack) +
          Workspace::cost(width) + JpegScan::cost();
 }

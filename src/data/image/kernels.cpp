@@ -12,11 +12,12 @@ void blend_rows(std::uint16_t* sum, const std::uint8_t* near, const std::uint8_t
   for (int i = 0; i < n; ++i) sum[i] = static_cast<std::uint16_t>(3 * near[i] + far[i]);
 }
 
-void double_columns(std::uint8_t* out, const std::uint16_t* sum, int n, int even_bias, int odd_bias,
-                    int shift) {
+void double_columns(std::uint8_t* out, const std::uint8_t* near, const std::uint8_t* far, int n,
+                    int even_bias, int odd_bias, int shift) {
+  const auto sum = [&](int i) { return 3 * near[i] + far[i]; };
   for (int i = 0; i < n; ++i) {
-    out[2 * i] = static_cast<std::uint8_t>((3 * sum[i] + sum[i - 1] + even_bias) >> shift);
-    out[2 * i + 1] = static_cast<std::uint8_t>((3 * sum[i] + sum[i + 1] + odd_bias) >> shift);
+    out[2 * i] = static_cast<std::uint8_t>((3 * sum(i) + sum(i - 1) + even_bias) >> shift);
+    out[2 * i + 1] = static_cast<std::uint8_t>((3 * sum(i) + sum(i + 1) + odd_bias) >> shift);
   }
 }
 

@@ -37,10 +37,11 @@ struct RowKernels {
   /// sum[i] = 3 * near[i] + far[i]
   void (*blend_rows)(std::uint16_t* sum, const std::uint8_t* near, const std::uint8_t* far, int n);
 
-  /// Doubles a row as libjpeg's triangle filter does: out[2i] = (3*sum[i] + sum[i-1] + even_bias)
-  /// >> shift, out[2i+1] = (3*sum[i] + sum[i+1] + odd_bias) >> shift. sum[-1] and sum[n] exist.
-  void (*double_columns)(std::uint8_t* out, const std::uint16_t* sum, int n, int even_bias,
-                         int odd_bias, int shift);
+  /// Doubles a row of such sums as libjpeg's triangle filter does: out[2i] = (3*sum[i] + sum[i-1] +
+  /// even_bias) >> shift, out[2i+1] = (3*sum[i] + sum[i+1] + odd_bias) >> shift. The rows begin at
+  /// -1 and end after n.
+  void (*double_columns)(std::uint8_t* out, const std::uint8_t* near, const std::uint8_t* far,
+                         int n, int even_bias, int odd_bias, int shift);
 
   /// JPEG's YCbCr to RGB and 255, with libjpeg's rounding.
   void (*ycc_to_rgbx)(std::uint8_t* rgbx, const std::uint8_t* y, const std::uint8_t* cb,

@@ -28,19 +28,45 @@ PLIMSOLL_AVX2 void blend_rows(std::uint16_t* sum, const std::uint8_t* near, cons
   }
 }
 
-PLIMSOLL_AVX2 void double_columns(std::uint8_t* out, const std::uint16_t* sum, int n, int even_bias,
-                                  int odd_bias, int shift) {
-  const __m256i even_add = _mm256_set1_epi16(static_cast<short>(even_bias));
-  const __m256i odd_add = _mm256_set1_epi16(static_cast<short>(odd_bias));
-  const __m128i count = _mm_cvtsi32_si128(shift);
-  for (int i = 0; i < n; i += 16) {
-    const __m256i here = load(sum + i);
-    const __m256i three = _mm256_add_epi16(here, _mm256_slli_epi16(here, 1));
-    const __m256i even = _mm256_srl_epi16(
-        _mm256_add_epi16(_mm256_add_epi16(three, load(sum + i - 1)), even_add), count);
-    const __m256i odd = _mm256_srl_epi16(
-        _mm256_add_epi16(_mm256_add_epi16(three, load(sum + i + 1)), odd_add), count);
-    store(out + 2 * i, _mm256_or_si256(even, _mm256_slli_epi16(odd, 8)));
+/// 3 * near + far of 32 samples: of the lower eight of each half, and of the upper eight.
+struct Sums {
+  __m256i low, high;
+};
+PLIMSOLL_AVX2 Sums sums_of(const std::uint8_t* near, const std::uint8_t* far) {
+  const __m256i weights = _mm256_set1_epi16(1 << 8 | 3);
+  const __m256i a = load(near);
+  const __m256i b = load(far);
+  return {_mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), weights),
+          _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), weights)};
+}
+
+struct Doubling {
+  __m256i even_bias, odd_bias;
+  __m128i shift;
+};
+/// Two bytes for each of the sums `here`.
+PLIMSOLL_AVX2 __m256i doubled(__m256i before, __m256i here, __m256i after, const Doubling& k) {
+  const __m256i three = _mm256_add_epi16(here, _mm256_slli_epi16(here, 1));
+  const __m256i even =
+      _mm256_srl_epi16(_mm256_add_epi16(_mm256_add_epi16(three, before), k.even_bias), k.shift);
+  const __m256i odd =
+      _mm256_srl_epi16(_mm256_add_epi16(_mm256_add_epi16(three, after), k.odd_bias), k.shift);
+  return _mm256_or_si256(even, _mm256_slli_epi16(odd, 8));
+}
+
+PLIMSOLL_AVX2 void double_columns(std::uint8_t* out, const std::uint8_t* near,
+                                  const std::uint8_t* far, int n, int even_bias, int odd_bias,
+                                  int shift) {
+  const Doubling k{_mm256_set1_epi16(static_cast<short>(even_bias)),
+                   _mm256_set1_epi16(static_cast<short>(odd_bias)), _mm_cvtsi32_si128(shift)};
+  for (int i = 0; i < n; i += 32) {
+    const Sums before = sums_of(near + i - 1, far + i - 1);
+    const Sums here = sums_of(near + i, far + i);
+    const Sums after = sums_of(near + i + 1, far + i + 1);
+    const __m256i low = doubled(before.low, here.low, after.low, k);
+    const __m256i high = doubled(before.high, here.high, after.high, k);
+    store(out + 2 * i, _mm256_permute2x128_si256(low, high, 0x20));
+    store(out + 2 * i + 32, _mm256_permute2x128_si256(low, high, 0x31));
   }
 }
 

@@ -28,27 +28,31 @@ PLIMSOLL_AVX512 __mmask16 first_of_16(int n) {
   return n >= 16 ? static_cast<__mmask16>(0xffff) : static_cast<__mmask16>((1U << n) - 1);
 }
 
-PLIMSOLL_AVX512 void blend_rows(std::uint16_t* sum, const std::uint8_t* near,
-                                const std::uint8_t* far, int n) {
-  for (int i = 0; i < n; i += 32) {
-    const __m512i a = load_words(near + i);
-    const __m512i b = load_words(far + i);
-    store(sum + i, _mm512_add_epi16(_mm512_add_epi16(a, _mm512_slli_epi16(a, 1)), b));
-  }
+PLIMSOLL_AVX512 __m512i sums_of(const std::uint8_t* near, const std::uint8_t* far) {
+  const __m512i a = load_words(near);
+  return _mm512_add_epi16(_mm512_add_epi16(a, _mm512_slli_epi16(a, 1)), load_words(far));
 }
 
-PLIMSOLL_AVX512 void double_columns(std::uint8_t* out, const std::uint16_t* sum, int n,
-                                    int even_bias, int odd_bias, int shift) {
+PLIMSOLL_AVX512 void blend_rows(std::uint16_t* sum, const std::uint8_t* near,
+                                const std::uint8_t* far, int n) {
+  for (int i = 0; i < n; i += 32) store(sum + i, sums_of(near + i, far + i));
+}
+
+PLIMSOLL_AVX512 void double_columns(std::uint8_t* out, const std::uint8_t* near,
+                                    const std::uint8_t* far, int n, int even_bias, int odd_bias,
+                                    int shift) {
   const __m512i even_add = _mm512_set1_epi16(static_cast<short>(even_bias));
   const __m512i odd_add = _mm512_set1_epi16(static_cast<short>(odd_bias));
   const __m128i count = _mm_cvtsi32_si128(shift);
   for (int i = 0; i < n; i += 32) {
-    const __m512i here = load(sum + i);
+    const __m512i here = sums_of(near + i, far + i);
     const __m512i three = _mm512_add_epi16(here, _mm512_slli_epi16(here, 1));
-    const __m512i even = _mm512_srl_epi16(
-        _mm512_add_epi16(_mm512_add_epi16(three, load(sum + i - 1)), even_add), count);
-    const __m512i odd = _mm512_srl_epi16(
-        _mm512_add_epi16(_mm512_add_epi16(three, load(sum + i + 1)), odd_add), count);
+    const __m512i before = sums_of(near + i - 1, far + i - 1);
+    const __m512i after = sums_of(near + i + 1, far + i + 1);
+    const __m512i even =
+        _mm512_srl_epi16(_mm512_add_epi16(_mm512_add_epi16(three, before), even_add), count);
+    const __m512i odd =
+        _mm512_srl_epi16(_mm512_add_epi16(_mm512_add_epi16(three, after), odd_add), count);
     store(out + 2 * i, _mm512_or_si512(even, _mm512_slli_epi16(odd, 8)));
   }
 }
