@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "data/image/jpeg_rows.h"
 #include "data/image/jpeg_scan.h"
@@ -186,12 +187,15 @@ void PlaneRows::mark_blocks(const JpegScan& scan, int component, Workspace& work
   const std::uint8_t* wanted = columns_;
   const int reach = plane.expand_x == 1 ? 0 : 1;
   const int width = static_cast<int>(session_.info().output_width);
+  // Both are powers of two, and divisions would be felt.
+  const int to_sample = std::countr_zero(static_cast<unsigned>(plane.expand_x));
+  const int to_block = std::countr_zero(static_cast<unsigned>(plane.block));
   for (int x = 0; x < width; ++x) {
     if (wanted[x] == 0) continue;
-    const int near = x / plane.expand_x;
-    marks[near / plane.block] = 1;
-    marks[std::max(near - reach, 0) / plane.block] = 1;
-    marks[std::min(near + reach, plane.width - 1) / plane.block] = 1;
+    const int near = x >> to_sample;
+    marks[near >> to_block] = 1;
+    marks[std::max(near - reach, 0) >> to_block] = 1;
+    marks[std::min(near + reach, plane.width - 1) >> to_block] = 1;
   }
   marks_[static_cast<std::size_t>(component)] = marks;
 }

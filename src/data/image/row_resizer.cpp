@@ -77,8 +77,11 @@ bool RowResizer::needs_rows(int first, int last) const {
 void RowResizer::mark_columns(std::uint8_t* marks, int count) const {
   std::fill_n(marks, count, std::uint8_t{0});
   for (int i = 0; i < columns_.out; ++i) {
-    const AxisMap::Tap tap = columns_.tap(i);
-    marks[tap.low] = marks[tap.high()] = 1;
+    const std::int32_t low = taps_.offsets[i] / 4;
+    marks[low] = 1;
+    // What has no weight need not be known.
+    const bool both = taps_.shares != nullptr ? taps_.shares[i] > 0 : taps_.weights[8 * i + 1] > 0;
+    if (both) marks[low + 1] = 1;
   }
 }
 
