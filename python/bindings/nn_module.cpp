@@ -17,8 +17,8 @@
 namespace plimsoll::python {
 namespace {
 
-/// The name of a parameter that belongs to no module yet.
-constexpr const char* kUndeclared = "parameter";
+/// The name of a parameter that belongs to no module yet. None of a module's has a '/'.
+constexpr const char* kUndeclared = "parameter/";
 
 nb::tuple as_tuple(const nn::Tensors& tensors) {
   nb::list list;
@@ -53,24 +53,30 @@ bool is_collection(nb::handle value) {
          PyDict_Check(value.ptr()) != 0 || PyAnySet_Check(value.ptr());
 }
 
+/// Makes a module, parameter or variable part of `own` under that name. False if it is none.
+bool adopt(const PyModule& own, const char* name, nb::handle value) {
+  nn::Parameter* parameter = nullptr;
+  Variable* variable = nullptr;
+  if (nb::isinstance<nn::Module>(value)) {
+    own.declare(name, as_module(value, {"Module", name}));
+  } else if (nb::try_cast(value, parameter) && parameter != nullptr) {
+    own.declare(name, *parameter);
+  } else if (nb::try_cast(value, variable) && variable != nullptr) {
+    own.declare(name, *variable);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
   if (!nb::inst_ready(self)) {
     throw Error("[Module] call super().__init__() before anything is assigned in __init__");
   }
   const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(self));
   nb::object kept = nb::borrow(value);
-  if (own != nullptr) {
-    nn::Parameter* parameter = nullptr;
-    Variable* variable = nullptr;
-    if (nb::isinstance<nn::Module>(value)) {
-      own->declare(name.c_str(), as_module(value, {"Module", name.c_str()}));
-    } else if (nb::try_cast(value, parameter) && parameter != nullptr) {
-      kept = nb::cast(own->declare(name.c_str(), *parameter));
-    } else if (nb::try_cast(value, variable) && variable != nullptr) {
-      own->declare(name.c_str(), *variable);
-    } else if (is_collection(value)) {
-      kept = nb::module_::import_("plimsoll._collections").attr("attached")(self, name, value);
-    }
+  if (own != nullptr && !adopt(*own, name.c_str(), value) && is_collection(value)) {
+    kept = nb::module_::import_("plimsoll._collections").attr("attached")(self, name, value);
   }
   if (PyObject_GenericSetAttr(self.ptr(), name.ptr(), kept.ptr()) != 0) throw nb::python_error();
 }
@@ -143,13 +149,12 @@ void PyModule::declare(const std::string& name, std::shared_ptr<nn::Module> modu
   add(name, std::move(module));
 }
 
-nn::Parameter PyModule::declare(const std::string& name, const nn::Parameter& like) const {
-  if (like.name() != kUndeclared) {
-    share(name, like);
-    return like;
+void PyModule::declare(const std::string& name, const nn::Parameter& given) const {
+  if (given.name() == kUndeclared) {
+    parameter(name, given);
+  } else {
+    share(name, given);
   }
-  return like.is_buffer() ? buffer(name, like.type(), like.init())
-                          : parameter(name, like.type().shape, like.init());
 }
 
 void PyModule::declare(const std::string& name, const Variable& variable) const {
@@ -246,12 +251,12 @@ void bind_module(nb::module_& m) {
           "_adopt",
           [](nb::handle self, nb::handle name, nb::handle part) {
             const std::string text = as_text(name, {"Module", "name"});
-            if (const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(self))) {
-              own->declare(text, as_module(part, {"Module", text.c_str()}));
-            }
+            const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(self));
+            if (own != nullptr) adopt(*own, text.c_str(), part);
+            return nb::borrow(part);
           },
           nb::arg("name"), nb::arg("part"),
-          nb::sig("def _adopt(self, name: str, part: Module) -> None"))
+          nb::sig("def _adopt(self, name: str, part: typing.Any) -> typing.Any"))
       .def("__call__", &call,
            nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))
       .def_prop_ro("name", &nn::Module::name, "Its name within its parent, empty for a root.")

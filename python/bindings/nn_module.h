@@ -30,7 +30,7 @@ class PyModule final : public nn::Module {
 
   /// What an assignment to an attribute declares.
   void declare(const std::string& name, std::shared_ptr<nn::Module> module) const;
-  nn::Parameter declare(const std::string& name, const nn::Parameter& like) const;
+  void declare(const std::string& name, const nn::Parameter& given) const;
   void declare(const std::string& name, const Variable& variable) const;
 
  private:

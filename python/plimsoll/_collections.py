@@ -15,12 +15,13 @@ class _Part(Module):
     """Has the modules and variables of a list or dict, under their places or keys."""
 
 
-def _holds(value: Any, owner: Any = None) -> bool:
+def _holds(value: Any, owner: Any = None, within: tuple[int, ...] = ()) -> bool:
     """Whether it is a module or a variable, or has one."""
-    if isinstance(value, dict):
-        return any(_holds(each, owner) for each in value.values())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return any(_holds(each, owner) for each in value)
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        if id(value) in within:
+            return False  # it contains itself
+        items = value.values() if isinstance(value, dict) else value
+        return any(_holds(each, owner, (*within, id(value))) for each in items)
     return isinstance(value, (Module, Variable)) and value is not owner
 
 
@@ -29,27 +30,35 @@ class _Members:
 
     def __init__(self) -> None:
         self.part: _Part | None = None
-        self._owners: list[tuple[weakref.ref[Module], str]] = []
+        self._owners: list[tuple[weakref.ref[Module | _Members], str]] = []
 
     def take(self, name: str, value: Any) -> Any:
         """What stands for `value` in the list or dict."""
-        if not _holds(value):
-            return value
+        if isinstance(value, (Module, Variable)):
+            return self.own_part()._adopt(name, value)
+        return attached(self, name, value)
+
+    def own_part(self) -> _Part:
+        """Made when there is something to put into it."""
         if self.part is None:
-            self.part = _Part()
-            for reference, attribute in self._owners:
+            part = _Part()
+            for reference, name in self._owners:
                 owner = reference()
                 if owner is not None:
-                    owner._adopt(attribute, self.part)
-        setattr(self.part, name, value)
-        return getattr(self.part, name)
+                    _adopt_by(owner, name, part)
+            self.part = part
+        return self.part
 
-    def attach(self, owner: Module, name: str) -> None:
+    def attach(self, owner: Module | _Members, name: str) -> None:
         if any(reference() is owner and known == name for reference, known in self._owners):
             return  # as after `self.blocks += [block]`
         if self.part is not None:
-            owner._adopt(name, self.part)
+            _adopt_by(owner, name, self.part)
         self._owners.append((weakref.ref(owner), name))
+
+
+def _adopt_by(owner: Module | _Members, name: str, part: _Part) -> None:
+    (owner.own_part() if isinstance(owner, _Members) else owner)._adopt(name, part)
 
 
 def _only_if_plain(kind: type, name: str) -> Callable[..., Any]:
@@ -90,9 +99,11 @@ class ModuleList(list[Any]):
         super().__init__()
         self._members = _Members()
         self._source: list[Any] | None = None  # an empty list that became this one, and may grow under its old name
+        self._followed = 0  # items of it that are here
         self.extend(items)
 
     def append(self, item: Any) -> None:
+        self._follow()
         super().append(self._members.take(str(super().__len__()), item))
 
     def extend(self, items: Iterable[Any]) -> None:
@@ -103,10 +114,14 @@ class ModuleList(list[Any]):
         self.extend(items)
         return self
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return list, (list(self),)  # a copy is no module's attribute
+
     def _follow(self) -> None:
-        if self._source:
-            source, self._source = self._source, None
-            self.extend(source)
+        if self._source is not None and len(self._source) > self._followed:
+            new = self._source[self._followed:]
+            self._followed = len(self._source)
+            self.extend(new)
 
 
 class ModuleDict(dict[Any, Any]):
@@ -134,10 +149,17 @@ class ModuleDict(dict[Any, Any]):
         for key, value in dict(items, **more).items():
             self[key] = value
 
+    def __ior__(self, items: Any) -> ModuleDict:  # type: ignore[misc]
+        self.update(items)
+        return self
+
     def setdefault(self, key: Any, default: Any = None) -> Any:
         if key not in self:
             self[key] = default
         return self[key]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return dict, (dict(self),)
 
 
 class _Tuple(tuple[Any, ...]):
@@ -152,6 +174,9 @@ class _Tuple(tuple[Any, ...]):
         made._members = members
         return made
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
 
 for _name in ("__add__ __contains__ __eq__ __ge__ __getitem__ __gt__ __iter__ __le__ __len__ __lt__ __mul__ __ne__ "
               "__repr__ __reversed__ __rmul__ copy count index").split():
@@ -165,8 +190,8 @@ for _kind, _base, _names in (
 
 
 @boundary
-def attached(owner: Module, name: str, value: Any) -> Any:
-    """What a module has as its attribute `name` when this list, tuple or dict is assigned."""
+def attached(owner: Module | _Members, name: str, value: Any) -> Any:
+    """What a module, list or dict has as `name` when this list, tuple or dict is assigned."""
     made = value
     if isinstance(value, (ModuleList, ModuleDict, _Tuple)):
         pass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import weakref
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -436,74 +435,3 @@ def test_a_parameter_of_another_module_is_shared() -> None:
     history = pm.Trainer(net, loss="cross_entropy", optimizer=pm.optim.adam(0.05)).fit(data, epochs=20)
     assert history["loss"][-1] < 0.5 * history["loss"][0]
     assert list(net.state_dict()) == ["words.weight"]
-
-
-class Lists(pm.nn.Module):
-    """Layers in all the ways that people keep several."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sizes = [4, 4]
-        self.blocks: list[Any] = []  # filled below
-        for size in self.sizes:
-            self.blocks.append(pm.nn.Dense(size))
-        self.blocks += [[pm.nn.Dense(4), pm.nn.Lambda(pm.relu)]]
-        self.pair = (pm.nn.LayerNorm(), 2.0)
-        self.heads: dict[str, Any] = {"age": pm.nn.Dense(1), "rest": pm.nn.ModuleList([pm.nn.Dense(1)])}
-        self.scales = [pm.Variable([1.0]), pm.nn.Parameter((1,), init=1.0)]
-        later: list[pm.nn.Module] = []
-        self.log: list[int] = []
-        self.seen: dict[str, int] = {}
-        self.later = later
-        later.append(pm.nn.Dense(4))
-
-    def forward(self, x: pm.Tensor) -> pm.Tensor:
-        for block in self.blocks[:2]:
-            x = pm.relu(block(x))
-        for block in (*self.blocks[2], *self.later):
-            x = block(x)
-        x = self.pair[0](x) * self.pair[1] * self.scales[0] * self.scales[1]
-        result: pm.Tensor = self.heads["age"](x) + self.heads["rest"][0](x)
-        return result
-
-
-LISTED = """blocks.0.weight blocks.0.bias blocks.1.weight blocks.1.bias blocks.2.0.weight blocks.2.0.bias
-pair.0.weight pair.0.bias heads.age.weight heads.age.bias heads.rest.0.weight heads.rest.0.bias scales.0 scales.1
-later.0.weight later.0.bias"""
-
-
-def test_what_is_in_lists_tuples_and_dicts_is_trained_and_saved() -> None:
-    net = Lists()
-    x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(16, 4)
-    net.build((16, 4))
-    net.materialize()
-    assert sorted(net.state_dict()) == sorted(LISTED.split())
-    before = {name: parameter.numpy().copy() for name, parameter in net.state_dict().items()}
-    data = pm.data.from_tensor_slices((x, x[:, :1])).batch(8)
-    pm.Trainer(net, loss="mean_squared_error", optimizer=pm.optim.adam(0.01)).fit(data, epochs=2)
-    for name, parameter in net.state_dict().items():
-        assert not np.array_equal(before[name], parameter.numpy()), name
-    other = Lists()
-    other.build((16, 4))
-    other.load_state_dict(net.state_dict())
-    assert other(pm.tensor(x)).tolist() == net(pm.tensor(x)).tolist()
-    assert [len(net.blocks), len(net.later), list(net.sizes)] == [3, 1, [4, 4]]
-    assert not net.eval().blocks[0].training
-
-
-def test_lists_of_modules_grow_and_other_lists_are_lists() -> None:
-    net = Lists()
-    with pytest.raises(ValueError, match=r"\[ModuleList\] pop is not possible.*assign another"):
-        net.blocks.pop()
-    with pytest.raises(ValueError, match=r"\[ModuleDict\] 'age' is there already"):
-        net.heads["age"] = pm.nn.Dense(3)
-    with pytest.raises(ValueError, match="there is a 'blocks' already"):
-        net.blocks = [pm.nn.Dense(3)]
-    log: list[int] = []
-    net.log = log
-    log += [3, 1]
-    net.seen["a"] = 1
-    assert net.log == [3, 1] and sorted(net.log) == [1, 3] and net.log.pop() == 1 and net.seen.pop("a") == 1
-    assert [name for name, _ in net.named_modules() if "log" in name or "seen" in name] == []
-    with pytest.raises(ValueError, match="log is a Own of modules"):
-        net.log = type("Own", (list,), {})([pm.nn.Dense(3)])

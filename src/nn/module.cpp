@@ -288,9 +288,13 @@ Parameter Module::buffer(std::string_view name, const TensorType& type, const In
 }
 
 Parameter Module::parameter(std::string_view name, const Variable& variable) const {
+  return parameter(name, Parameter(variable));
+}
+
+Parameter Module::parameter(std::string_view name, const Parameter& parameter) const {
   check_name(name);
-  variable.set_name(state_->path_of(name));
-  return state_->take(name, Parameter(variable));
+  parameter.set_name(state_->path_of(name));
+  return state_->take(name, parameter);
 }
 
 void Module::share(std::string_view name, const Parameter& parameter) const {

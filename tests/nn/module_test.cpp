@@ -138,6 +138,21 @@ TEST_F(ModuleTest, VariablesWithValuesBelongToItAndSharedParametersCountOnce) {
   EXPECT_THROW(net.materialize(device_), InvalidArgument) << "its values are gone";
 }
 
+TEST_F(ModuleTest, AParameterOfNoModuleIsNamedAndStartsAsItWasMade) {
+  class Taking final : public Module {
+   public:
+    explicit Taking(const Parameter& scale) { parameter("scale", scale); }
+    Tensor forward(const Tensor& x) const override { return x; }
+  };
+  const Parameter scale("unnamed", {DType::f64, {2}}, Init::constant(3), false);
+  const Sequential net{Taking(scale)};
+  EXPECT_THAT(names(net), ElementsAre("0.scale"));
+  net.materialize(device_);
+  EXPECT_THAT(scale.tensor().to_vector<double>(), ElementsAre(3, 3));
+  net.release();
+  net.materialize(device_);
+}
+
 TEST_F(ModuleTest, DeclaringTakesNoMemoryAndOpsOnWhatHasNoDataNameIt) {
   Perceptron net(1 << 20, 1 << 20, 10);  // four tebibytes
   EXPECT_EQ(device_.arena().stats().live, 0U);

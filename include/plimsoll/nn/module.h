@@ -118,6 +118,8 @@ class Module {
   /// Takes a variable that has values: it is trained, saved and named as the module's own, or, if
   /// it is not trainable, saved as a buffer.
   Parameter parameter(std::string_view name, const Variable& variable) const;
+  /// Takes a parameter that belongs to no module yet, and names it.
+  Parameter parameter(std::string_view name, const Parameter& parameter) const;
   /// Uses a parameter of another module as well (tied weights). It keeps its name, and counts once.
   void share(std::string_view name, const Parameter& parameter) const;
   /// One that was declared; null if there is none.
