@@ -35,9 +35,16 @@ std::vector<Named> named(const nn::Module& self, const std::vector<nn::Parameter
   return all;
 }
 
-std::vector<Named> named_values(const nn::Module& self) {
+std::vector<Named> named_values(const nn::Module& self, const char* who) {
   std::vector<Named> all = named(self, self.parameters());
   std::ranges::move(named(self, self.buffers()), std::back_inserter(all));
+  std::set<std::string> names;
+  for (const auto& [name, parameter] : all) {
+    if (names.insert(name).second) continue;
+    throw InvalidArgument("[" + std::string(who) + "] two parameters are called '" + name +
+                          "'; if one is shared with another module, take the state of a module "
+                          "that has both");
+  }
   return all;
 }
 
@@ -77,7 +84,7 @@ void modules(const nb::object& self, const std::string& name, std::set<PyObject*
 
 nb::dict state_dict(const nn::Module& self) {
   nb::dict state;
-  for (const auto& [name, parameter] : named_values(self)) {
+  for (const auto& [name, parameter] : named_values(self, "state_dict")) {
     if (!parameter.has_data()) {
       throw InvalidArgument("[state_dict] " + name +
                             " has no values yet; call the module, train it, or materialize() it");
@@ -159,7 +166,7 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
   }
   const nb::dict given = nb::steal<nb::dict>(PyDict_New());
   if (PyDict_Update(given.ptr(), state.ptr()) != 0) throw nb::python_error();
-  std::vector<Named> here = named_values(self);
+  std::vector<Named> here = named_values(self, "load_state_dict");
   without_lacking_prefix(self, here, given);
   std::set<std::string> known;
   for (const auto& [name, parameter] : here) known.insert(name);

@@ -160,6 +160,26 @@ def test_a_new_parameter_that_is_given_twice_is_shared() -> None:
     assert names_of(Bare(left=Bare(scales=shared), right=Bare(scales=shared))) == ["left.scales.0"]
 
 
+def test_a_parameter_that_is_shared_from_outside_under_a_name_within_is_refused() -> None:
+    class Head(Bare):
+        def forward(self, x: pm.Tensor) -> pm.Tensor:
+            result: pm.Tensor = x * self.words * self.scale
+            return result
+
+    words = Bare(scale=own(1.0))
+    head = Head(words=words.scale, scale=own(1.0))
+    x = np.ones((8, 1), np.float32)
+    data = pm.data.from_tensor_slices((x, x)).batch(4)
+    with pytest.raises(ValueError, match=r"\[Trainer\] two parameters of the model are called 'scale'.*part of the"):
+        pm.Trainer(head, loss="mean_squared_error").fit(data, epochs=1)
+    head.materialize()
+    with pytest.raises(ValueError, match=r"\[state_dict\] two parameters are called 'scale'"):
+        head.state_dict()
+    both = pm.nn.Sequential(words, head)
+    assert sorted(both.state_dict()) == ["0.scale", "1.scale"]
+    pm.Trainer(both, loss="mean_squared_error").fit(data, epochs=1)
+
+
 def test_copies_of_lists_and_dicts_of_a_module_are_its_no_more() -> None:
     net = Bare(log=[], seen={}, pair=(own(), 2), scales=[own()])
     net.log += [3, 1]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,20 @@
 
 namespace plimsoll::train {
 namespace {
+
+/// Memory and checkpoints know values by their names.
+void refuse_same_names(const nn::Module& model) {
+  std::set<std::string> names;
+  for (const auto& all : {model.parameters(), model.buffers()}) {
+    for (const nn::Parameter& each : all) {
+      if (names.insert(each.name()).second) continue;
+      throw InvalidArgument(
+          fmt::format("[Trainer] two parameters of the model are called '{}'; if one is shared "
+                      "with another module, that module must be part of the model",
+                      each.name()));
+    }
+  }
+}
 
 /// What the first batch is, by making it.
 data::ElementSpec first_of(const data::Dataset& dataset, const Device& host) {
@@ -141,6 +156,7 @@ void Trainer::Impl::learn(const data::Dataset& dataset, const Device& host) {
 void Trainer::Impl::prepare() {
   if (!gradients.empty()) return;
   model.build(batch(1).inputs);
+  refuse_same_names(model);
   // Whoever loads its state before the first plan has attached it.
   if (optimizer.parameters().empty()) optimizer.attach(model);
   const auto declare = [&](Tag tag) {
