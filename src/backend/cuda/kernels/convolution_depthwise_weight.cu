@@ -128,39 +128,44 @@ __global__ void __launch_bounds__(kBlock, 3)
   }
 }
 
-/// Any window; blockIdx.z is the pixel of the window.
+/// Any window; blockIdx.z is a pixel of the window, and those behind it by the grid's depth.
 template <typename T, int Lanes>
 __global__ void __launch_bounds__(kBlock)
     any_by_weight(float* parts, const T* x, const T* y, const Window g, const Cut cut) {
   Piece piece;
   if (!piece_of<Lanes>(cut, g.channels, piece)) return;
-  const int pixel = static_cast<int>(blockIdx.z);
-  const int ky = pixel / g.kernel_width;
-  const int kx = pixel % g.kernel_width;
-  float sums[Lanes] = {};
-  for (std::int64_t r = piece.begin; r < piece.end; ++r) {
-    const int row = static_cast<int>(r % g.out_height);
-    const std::int64_t n = r / g.out_height;
-    const int down = row * g.stride_down - g.top + ky * g.dilation_down;
-    if (!is_within(down, g.in_height)) continue;
-    const T* pixels = x + (n * g.in_height + down) * g.in_width * g.channels + piece.channel;
-    const T* results = y + r * g.out_width * g.channels + piece.channel;
+  const int window = g.kernel_height * g.kernel_width;
+  for (int pixel = static_cast<int>(blockIdx.z); pixel < window;
+       pixel += static_cast<int>(gridDim.z)) {
+    const int ky = pixel / g.kernel_width;
+    const int kx = pixel % g.kernel_width;
+    float sums[Lanes] = {};
+    for (std::int64_t r = piece.begin; r < piece.end; ++r) {
+      const int row = static_cast<int>(r % g.out_height);
+      const std::int64_t n = r / g.out_height;
+      const int down = row * g.stride_down - g.top + ky * g.dilation_down;
+      if (!is_within(down, g.in_height)) continue;
+      const T* pixels = x + (n * g.in_height + down) * g.in_width * g.channels + piece.channel;
+      const T* results = y + r * g.out_width * g.channels + piece.channel;
 #pragma unroll 4
-    for (int column = 0; column < g.out_width; ++column) {
-      const int across = column * g.stride_across - g.left + kx * g.dilation_across;
-      float values[Lanes];
-      float dy[Lanes];
-      widen_raw<T, Lanes>(load_raw<Lanes>(pixels + static_cast<std::int64_t>(across) * g.channels,
-                                          is_within(across, g.in_width)),
-                          values);
-      widen_raw<T, Lanes>(
-          load_raw<Lanes>(results + static_cast<std::int64_t>(column) * g.channels, true), dy);
+      for (int column = 0; column < g.out_width; ++column) {
+        const int across = column * g.stride_across - g.left + kx * g.dilation_across;
+        float values[Lanes];
+        float dy[Lanes];
+        widen_raw<T, Lanes>(load_raw<Lanes>(pixels + static_cast<std::int64_t>(across) * g.channels,
+                                            is_within(across, g.in_width)),
+                            values);
+        widen_raw<T, Lanes>(
+            load_raw<Lanes>(results + static_cast<std::int64_t>(column) * g.channels, true), dy);
 #pragma unroll
-      for (int c = 0; c < Lanes; ++c) sums[c] = fmaf(values[c], dy[c], sums[c]);
+        for (int c = 0; c < Lanes; ++c) sums[c] = fmaf(values[c], dy[c], sums[c]);
+      }
     }
+    store_wide<Lanes>(parts +
+                          (static_cast<std::int64_t>(piece.part) * window + pixel) * g.channels +
+                          piece.channel,
+                      sums);
   }
-  const std::int64_t window = static_cast<std::int64_t>(g.kernel_height) * g.kernel_width;
-  store_wide<Lanes>(parts + (piece.part * window + pixel) * g.channels + piece.channel, sums);
 }
 
 /// w [channels, window] from [parts, window, channels]: threadIdx.y has every kSlices-th part.
@@ -203,7 +208,8 @@ void run_lanes(const ConvSpec& spec, const ConvArrays& arrays, float* parts, cud
       });
   if (!dense) {
     cut = cut_of(s, Lanes, workspace, 1, window);
-    const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down(), static_cast<unsigned>(window));
+    const dim3 grid(static_cast<unsigned>(cut.blocks), cut.down(),
+                    static_cast<unsigned>(std::min(window, 65535)));
     any_by_weight<T, Lanes><<<grid, cut.threads(), 0, stream>>>(parts, x, y, g, cut);
   }
   const int all = g.channels * window;
