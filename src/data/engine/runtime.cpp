@@ -65,9 +65,9 @@ std::condition_variable& Runtime::add(std::shared_ptr<Task> task) {
   const bool may_block = task->may_block();
   tasks.push_back(std::move(task));
   if (!may_block) return idle;
-  const auto waiting = static_cast<std::size_t>(
+  const auto blocking = static_cast<std::size_t>(
       std::ranges::count_if(tasks, [](const auto& each) { return each->may_block(); }));
-  if (blocked_ + waiting > apart_.size()) {
+  if (blocked_ + blocking > apart_.size()) {
     try {
       apart_.emplace_back([this] { work_apart(); });
     } catch (const std::system_error& error) {
