@@ -96,13 +96,20 @@ void raise(const OutOfMemory& refused) {
   raise(made);
 }
 
+void raise(const BudgetTooSmall& refused) {
+  nb::object made = class_of("BudgetTooSmall")(in_python_words(refused.what()));
+  if (refused.smallest_budget() != 0) made.attr("smallest_budget") = refused.smallest_budget();
+  if (refused.largest_batch()) made.attr("largest_batch") = *refused.largest_batch();
+  raise(made);
+}
+
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const OutOfMemory& error) {
     raise(error);
   } catch (const BudgetTooSmall& error) {
-    raise("BudgetTooSmall", error);
+    raise(error);
   } catch (const InvalidArgument& error) {
     raise("InvalidArgument", error);
   } catch (const train::Diverged& error) {

@@ -86,6 +86,16 @@ class OutOfMemory(OpError, Error, MemoryError):
 class BudgetTooSmall(Error, MemoryError):
     """The work cannot be done within the stated budget; the message names one that would do."""
 
+    smallest_budget: int | None
+    """A limit that works, in bytes; None where the message names other remedies."""
+    largest_batch: int | None
+    """A batch that fits in the budget, 0 if none does; None where there is no batch."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.smallest_budget = None
+        self.largest_batch = None
+
 
 class DataError(Error, ValueError):
     """Input data is broken: a file, a record, an element. The message names it."""

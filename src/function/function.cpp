@@ -262,12 +262,15 @@ class PlannedFunction::Impl {
     for (const TensorType& type : signature.types) {
       inputs += fmt::format("{}{}", inputs.empty() ? "" : ", ", type.to_string());
     }
-    throw BudgetTooSmall(fmt::format(
-        "[{}] a call with ({}) takes at least {} beside its variables, and {} is available on {}\n"
-        "a function is never split; {} {}",
-        options_.name, inputs, format_bytes(needed), format_bytes(room), device.name(),
-        options_.budget != 0 ? "give it a budget of" : "smallest limit that fits:",
-        format_bytes(options_.budget != 0 ? needed : limit + (needed - std::min(needed, room)))));
+    const Bytes enough = options_.budget != 0 ? needed : limit + (needed - std::min(needed, room));
+    throw BudgetTooSmall(
+        fmt::format("[{}] a call with ({}) takes at least {} beside its variables, and {} is "
+                    "available on {}\n"
+                    "a function is never split; {} {}",
+                    options_.name, inputs, format_bytes(needed), format_bytes(room), device.name(),
+                    options_.budget != 0 ? "give it a budget of" : "smallest limit that fits:",
+                    format_bytes(enough)),
+        enough);
   }
 
   plan::Executor& executor_for(Signature& signature) {

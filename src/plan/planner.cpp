@@ -206,10 +206,10 @@ std::optional<Plan> Planner::find(Bytes budget) {
 Plan Planner::plan(Bytes budget) {
   if (std::optional<Plan> found = find(budget)) return std::move(*found);
   const std::string least = format_bytes(smallest().total());
-  throw BudgetTooSmall(
-      fmt::format("[plan] a step takes at least {}, the budget is {}; smallest "
-                  "budget for this batch: {}",
-                  least, format_bytes(budget), least));
+  throw BudgetTooSmall(fmt::format("[plan] a step takes at least {}, the budget is {}; smallest "
+                                   "budget for this batch: {}",
+                                   least, format_bytes(budget), least),
+                       smallest().total());
 }
 
 std::vector<CurvePoint> Planner::curve(int points) {

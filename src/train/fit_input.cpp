@@ -50,12 +50,14 @@ void FitInput::check_decoding(const data::Dataset& dataset, const Trainer::Impl&
   if (needed <= room) return;
   const Budget all = session_.device().budget();
   const Bytes limit = memory.plan().input != 0 ? memory.parent().budget().limit() : all.limit();
-  throw BudgetTooSmall(fmt::format(
-      "[fit] {} takes {} to decode: with batches of {} the input pipelines need {}, and the budget "
-      "of {} leaves them {}; raise it to {} or leave the file out",
-      needs.largest_file, format_bytes(needs.largest), batch, format_bytes(needed),
-      format_bytes(limit), format_bytes(room),
-      format_bytes(align_up(limit + (needed - room), MiB(1)))));
+  const Bytes enough = align_up(limit + (needed - room), MiB(1));
+  throw BudgetTooSmall(
+      fmt::format("[fit] {} takes {} to decode: with batches of {} the input pipelines need {}, "
+                  "and the budget "
+                  "of {} leaves them {}; raise it to {} or leave the file out",
+                  needs.largest_file, format_bytes(needs.largest), batch, format_bytes(needed),
+                  format_bytes(limit), format_bytes(room), format_bytes(enough)),
+      enough);
 }
 
 data::Pipeline& FitInput::begin_validation() {

@@ -167,7 +167,8 @@ void PlanSearch::refuse() {
                   "largest batch for this budget: {}{}",
                   request_.batch, format_bytes(target_.budget),
                   target_.opened ? target_.opened->name() : target_.device.name, why,
-                  exact(smallest), largest, largest == 0 ? " (not even one element fits)" : ""));
+                  exact(smallest), largest, largest == 0 ? " (not even one element fits)" : ""),
+      smallest, largest);
 }
 
 }  // namespace plimsoll::train

@@ -27,7 +27,10 @@ test::Refusal refusal_of(const train::Trainer& trainer, const train::PlanRequest
   try {
     (void)trainer.plan(request, cpu());
   } catch (const BudgetTooSmall& error) {
-    return test::parse_refusal(error.what());
+    const test::Refusal refusal = test::parse_refusal(error.what());
+    EXPECT_EQ(error.smallest_budget(), refusal.budget);
+    EXPECT_EQ(error.largest_batch(), refusal.batch);
+    return refusal;
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -29,8 +31,19 @@ class InvalidArgument : public Error {
 /// The work cannot be done within the stated budget; the message names one that would do.
 class BudgetTooSmall : public Error {
  public:
-  using Error::Error;
+  explicit BudgetTooSmall(const std::string& message, std::uint64_t smallest_budget = 0,
+                          std::optional<std::int64_t> largest_batch = std::nullopt)
+      : Error(message), smallest_budget_(smallest_budget), largest_batch_(largest_batch) {}
   int exit_code() const noexcept override { return 3; }
+
+  /// In bytes, a limit that works; 0 where the message names other remedies.
+  std::uint64_t smallest_budget() const { return smallest_budget_; }
+  /// A batch that fits in the budget, 0 if none does; nullopt where there is no batch.
+  std::optional<std::int64_t> largest_batch() const { return largest_batch_; }
+
+ private:
+  std::uint64_t smallest_budget_;
+  std::optional<std::int64_t> largest_batch_;
 };
 
 /// Input data is broken: a file, a record, an element. The message names it.

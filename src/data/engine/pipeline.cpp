@@ -43,11 +43,12 @@ Bytes require_minimum(const Node& node, const Runtime& runtime) {
   const bool own = runtime.budget.limit() < needed;
   const Bytes enough =
       own ? needed : align_up(runtime.device.budget().limit() + needed - there, KiB(64));
-  throw BudgetTooSmall(fmt::format(
-      "[Pipeline] {} needs at least {}, and {} has {}; raise the budget to {}KiB, or use smaller "
-      "batches or windows",
-      node.title(), format_bytes(needed), runtime.budget.path(), format_bytes(there),
-      align_up(enough, KiB(1)) / KiB(1)));
+  throw BudgetTooSmall(fmt::format("[Pipeline] {} needs at least {}, and {} has {}; raise the "
+                                   "budget to {}KiB, or use smaller "
+                                   "batches or windows",
+                                   node.title(), format_bytes(needed), runtime.budget.path(),
+                                   format_bytes(there), align_up(enough, KiB(1)) / KiB(1)),
+                       align_up(enough, KiB(1)));
 }
 
 const Node* unsaveable(const Node& node) {
