@@ -8,6 +8,7 @@
 #include <plimsoll/train/safetensors.h>
 
 #include "bind.h"
+#include "exchange.h"
 #include "nn_module.h"
 #include "process.h"
 
@@ -39,16 +40,19 @@ void bind_checkpoint(nb::module_& m) {
         }
         std::vector<train::NamedTensor> named;
         for (const auto& [name, tensor] : nb::borrow<nb::dict>(tensors)) {
-          named.push_back({as_text(name, {"save_safetensors", "a name"}),
-                           as_tensor(tensor, {"save_safetensors", "a tensor"})});
+          const std::string key = as_text(name, {"save_safetensors", "a name"});
+          const std::string argument = "tensors[\"" + key + "\"]";
+          named.push_back(
+              {key, as_tensor_or_array(tensor, {"save_safetensors", argument.c_str()})});
         }
         const Unlocked unlocked;
         train::save_safetensors(file, named, metadata);
       },
       nb::arg("path"), nb::arg("tensors"), nb::kw_only(), nb::arg("metadata") = nb::dict(),
-      nb::sig("def save_safetensors(path: str | os.PathLike[str], tensors: dict[str, Tensor], *, "
-              "metadata: dict[str, str] = {}) -> None"),
-      "Writes all of the dict or nothing.\n\n"
+      nb::sig(
+          "def save_safetensors(path: str | os.PathLike[str], tensors: dict[str, typing.Any], *, "
+          "metadata: dict[str, str] = {}) -> None"),
+      "Writes tensors and arrays by name: all of the dict, or nothing.\n\n"
       ">>> pm.save_safetensors(\"weights.safetensors\", {\"w\": pm.ones((2, 3))})");
   m.def(
       "load_safetensors",
@@ -88,7 +92,7 @@ void bind_checkpoint(nb::module_& m) {
               "Optimizer | None = None, *, metadata: dict[str, str] = {}) -> None"),
       "Writes a module's weights and, if it is given, the optimizer's state, for loops of your "
       "own: "
-      "a safetensors file, whole or not at all.\n\n"
+      "a safetensors file, which appears as a whole or not at all.\n\n"
       ">>> pm.train.save_checkpoint(\"run.safetensors\", net, optimizer, metadata={\"epoch\": "
       "\"3\"})");
   m.def(
@@ -108,7 +112,7 @@ void bind_checkpoint(nb::module_& m) {
       nb::sig("def load_checkpoint(path: str | os.PathLike[str], module: Module, optimizer: "
               "Optimizer | None = None, *, device: Device | Session | str | None = None, strict: "
               "bool = True, prefix: str = '') -> dict[str, str]"),
-      "Reads what save_checkpoint or Trainer.save wrote, or anybody's weights with fitting names; "
+      "Reads what save_checkpoint or Trainer.save wrote, or other weights whose names fit; "
       "gives the metadata. build() a module first whose extents are not known yet.");
   m.def(
       "_save_module",

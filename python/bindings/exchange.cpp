@@ -151,6 +151,13 @@ nb::tuple capsule_device(const Tensor& x) {
   return nb::make_tuple(kind, x.device().ordinal());
 }
 
+Tensor as_tensor_or_array(nb::handle value, Where where) {
+  if (is_tensor(value)) return as_tensor(value, where);
+  if (has_buffer(value)) return from_buffer(value, where);
+  if (nb::hasattr(value, "__dlpack__")) return from_dlpack_object(value);
+  wrong_type(where, value, "it must be a tensor or an array");
+}
+
 Tensor from_dlpack_object(nb::handle object) {
   if (!nb::hasattr(object, "__dlpack__")) {
     wrong_type({"from_dlpack", "x"}, object, "it must be an array or tensor with __dlpack__");

@@ -30,6 +30,9 @@ nb::tuple capsule_device(const Tensor& x);
 /// A tensor that shares the memory of an object with __dlpack__.
 Tensor from_dlpack_object(nb::handle object);
 
+/// A tensor as it is, or one that shares the memory of an array.
+Tensor as_tensor_or_array(nb::handle value, Where where);
+
 /// For pickle: a host copy.
 nb::tuple reduce(const Tensor& x);
 
