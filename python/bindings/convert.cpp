@@ -120,6 +120,17 @@ std::optional<double> as_number(nb::handle value) {
   return std::nullopt;
 }
 
+std::optional<ops::Scalar> as_scalar(nb::handle value) {
+  const auto number = as_number(value);
+  if (!number || PyFloat_Check(value.ptr()) != 0 || PyIndex_Check(value.ptr()) == 0) return number;
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (!index.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const std::int64_t whole = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0) return number;
+  return whole;
+}
+
 double as_double(nb::handle value, Where where) {
   if (const auto number = as_number(value)) return *number;
   wrong_type(where, value, "it must be a number");
@@ -218,6 +229,12 @@ Bytes as_bytes(nb::handle value, Where where) {
   const std::int64_t bytes = as_int(value, where);
   if (bytes < 0) wrong_value(where, value, "a size is not negative");
   return static_cast<Bytes>(bytes);
+}
+
+std::string use_of(const Budget& budget) {
+  const std::string used = format_bytes(budget.used());
+  if (budget.limit() == kUnlimited) return used + " used";
+  return used + " of " + format_bytes(budget.limit()) + " used";
 }
 
 Limit as_limit(nb::handle value, Where where) {

@@ -16,6 +16,7 @@
 #include <plimsoll/base/shape.h>
 #include <plimsoll/device/device.h>
 #include <plimsoll/ops/convolution.h>
+#include <plimsoll/ops/scalar.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace nb = nanobind;
@@ -45,6 +46,8 @@ std::vector<Tensor> as_one_or_more_tensors(nb::handle value, Where where);
 
 /// int, float and what says it is a number, like NumPy's scalars; nullopt for all else.
 std::optional<double> as_number(nb::handle value);
+/// The same, with integers as they are written.
+std::optional<ops::Scalar> as_scalar(nb::handle value);
 double as_double(nb::handle value, Where where);
 std::int64_t as_int(nb::handle value, Where where);
 /// A list or tuple of integers; one integer is a list of one.
@@ -73,6 +76,9 @@ std::vector<std::string> as_texts(nb::handle value, Where where);
 
 /// "nchw" or "nhwc".
 Layout as_layout(nb::handle value, Where where);
+
+/// "4 MiB of 8 MiB used", or "4 MiB used" where there is no limit.
+std::string use_of(const Budget& budget);
 
 /// How many elements a Python container has.
 std::int64_t length(nb::handle container);

@@ -29,6 +29,11 @@ CreateOptions options(const char* who, nb::handle dtype, nb::handle device) {
   return {as_dtype(dtype, {who, "dtype"}), as_device(device, {who, "device"})};
 }
 
+ops::Scalar scalar(nb::handle value, Where where) {
+  if (const auto number = as_scalar(value)) return *number;
+  wrong_type(where, value, "it must be a number");
+}
+
 constexpr const char* kShape = "shape: int | typing.Sequence[int]";
 
 void filled(nb::module_& m, const char* name, Tensor (*make)(const Shape&, const CreateOptions&),
@@ -101,14 +106,20 @@ void like(nb::module_& m, const char* name, Tensor (*make)(const Tensor&), const
 void bind_create(nb::module_& m) {
   filled(m, "zeros", zeros, "Zeros.\n\n>>> pm.zeros((2, 3))");
   filled(m, "ones", ones, "Ones.\n\n>>> pm.ones((2, 3), dtype=pm.i64)");
-  like(m, "zeros_like", ops::zeros_like, "Zeros of the shape and dtype of `x`.");
-  like(m, "ones_like", ops::ones_like, "Ones of the shape and dtype of `x`.");
+  like(m, "zeros_like", ops::zeros_like, "Zeros with the shape and dtype of `x`.");
+  like(m, "ones_like", ops::ones_like, "Ones with the shape and dtype of `x`.");
   m.def(
       "full",
       [](nb::handle shape, nb::handle value, nb::handle dtype, nb::handle device) {
         const Shape dims = as_shape(shape, {"full", "shape"});
-        const double number = as_double(value, {"full", "value"});
+        const ops::Scalar number = scalar(value, {"full", "value"});
         const CreateOptions how = options("full", dtype, device);
+        if (!ops::has_number(how.dtype, number)) {
+          wrong_value({"full", "value"}, value,
+                      ("it does not fit " + std::string(dtype_name(how.dtype)) +
+                       "; give another dtype, dtype=pm.f32, or a number that it has")
+                          .c_str());
+        }
         const Unlocked unlocked;
         return full(dims, number, how);
       },
@@ -119,9 +130,9 @@ void bind_create(nb::module_& m) {
       "arange",
       [](nb::handle start, nb::handle end, nb::handle step, nb::handle dtype, nb::handle device) {
         const bool one = end.is_none();
-        const double first = one ? 0 : as_double(start, {"arange", "start"});
-        const double last = as_double(one ? start : end, {"arange", "end"});
-        const double by = as_double(step, {"arange", "step"});
+        const ops::Scalar first = one ? ops::Scalar(0) : scalar(start, {"arange", "start"});
+        const ops::Scalar last = scalar(one ? start : end, {"arange", one ? "start" : "end"});
+        const ops::Scalar by = scalar(step, {"arange", "step"});
         const auto integral = [](nb::handle each) {
           return each.is_none() || PyLong_Check(each.ptr()) != 0;
         };

@@ -65,8 +65,8 @@ void binary(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, const 
       [name, op](nb::handle a, nb::handle b) {
         Tensor left;
         Tensor right;
-        const auto left_number = is_tensor(b) ? as_number(a) : std::nullopt;
-        const auto right_number = is_tensor(a) ? as_number(b) : std::nullopt;
+        const auto left_number = is_tensor(b) ? as_scalar(a) : std::nullopt;
+        const auto right_number = is_tensor(a) ? as_scalar(b) : std::nullopt;
         if (!left_number) left = as_tensor(a, {name, "a"});
         if (!right_number) right = as_tensor(b, {name, "b"});
         const Unlocked unlocked;
@@ -147,7 +147,7 @@ void bind_elementwise(nb::module_& m) {
       },
       nb::arg("x"), nb::arg("low"), nb::arg("high"),
       nb::sig("def clip(x: Tensor | Variable, low: float, high: float) -> Tensor"),
-      "Values outside [low, high] become its ends.");
+      "Limits values to [low, high].");
   m.def(
       "cast",
       [](nb::handle x, nb::handle dtype) {
@@ -165,8 +165,8 @@ void bind_elementwise(nb::module_& m) {
         const Tensor which = as_tensor(condition, {"where", "condition"});
         Tensor left;
         Tensor right;
-        const auto left_number = as_number(a);
-        const auto right_number = as_number(b);
+        const auto left_number = as_scalar(a);
+        const auto right_number = as_scalar(b);
         if (!left_number) left = as_tensor(a, {"where", "a"});
         if (!right_number) right = as_tensor(b, {"where", "b"});
         if (left_number && right_number) {

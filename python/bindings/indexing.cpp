@@ -162,7 +162,13 @@ void set_item(Tensor& x, nb::handle index, nb::handle value) {
   }
   Tensor part = get_item(x, index);
   Tensor given;
-  if (const auto number = as_number(value)) {
+  if (const auto number = as_scalar(value)) {
+    if (!ops::has_number(part.dtype(), *number)) {
+      throw InvalidArgument("[setitem] " + ops::to_string(*number) + " does not fit the tensor's " +
+                            std::string(dtype_name(part.dtype())) +
+                            "; cast the tensor first, x = x.to(pm.f32), or write a number that it "
+                            "has");
+    }
     given = ops::full(part.shape(), *number, part.dtype(), part.device());
   } else {
     given = as_tensor(value, {"setitem", "the value"});

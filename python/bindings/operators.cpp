@@ -16,8 +16,8 @@ namespace plimsoll::python {
 namespace {
 
 using Two = Tensor (*)(const Tensor&, const Tensor&);
-using Right = Tensor (*)(const Tensor&, double);
-using Left = Tensor (*)(double, const Tensor&);
+using Right = Tensor (*)(const Tensor&, const ops::Scalar&);
+using Left = Tensor (*)(const ops::Scalar&, const Tensor&);
 
 /// What an operator is for two tensors, a number on its right, and one on its left.
 struct Operator {
@@ -27,12 +27,12 @@ struct Operator {
 };
 
 template <Tensor (*Compare)(const Tensor&, const Tensor&)>
-Tensor with_number(const Tensor& a, double b) {
+Tensor with_number(const Tensor& a, const ops::Scalar& b) {
   return Compare(a, ops::number_like(a, b));
 }
 
-Tensor add_left(double a, const Tensor& b) { return ops::add_number(b, a); }
-Tensor mul_left(double a, const Tensor& b) { return ops::mul_number(b, a); }
+Tensor add_left(const ops::Scalar& a, const Tensor& b) { return ops::add_number(b, a); }
+Tensor mul_left(const ops::Scalar& a, const Tensor& b) { return ops::mul_number(b, a); }
 Tensor plus(const Tensor& a, const Tensor& b) { return a + b; }
 Tensor minus(const Tensor& a, const Tensor& b) { return a - b; }
 Tensor times(const Tensor& a, const Tensor& b) { return a * b; }
@@ -56,7 +56,7 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
   return ops::sub(a, ops::mul(floor_by(a, b), b));
 }
 template <Tensor (*Of)(const Tensor&, const Tensor&)>
-Tensor of_number(double a, const Tensor& b) {
+Tensor of_number(const ops::Scalar& a, const Tensor& b) {
   return Of(ops::number_like(b, a), b);
 }
 Tensor product(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }
@@ -89,7 +89,7 @@ void binary(nb::handle cls, const char* name, const char* reflected, const Opera
   const bool compares = reflected == nullptr && what.right != nullptr;
   nb::cpp_function_def(
       [what, compares](nb::handle self, nb::handle other) -> nb::object {
-        const auto number = what.right == nullptr ? std::nullopt : as_number(other);
+        const auto number = what.right == nullptr ? std::nullopt : as_scalar(other);
         if (!number && !is_tensor(other)) return not_ours(other, compares);
         const Tensor a = as_tensor(self, {"operator", "the left side"});
         Tensor b;
@@ -106,7 +106,7 @@ void binary(nb::handle cls, const char* name, const char* reflected, const Opera
   if (reflected == nullptr) return;
   nb::cpp_function_def(
       [what](nb::handle self, nb::handle other) -> nb::object {
-        const auto number = as_number(other);
+        const auto number = as_scalar(other);
         if (!number) return not_ours(other, false);
         const Tensor b = as_tensor(self, {"operator", "the right side"});
         Tensor result;

@@ -32,7 +32,7 @@ Symbolic greater_equal(const Symbolic& a, const Symbolic& b) { return a >= b; }
 std::optional<Symbolic> beside(const Symbolic& like, nb::handle other, bool divides) {
   Traced* traced = nullptr;
   if (nb::try_cast(other, traced) && traced != nullptr) return traced->value;
-  if (const auto number = as_number(other)) {
+  if (const auto number = as_scalar(other)) {
     return divides ? data::divisor_like(like, *number) : data::number_like(like, *number);
   }
   if (is_tensor(other) || nb::hasattr(other, "__array_interface__") ||
@@ -45,10 +45,34 @@ std::optional<Symbolic> beside(const Symbolic& like, nb::handle other, bool divi
 
 namespace {
 
+/// What text gives beside a component: whether a byte string equals it, and no more.
+nb::object beside_text(const Symbolic& x, nb::handle other, const std::string& method) {
+  const bool equals = method == "__eq__" || method == "__ne__";
+  if (!equals || x.dtype() != DType::bytes) {
+    const std::string shown = nb::cast<std::string>(nb::repr(other));
+    throw nb::type_error(
+        ("[map] text, " + shown + ", stands beside " + x.describe() + ", " + x.spec().to_string() +
+         (equals ? ", which is never equal to it"
+                 : "; pm.strings has what can be done with text here, and map(f, python=True) "
+                   "what Python does"))
+            .c_str());
+  }
+  const auto text =
+      PyBytes_Check(other.ptr()) != 0
+          ? std::string(nb::borrow<nb::bytes>(other).c_str(), nb::borrow<nb::bytes>(other).size())
+          : nb::cast<std::string>(other);
+  const Symbolic same = strings::equals(x, text);
+  return nb::cast(Traced{method == "__eq__" ? same : data::logical_not(same)});
+}
+
 void binary(nb::handle cls, const char* name, const char* reflected, Two op, bool divides = false) {
   const auto define = [&](const char* as, bool swapped) {
     nb::cpp_function_def(
-        [op, divides, swapped](const Traced& self, nb::handle other) -> nb::object {
+        [op, divides, swapped, as = std::string(as)](const Traced& self,
+                                                     nb::handle other) -> nb::object {
+          if (PyUnicode_Check(other.ptr()) != 0 || PyBytes_Check(other.ptr()) != 0) {
+            return beside_text(self.value, other, as);
+          }
           const auto side = beside(self.value, other, divides);
           if (!side) return nb::borrow(nb::handle(Py_NotImplemented));
           return nb::cast(Traced{swapped ? op(*side, self.value) : op(self.value, *side)});

@@ -60,6 +60,32 @@ std::string value_text(const Value& value) {
 
 }  // namespace
 
+std::optional<Value> Value::of_number(DType dtype, const ops::Scalar& number) {
+  if (dtype == DType::bytes || !ops::has_number(dtype, number)) return std::nullopt;
+  const double value = number.number();
+  switch (dtype) {
+    case DType::f64:
+      return Value(value);
+    case DType::f32:
+      return Value(static_cast<float>(value));
+    case DType::f16: {
+      const Float16 half(static_cast<float>(value));
+      return from_bits(dtype, &half);
+    }
+    case DType::bf16: {
+      const BFloat16 half(static_cast<float>(value));
+      return from_bits(dtype, &half);
+    }
+    case DType::boolean:
+      return Value(value != 0);
+    default:
+      break;
+  }
+  // In the low bytes, as numbers lie on the machines that this runs on.
+  const std::int64_t whole = number.whole() ? *number.whole() : static_cast<std::int64_t>(value);
+  return from_bits(dtype, &whole);
+}
+
 Value Value::from_bits(DType dtype, const void* data) {
   Value value;
   value.dtype_ = dtype;

@@ -38,6 +38,22 @@ Tensor from(const std::vector<double>& values, const Shape& shape, const CreateO
   }
 }
 
+/// first, first + step, ... before `end`.
+std::vector<std::int64_t> counted(std::int64_t first, std::int64_t end, std::int64_t step) {
+  // As unsigned, where what is far apart does not overflow.
+  const auto apart = static_cast<std::uint64_t>(step > 0 ? end : first) -
+                     static_cast<std::uint64_t>(step > 0 ? first : end);
+  const auto by =
+      step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  const bool none = step > 0 ? end <= first : end >= first;
+  std::vector<std::int64_t> values(none ? 0 : static_cast<std::size_t>((apart - 1) / by + 1));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(first) +
+                                          i * static_cast<std::uint64_t>(step));
+  }
+  return values;
+}
+
 /// Shape of the nested lists below `values`, by the first of each.
 std::vector<std::int64_t> shape_of(const Nested& values) {
   std::vector<std::int64_t> shape;
@@ -73,24 +89,33 @@ Tensor zeros(const Shape& shape, const CreateOptions& options) {
 
 Tensor ones(const Shape& shape, const CreateOptions& options) { return full(shape, 1, options); }
 
-Tensor full(const Shape& shape, double value, const CreateOptions& options) {
+Tensor full(const Shape& shape, const ops::Scalar& value, const CreateOptions& options) {
   return ops::full(shape, value, options.dtype, device_for(options));
 }
 
 Tensor arange(std::int64_t count, const CreateOptions& options) {
-  return arange(0, static_cast<double>(count), 1, options);
+  return arange(0, count, 1, options);
 }
 
-Tensor arange(double first, double end, double step, const CreateOptions& options) {
-  if (step == 0 || !std::isfinite(first) || !std::isfinite(end) || !std::isfinite(step)) {
+Tensor arange(const ops::Scalar& first, const ops::Scalar& end, const ops::Scalar& step,
+              const CreateOptions& options) {
+  const double begin = first.number();
+  const double by = step.number();
+  if (by == 0 || !std::isfinite(begin) || !std::isfinite(end.number()) || !std::isfinite(by)) {
     throw InvalidArgument(
         fmt::format("[arange] from {} to {} in steps of {}; give finite numbers and a step that is "
                     "not 0",
-                    first, end, step));
+                    begin, end.number(), by));
   }
-  const auto count = static_cast<std::int64_t>(std::max(0.0, std::ceil((end - first) / step)));
+  if (options.dtype == DType::i64 && first.whole() && end.whole() && step.whole()) {
+    const std::vector<std::int64_t> values = counted(*first.whole(), *end.whole(), *step.whole());
+    return Tensor::from_values(std::span<const std::int64_t>(values),
+                               {static_cast<std::int64_t>(values.size())}, device_for(options));
+  }
+  const auto count =
+      static_cast<std::int64_t>(std::max(0.0, std::ceil((end.number() - begin) / by)));
   std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<double>(i) * step;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = begin + static_cast<double>(i) * by;
   return from(values, {count}, options);
 }
 

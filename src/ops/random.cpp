@@ -87,9 +87,12 @@ constexpr std::array kRandomOps = {&kFull, &kArange, &kUniform, &kNormal};
 Attributes attributes_of(const TensorType& type) {
   return {{"shape", to_integers(type.shape)}, {"dtype", type.dtype}};
 }
-Attributes full_attributes(const TensorType& type, double value) {
+/// What a double does not have is an attribute of its own: plans and traces of others stay as they
+/// are.
+Attributes full_attributes(const TensorType& type, const Scalar& value) {
   Attributes attributes = attributes_of(type);
-  attributes.set("value", value);
+  attributes.set("value", value.number());
+  if (type.dtype == DType::i64 && value.is_large()) attributes.set("whole", *value.whole());
   return attributes;
 }
 Attributes uniform_attributes(const TensorType& type, double low, double high) {
@@ -109,10 +112,10 @@ const RegisterOps kRandomRegistered(kRandomOps);
 
 }  // namespace
 
-Tensor full_like_type(const Tensor& like, const TensorType& type, double value) {
+Tensor full_like_type(const Tensor& like, const TensorType& type, const Scalar& value) {
   return call_like(like, kFull, full_attributes(type, value)).front();
 }
-Tensor full(const Shape& shape, double value, DType dtype, const Device& device) {
+Tensor full(const Shape& shape, const Scalar& value, DType dtype, const Device& device) {
   return call_on(device, kFull, full_attributes({dtype, shape}, value)).front();
 }
 Tensor zeros_like(const Tensor& x) { return full_like_type(x, x.type(), 0.0); }

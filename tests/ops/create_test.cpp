@@ -39,6 +39,14 @@ TEST_F(CreateTest, Sequences) {
   EXPECT_THAT(arange(1, 2, 0.5).to_vector<float>(), ElementsAre(1, 1.5F));
   EXPECT_THAT(arange(2, 0, -1).to_vector<float>(), ElementsAre(2, 1));
   EXPECT_EQ(arange(2, 1).elements(), 0);
+  constexpr std::int64_t kLarge = (std::int64_t{1} << 60) + 1;
+  const CreateOptions ints{.dtype = DType::i64};
+  EXPECT_THAT(arange(kLarge, kLarge + 3, 2, ints).to_vector<std::int64_t>(),
+              ElementsAre(kLarge, kLarge + 2));
+  EXPECT_THAT(arange(3, -2, -2, ints).to_vector<std::int64_t>(), ElementsAre(3, 1, -1));
+  EXPECT_THAT(arange(0, 4, 2, ints).to_vector<std::int64_t>(), ElementsAre(0, 2));
+  EXPECT_EQ(arange(0, 4, -1, ints).elements(), 0);
+  EXPECT_THAT(full({2}, kLarge, ints).to_vector<std::int64_t>(), ElementsAre(kLarge, kLarge));
   EXPECT_THAT(linspace(0, 1, 3).to_vector<float>(), ElementsAre(0, 0.5F, 1));
   EXPECT_THAT(linspace(4, 9, 1).to_vector<float>(), ElementsAre(4));
   EXPECT_THAT(eye(2).to_vector<float>(), ElementsAre(1, 0, 0, 1));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <plimsoll/base/dtype.h>
+#include <plimsoll/ops/scalar.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::data {
@@ -35,6 +37,8 @@ class Value {
 
   /// A scalar of `dtype` (not bytes) from its first dtype_size() bytes at `data`.
   static Value from_bits(DType dtype, const void* data);
+  /// A number as a scalar of `dtype`; nullopt if that has no such number (1.5 for i32, 300 for u8).
+  static std::optional<Value> of_number(DType dtype, const ops::Scalar& number);
 
   bool is_scalar() const { return !tensor_.defined(); }
   DType dtype() const { return dtype_; }

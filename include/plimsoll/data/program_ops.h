@@ -37,65 +37,65 @@ Symbolic operator||(const Symbolic& a, const Symbolic& b) = delete;  // use logi
 
 /// `number` as a constant of the dtype of `like`. InvalidArgument where that dtype has no such
 /// number (1.5 for i32, 300 for u8).
-Symbolic number_like(const Symbolic& like, double number);
+Symbolic number_like(const Symbolic& like, const ops::Scalar& number);
 /// The same for the right hand of a division: integers are divided as f32.
-Symbolic divisor_like(const Symbolic& like, double number);
+Symbolic divisor_like(const Symbolic& like, const ops::Scalar& number);
 
 template <Number N>
 Symbolic operator+(const Symbolic& a, N b) {
-  return a + number_like(a, static_cast<double>(b));
+  return a + number_like(a, b);
 }
 template <Number N>
 Symbolic operator+(N a, const Symbolic& b) {
-  return number_like(b, static_cast<double>(a)) + b;
+  return number_like(b, a) + b;
 }
 template <Number N>
 Symbolic operator-(const Symbolic& a, N b) {
-  return a - number_like(a, static_cast<double>(b));
+  return a - number_like(a, b);
 }
 template <Number N>
 Symbolic operator-(N a, const Symbolic& b) {
-  return number_like(b, static_cast<double>(a)) - b;
+  return number_like(b, a) - b;
 }
 template <Number N>
 Symbolic operator*(const Symbolic& a, N b) {
-  return a * number_like(a, static_cast<double>(b));
+  return a * number_like(a, b);
 }
 template <Number N>
 Symbolic operator*(N a, const Symbolic& b) {
-  return number_like(b, static_cast<double>(a)) * b;
+  return number_like(b, a) * b;
 }
 template <Number N>
 Symbolic operator/(const Symbolic& a, N b) {
-  return a / divisor_like(a, static_cast<double>(b));
+  return a / divisor_like(a, b);
 }
 template <Number N>
 Symbolic operator/(N a, const Symbolic& b) {
-  return divisor_like(b, static_cast<double>(a)) / b;
+  return divisor_like(b, a) / b;
 }
 template <Number N>
 Symbolic operator==(const Symbolic& a, N b) {
-  return a == number_like(a, static_cast<double>(b));
+  return a == number_like(a, b);
 }
 template <Number N>
 Symbolic operator!=(const Symbolic& a, N b) {
-  return a != number_like(a, static_cast<double>(b));
+  return a != number_like(a, b);
 }
 template <Number N>
 Symbolic operator<(const Symbolic& a, N b) {
-  return a < number_like(a, static_cast<double>(b));
+  return a < number_like(a, b);
 }
 template <Number N>
 Symbolic operator<=(const Symbolic& a, N b) {
-  return a <= number_like(a, static_cast<double>(b));
+  return a <= number_like(a, b);
 }
 template <Number N>
 Symbolic operator>(const Symbolic& a, N b) {
-  return a > number_like(a, static_cast<double>(b));
+  return a > number_like(a, b);
 }
 template <Number N>
 Symbolic operator>=(const Symbolic& a, N b) {
-  return a >= number_like(a, static_cast<double>(b));
+  return a >= number_like(a, b);
 }
 
 /// A constant beside `like`: in its program.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include <plimsoll/ops/scalar.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll {
@@ -20,11 +21,12 @@ struct CreateOptions {
 
 Tensor zeros(const Shape& shape, const CreateOptions& options = {});
 Tensor ones(const Shape& shape, const CreateOptions& options = {});
-Tensor full(const Shape& shape, double value, const CreateOptions& options = {});
+Tensor full(const Shape& shape, const ops::Scalar& value, const CreateOptions& options = {});
 /// 0, 1, ... count - 1.
 Tensor arange(std::int64_t count, const CreateOptions& options = {});
-/// first, first + step, ... before `end`.
-Tensor arange(double first, double end, double step = 1, const CreateOptions& options = {});
+/// first, first + step, ... before `end`. Integers as i64 are exact, whatever their size.
+Tensor arange(const ops::Scalar& first, const ops::Scalar& end, const ops::Scalar& step = 1,
+              const CreateOptions& options = {});
 /// `count` numbers from `first` to `last`, both of them included.
 Tensor linspace(double first, double last, std::int64_t count, const CreateOptions& options = {});
 /// Ones on the diagonal of a square matrix.

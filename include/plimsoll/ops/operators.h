@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <plimsoll/ops/scalar.h>
 #include <plimsoll/tensor/tensor.h>
 
 // Arithmetic and comparisons as one writes them, element by element: `(x - mean) / 255`, `-x`,
@@ -10,8 +11,8 @@
 // traces. They stand beside Tensor, so that no `using` is needed to find them.
 //
 // Both tensors must have the same dtype; use ops::cast. Numbers are weak: they take the tensor's
-// dtype, and one that does not fit it (1.5 for i32, 300 for u8) is an InvalidArgument. Integers
-// divided give f32; ops::div has the division towards zero.
+// dtype, and one that does not fit it (1.5 for i32, 300 for u8) is an InvalidArgument. Integers are
+// exact, whatever their size. Integers divided give f32; ops::div has the division towards zero.
 
 namespace plimsoll {
 
@@ -40,97 +41,97 @@ Tensor operator>=(const Tensor& a, const Tensor& b);
 namespace ops {
 
 // What the operators with a number are; `b` is one of the tensor's dtype, see above.
-Tensor add_number(const Tensor& a, double b);
-Tensor sub_number(const Tensor& a, double b);
-Tensor sub_from_number(double a, const Tensor& b);
-Tensor mul_number(const Tensor& a, double b);
-Tensor div_number(const Tensor& a, double b);
-Tensor div_of_number(double a, const Tensor& b);
+Tensor add_number(const Tensor& a, const Scalar& b);
+Tensor sub_number(const Tensor& a, const Scalar& b);
+Tensor sub_from_number(const Scalar& a, const Tensor& b);
+Tensor mul_number(const Tensor& a, const Scalar& b);
+Tensor div_number(const Tensor& a, const Scalar& b);
+Tensor div_of_number(const Scalar& a, const Tensor& b);
 /// `number` as a tensor without dimensions, of the dtype of `like` and where that is.
-Tensor number_like(const Tensor& like, double number);
+Tensor number_like(const Tensor& like, const Scalar& number);
 
 }  // namespace ops
 
 template <Number N>
 Tensor operator+(const Tensor& a, N b) {
-  return ops::add_number(a, static_cast<double>(b));
+  return ops::add_number(a, b);
 }
 template <Number N>
 Tensor operator+(N a, const Tensor& b) {
-  return ops::add_number(b, static_cast<double>(a));
+  return ops::add_number(b, a);
 }
 template <Number N>
 Tensor operator-(const Tensor& a, N b) {
-  return ops::sub_number(a, static_cast<double>(b));
+  return ops::sub_number(a, b);
 }
 template <Number N>
 Tensor operator-(N a, const Tensor& b) {
-  return ops::sub_from_number(static_cast<double>(a), b);
+  return ops::sub_from_number(a, b);
 }
 template <Number N>
 Tensor operator*(const Tensor& a, N b) {
-  return ops::mul_number(a, static_cast<double>(b));
+  return ops::mul_number(a, b);
 }
 template <Number N>
 Tensor operator*(N a, const Tensor& b) {
-  return ops::mul_number(b, static_cast<double>(a));
+  return ops::mul_number(b, a);
 }
 template <Number N>
 Tensor operator/(const Tensor& a, N b) {
-  return ops::div_number(a, static_cast<double>(b));
+  return ops::div_number(a, b);
 }
 template <Number N>
 Tensor operator/(N a, const Tensor& b) {
-  return ops::div_of_number(static_cast<double>(a), b);
+  return ops::div_of_number(a, b);
 }
 
 template <Number N>
 Tensor operator==(const Tensor& a, N b) {
-  return a == ops::number_like(a, static_cast<double>(b));
+  return a == ops::number_like(a, b);
 }
 template <Number N>
 Tensor operator==(N a, const Tensor& b) {
-  return ops::number_like(b, static_cast<double>(a)) == b;
+  return ops::number_like(b, a) == b;
 }
 template <Number N>
 Tensor operator!=(const Tensor& a, N b) {
-  return a != ops::number_like(a, static_cast<double>(b));
+  return a != ops::number_like(a, b);
 }
 template <Number N>
 Tensor operator!=(N a, const Tensor& b) {
-  return ops::number_like(b, static_cast<double>(a)) != b;
+  return ops::number_like(b, a) != b;
 }
 template <Number N>
 Tensor operator<(const Tensor& a, N b) {
-  return a < ops::number_like(a, static_cast<double>(b));
+  return a < ops::number_like(a, b);
 }
 template <Number N>
 Tensor operator<(N a, const Tensor& b) {
-  return ops::number_like(b, static_cast<double>(a)) < b;
+  return ops::number_like(b, a) < b;
 }
 template <Number N>
 Tensor operator<=(const Tensor& a, N b) {
-  return a <= ops::number_like(a, static_cast<double>(b));
+  return a <= ops::number_like(a, b);
 }
 template <Number N>
 Tensor operator<=(N a, const Tensor& b) {
-  return ops::number_like(b, static_cast<double>(a)) <= b;
+  return ops::number_like(b, a) <= b;
 }
 template <Number N>
 Tensor operator>(const Tensor& a, N b) {
-  return a > ops::number_like(a, static_cast<double>(b));
+  return a > ops::number_like(a, b);
 }
 template <Number N>
 Tensor operator>(N a, const Tensor& b) {
-  return ops::number_like(b, static_cast<double>(a)) > b;
+  return ops::number_like(b, a) > b;
 }
 template <Number N>
 Tensor operator>=(const Tensor& a, N b) {
-  return a >= ops::number_like(a, static_cast<double>(b));
+  return a >= ops::number_like(a, b);
 }
 template <Number N>
 Tensor operator>=(N a, const Tensor& b) {
-  return ops::number_like(b, static_cast<double>(a)) >= b;
+  return ops::number_like(b, a) >= b;
 }
 
 }  // namespace plimsoll

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <plimsoll/ops/scalar.h>
 #include <plimsoll/tensor/tensor.h>
 
 namespace plimsoll::ops {
 
 /// A tensor of `type` with `value` in every element, on `like`'s device or in its trace.
-Tensor full_like_type(const Tensor& like, const TensorType& type, double value);
-Tensor full(const Shape& shape, double value, DType dtype, const Device& device);
+Tensor full_like_type(const Tensor& like, const TensorType& type, const Scalar& value);
+Tensor full(const Shape& shape, const Scalar& value, DType dtype, const Device& device);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 /// 0, 1, ... count - 1.

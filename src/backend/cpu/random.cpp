@@ -102,12 +102,14 @@ void run_random(const KernelContext& k, Row row) {
 }
 
 void run_full(const KernelContext& k) {
-  const double value = k.attributes.number("value");
-  with_any(k.out(0).dtype(), [&]<typename T>() {
+  const auto fill = [&]<typename T>(T value) {
     parallel_for(k.out(0).elements(), 65536, [&](std::int64_t first, std::int64_t last) {
-      std::fill(k.out(0).as<T>() + first, k.out(0).as<T>() + last, as_element<T>(value));
+      std::fill(k.out(0).as<T>() + first, k.out(0).as<T>() + last, value);
     });
-  });
+  };
+  if (k.attributes.has("whole")) return fill(k.attributes.integer("whole"));  // of i64
+  const double value = k.attributes.number("value");
+  with_any(k.out(0).dtype(), [&]<typename T>() { fill(as_element<T>(value)); });
 }
 
 void run_arange(const KernelContext& k) {

@@ -25,60 +25,20 @@ std::int64_t from_front(const Symbolic& x, std::int64_t axis, int more = 0) {
   return axis < 0 ? axis + x.rank() + more : axis;
 }
 
-/// The lowest and the highest value of an integer dtype, as far as doubles count one by one.
-std::pair<double, double> range_of(DType dtype) {
-  const double bits = 8.0 * static_cast<double>(dtype_size(dtype));
-  const bool is_signed = dtype != DType::u8 && dtype != DType::u16;
-  const double span = std::exp2(is_signed ? bits - 1 : bits);
-  return {std::max(is_signed ? -span : 0.0, -0x1p53), std::min(span - 1, 0x1p53)};
-}
-
-Value number_of(const Symbolic& like, DType dtype, double number) {
-  if (is_integer(dtype)) {
-    const auto [low, high] = range_of(dtype);
-    if (number != std::nearbyint(number) || number < low || number > high) {
-      throw InvalidArgument(
-          fmt::format("[map] {} does not fit the dtype of {} ({}); cast it to a dtype that has it",
-                      number, like.describe(), like.spec().to_string()));
-    }
+Value number_of(const Symbolic& like, DType dtype, const ops::Scalar& number) {
+  if (dtype == DType::bytes) {
+    throw InvalidArgument(
+        fmt::format("[map] {} is bytes and stands beside the number {}; use "
+                    "to_number first",
+                    like.describe(), ops::to_string(number)));
   }
-  switch (dtype) {
-    case DType::f64:
-      return Value(number);
-    case DType::f32:
-      return Value(static_cast<float>(number));
-    case DType::f16: {
-      const Float16 half(static_cast<float>(number));
-      return Value::from_bits(dtype, &half);
-    }
-    case DType::bf16: {
-      const BFloat16 half(static_cast<float>(number));
-      return Value::from_bits(dtype, &half);
-    }
-    case DType::i64:
-      return Value(static_cast<std::int64_t>(number));
-    case DType::i32:
-      return Value(static_cast<std::int32_t>(number));
-    case DType::i16:
-      return Value(static_cast<std::int16_t>(number));
-    case DType::i8:
-      return Value(static_cast<std::int8_t>(number));
-    case DType::u16:
-      return Value(static_cast<std::uint16_t>(number));
-    case DType::u8:
-      return Value(static_cast<std::uint8_t>(number));
-    case DType::boolean:
-      return Value(number != 0);
-    case DType::bytes:
-      break;
-  }
+  if (const auto value = Value::of_number(dtype, number)) return *value;
   throw InvalidArgument(
-      fmt::format("[map] {} is bytes and stands beside the number {}; use "
-                  "to_number first",
-                  like.describe(), number));
+      fmt::format("[map] {} does not fit the dtype of {} ({}); cast it to a dtype that has it",
+                  ops::to_string(number), like.describe(), like.spec().to_string()));
 }
 
-Symbolic number_as(const Symbolic& like, DType dtype, double number) {
+Symbolic number_as(const Symbolic& like, DType dtype, const ops::Scalar& number) {
   return constant_like(like, number_of(like, dtype, number));
 }
 
@@ -112,11 +72,11 @@ Symbolic constant_like(const Symbolic& like, const std::vector<float>& numbers) 
   return {like.recorder(), like.recorder()->add(constant_of(numbers))};
 }
 
-Symbolic number_like(const Symbolic& like, double number) {
+Symbolic number_like(const Symbolic& like, const ops::Scalar& number) {
   return number_as(like, like.dtype(), number);
 }
 
-Symbolic divisor_like(const Symbolic& like, double number) {
+Symbolic divisor_like(const Symbolic& like, const ops::Scalar& number) {
   return number_as(like, is_integer(like.dtype()) ? DType::f32 : like.dtype(), number);
 }
 

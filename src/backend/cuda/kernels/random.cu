@@ -214,6 +214,10 @@ void run_arange(const KernelContext& k) {
 
 void add_kernels(KernelTable& table) {
   table.add("full", {[](const KernelContext& k) {
+              if (k.attributes.has("whole")) {  // of i64, where a double would not be exact
+                const auto bits = static_cast<std::uint64_t>(k.attributes.integer("whole"));
+                return fill_bits(k.out(0), bits, queue_of(k));
+              }
               fill(k.out(0), k.attributes.number("value"), queue_of(k));
             }});
   table.add("arange", {run_arange});

@@ -358,9 +358,12 @@ std::uint64_t element_bits(DType dtype, double value) {
 }
 
 void fill(const ops::TensorView& view, double value, cudaStream_t queue) {
+  fill_bits(view, element_bits(view.dtype(), value), queue);
+}
+
+void fill_bits(const ops::TensorView& view, std::uint64_t bits, cudaStream_t queue) {
   const auto bytes = static_cast<std::int64_t>(view.type.bytes());
   if (bytes == 0) return;
-  const std::uint64_t bits = element_bits(view.dtype(), value);
   if (bits == 0) {
     return check(cudaMemsetAsync(view.data, 0, static_cast<std::size_t>(bytes), queue), "fill");
   }

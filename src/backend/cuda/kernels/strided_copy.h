@@ -36,5 +36,7 @@ std::uint64_t element_bits(DType dtype, double value);
 
 /// Writes `value` to all elements. Asynchronous. Throws DeviceError.
 void fill(const ops::TensorView& view, double value, cudaStream_t queue);
+/// The same for an element's bits, as element_bits() has them.
+void fill_bits(const ops::TensorView& view, std::uint64_t bits, cudaStream_t queue);
 
 }  // namespace plimsoll::cuda
