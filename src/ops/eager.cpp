@@ -24,6 +24,13 @@ thread_local const Device* eager_device = nullptr;
 /// with, and programs may give every batch another shape.
 constexpr std::size_t kPreparedSignatures = 512;
 
+/// True if `inner` is a session or a logical device of `outer`: it is the same hardware.
+bool lies_in(const Device& inner, const Device& outer) {
+  return inner.same_backend(outer) && inner.name().starts_with(outer.name() + "/");
+}
+
+/// Where the inputs are and the results will be: the innermost of their devices, so that weights of
+/// a device can be used within a session of it.
 const Device& device_of(const OpCall& call) {
   if (call.inputs.empty()) {
     if (eager_device == nullptr) {
@@ -39,15 +46,18 @@ const Device& device_of(const OpCall& call) {
                       call.def.name, input.symbol()->describe()));
     }
   }
-  const Device& device = call.inputs.front().device();
+  const Device* device = &call.inputs.front().device();
   for (const Tensor& input : call.inputs) {
-    if (input.device() != device) {
-      for (const Tensor& each : call.inputs) each.raw_data();  // says so if its session is closed
+    if (input.device() == *device) continue;
+    for (const Tensor& each : call.inputs) each.raw_data();  // says so if its session is closed
+    if (lies_in(input.device(), *device)) {
+      device = &input.device();
+    } else if (!lies_in(*device, input.device())) {
       throw InvalidArgument(fmt::format("[{}] inputs are on {} and {}; move one with to()",
-                                        call.def.name, device.name(), input.device().name()));
+                                        call.def.name, device->name(), input.device().name()));
     }
   }
-  return device;
+  return *device;
 }
 
 /// Waits for what this thread has submitted, at check() or, if that was not reached, at its end.

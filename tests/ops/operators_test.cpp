@@ -1,6 +1,8 @@
 // Operators on tensors and numbers. No `using namespace`: they must be found as a user writes them.
 #include <plimsoll/ops/operators.h>
 
+#include <limits>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -97,6 +99,45 @@ TEST_F(Operators, IntegersStayIntegersButForDivision) {
   EXPECT_THAT((pixel - 5).to_vector<std::uint8_t>(), ElementsAre(195, 0));
   EXPECT_THAT((255 - pixel).to_vector<std::uint8_t>(), ElementsAre(55, 250));
   EXPECT_THAT(f(pixel / 255), ElementsAre(200 / 255.0F, 5 / 255.0F));
+}
+
+TEST_F(Operators, LargeIntegersAreExact) {
+  constexpr std::int64_t kLarge = (std::int64_t{1} << 60) + 1;
+  constexpr std::int64_t kBeyondDoubles = (std::int64_t{1} << 53) + 1;
+  const pm::Tensor x = of<std::int64_t>({1, -2, kLarge});
+  EXPECT_THAT((x + kLarge).to_vector<std::int64_t>(),
+              ElementsAre(kLarge + 1, kLarge - 2, 2 * kLarge));
+  EXPECT_THAT((kLarge - x).to_vector<std::int64_t>(), ElementsAre(kLarge - 1, kLarge + 2, 0));
+  EXPECT_THAT((x - kBeyondDoubles).to_vector<std::int64_t>(),
+              ElementsAre(1 - kBeyondDoubles, -2 - kBeyondDoubles, kLarge - kBeyondDoubles));
+  EXPECT_THAT((of<std::int64_t>({1, -3}) * kBeyondDoubles).to_vector<std::int64_t>(),
+              ElementsAre(kBeyondDoubles, -3 * kBeyondDoubles));
+  EXPECT_THAT(bits(x == kLarge), ElementsAre(0, 0, 1));
+  EXPECT_THAT(bits(x == kLarge - 1), ElementsAre(0, 0, 0));
+  EXPECT_THAT(bits(x < kLarge), ElementsAre(1, 1, 0));
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  EXPECT_THAT((x + kLowest).slice(0, 0, 1).to_vector<std::int64_t>(), ElementsAre(kLowest + 1));
+  EXPECT_THAT([&] { (void)(x + (std::uint64_t{1} << 63)); },
+              ThrowsMessage<pm::InvalidArgument>(HasSubstr("9.223372036854776e+18")));
+  EXPECT_THAT([&] { (void)(of<std::int32_t>({1}) + kLarge); },
+              ThrowsMessage<pm::InvalidArgument>(HasSubstr(std::to_string(kLarge))));
+}
+
+TEST_F(Operators, WeightsOfADeviceAreUsedWithinASessionOfIt) {
+  const pm::Tensor weights = of<float>({1, 2});
+  const pm::Session session = cpu_.session("evaluation");
+  const pm::Tensor x = weights.to(session.device());
+  for (const pm::Tensor& y : {x * weights, weights * x}) {
+    EXPECT_EQ(y.device(), session.device());
+    EXPECT_THAT(f(y), ElementsAre(1, 4));
+  }
+  const pm::Session other = cpu_.session("other");
+  EXPECT_THAT([&] { (void)(x + weights.to(other.device())); },
+              ThrowsMessage<pm::InvalidArgument>(HasSubstr("move one with to()")));
+  const pm::Device another = pm::test::own_cpu({.limit = pm::MiB(16)});
+  const pm::Session elsewhere = another.session("evaluation");
+  EXPECT_THAT([&] { (void)(weights + weights.to(elsewhere.device())); },
+              ThrowsMessage<pm::InvalidArgument>(HasSubstr("move one with to()")));
 }
 
 TEST_F(Operators, WhatDoesNotFitIsRefusedNamingCast) {
