@@ -137,6 +137,8 @@ TEST(Npy, AFileCutOffLaterIsAnErrorOfItsSlices) {
   EXPECT_THAT(stream[2], HasSubstr("a.npy: cut off"));
   Pipeline lenient(set, device, {.skip_errors = 2});
   EXPECT_THAT(rest_of(lenient), SizeIs(2));
+  Pipeline whole(set.take(4).shuffle(), device, {.skip_errors = 2});
+  EXPECT_THAT(rest_of(whole), SizeIs(2));
 }
 
 TEST(Npy, BooleansAreZeroOrOne) {

@@ -14,6 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 std::vector<std::int64_t> upto(std::int64_t count) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(count));
@@ -83,6 +85,24 @@ TEST(Stages, ZipEndsWithTheShortestAndConcatenateFollows) {
   EXPECT_EQ(zipped.element_spec().names, (std::vector<std::string>{"0/0", "1/0"}));
   EXPECT_THAT(numbers(Dataset::range(2).concatenate(Dataset::range(5, 7))),
               ElementsAre(0, 1, 5, 6));
+}
+
+TEST(Stages, ConcatenatedSetsThatHaveAnIndexAreShuffledAndSplitAsAWhole) {
+  const auto both = Dataset::range(40).concatenate(Dataset::range(100, 110));
+  const auto shuffled = numbers(both.shuffle());
+  EXPECT_NE(shuffled, numbers(both));
+  EXPECT_THAT(shuffled, UnorderedElementsAreArray(numbers(both)));
+  const auto [train, validation] = both.split(0.8);
+  auto parts = numbers(train.shuffle());
+  EXPECT_THAT(parts, SizeIs(40));
+  const auto second = numbers(validation);
+  parts.insert(parts.end(), second.begin(), second.end());
+  EXPECT_THAT(parts, UnorderedElementsAreArray(numbers(both)));
+  const auto thrice = both.concatenate(Dataset::range(7, 9));
+  EXPECT_EQ(thrice.cardinality(), 52);
+  EXPECT_THAT(numbers(thrice.skip(49).shuffle()), UnorderedElementsAre(109, 7, 8));
+  const auto odd = Dataset::range(9).filter([](const Element& e) { return number(e) % 2 == 1; });
+  EXPECT_THROW(both.concatenate(odd).shuffle(), InvalidArgument);
 }
 
 TEST(Stages, FilterAndFlatMapAndInterleaveFollowTensorFlow) {

@@ -100,6 +100,9 @@ class Node {
   std::int64_t cardinality_;
 };
 
+/// True if elements that are taken from `node` by index may fail: its own, or those of what it is
+/// made of, whose stages are not there to skip them.
+bool elements_may_fail(const Node& node);
 /// The scans of `node` and what it is made of, each once.
 void find_scans(const Node& node, std::vector<NeedsScan*>& found);
 /// The sources whose files reach `node`'s consumer as they are.

@@ -1,5 +1,6 @@
 #include "data/engine/stage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 
@@ -40,6 +41,12 @@ std::string Node::title() const {
   const std::string more = settings();
   const char* const comma = parameters_.empty() || more.empty() ? "" : ", ";
   return kind_ + "(" + parameters_ + comma + more + ")";
+}
+
+bool elements_may_fail(const Node& node) {
+  return node.may_fail() ||
+         std::any_of(node.inputs().begin(), node.inputs().end(),
+                     [](const NodePtr& input) { return elements_may_fail(*input); });
 }
 
 void Node::write_signature(std::string& out, int depth) const {

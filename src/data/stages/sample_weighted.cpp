@@ -136,7 +136,7 @@ class WeightedNode final : public Node {
   bool hands_on() const override { return true; }
   bool order_moves() const override { return true; }
   bool draws() const override { return true; }
-  bool may_fail() const override { return inputs()[0]->may_fail(); }
+  bool may_fail() const override { return elements_may_fail(*inputs()[0]); }
   StagePtr make(Builder& builder) const override {
     const std::uint64_t seed =
         seed_ ? mix_ids(*seed_, 1) : mix_ids(builder.engine().seed(), builder.number());

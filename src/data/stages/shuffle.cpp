@@ -75,6 +75,7 @@ class ShuffleNode final : public Node {
     return options_.reshuffle_each_iteration || !options_.seed.has_value();
   }
   bool draws() const override { return order_moves(); }
+  bool may_fail() const override { return whole_set(options_) && elements_may_fail(*inputs()[0]); }
   StagePtr make(Builder& builder) const override {
     Engine& engine = builder.engine();
     const std::uint64_t seed =

@@ -71,7 +71,7 @@ class SplitNode final : public Node,
   const IndexedSource* indexed() const override { return elements_or_null(); }
   const FileSource* files() const override { return files_or_null(); }
   const FileSource* reads() const override { return inputs()[0]->reads(); }
-  bool may_fail() const override { return indexed() != nullptr && inputs()[0]->may_fail(); }
+  bool may_fail() const override { return indexed() != nullptr && elements_may_fail(*inputs()[0]); }
 
  protected:
   std::int64_t source_index(std::int64_t index) const override {
