@@ -91,17 +91,14 @@ nb::dict state_dict(const nn::Module& self) {
     }
     state[name.c_str()] = parameter.tensor();
   }
+  if (const nn::Module* const unbuilt = self.first_unbuilt()) {
+    const std::string& path = unbuilt->path();
+    throw InvalidArgument(
+        "[state_dict] " + (path.empty() ? "the module" : path) +
+        " has no parameters yet, because it does not know what comes in; call the "
+        "module or build() it first, net.build((1, 64)), or tell the layer");
+  }
   return state;
-}
-
-/// Shares the memory of an array; a tensor is itself.
-Tensor as_weights(nb::handle value, const std::string& name) {
-  const std::string argument = "state[\"" + name + "\"]";
-  const Where where{"load_state_dict", argument.c_str()};
-  if (is_tensor(value)) return as_tensor(value, where);
-  if (has_buffer(value)) return from_buffer(value, where);
-  if (nb::hasattr(value, "__dlpack__")) return from_dlpack_object(value);
-  wrong_type(where, value, "it must be a tensor or an array");
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -162,7 +159,8 @@ void require_staging(const std::vector<std::pair<nn::Parameter, Tensor>>& pairs,
 
 std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state, bool strict) {
   if (!nb::hasattr(state, "items")) {
-    wrong_type({"load_state_dict", "state"}, state, "it must be a dict of tensors by name");
+    wrong_type({"load_state_dict", "state"}, state,
+               "it must be a dict of tensors by name; pm.load_safetensors(path) reads one");
   }
   const nb::dict given = nb::steal<nb::dict>(PyDict_New());
   if (PyDict_Update(given.ptr(), state.ptr()) != 0) throw nb::python_error();
@@ -183,7 +181,9 @@ std::pair<Names, Names> load_state_dict(const nn::Module& self, nb::handle state
       missing.push_back(name);
       continue;
     }
-    Tensor value = as_weights(nb::object(given[name.c_str()]), name);
+    const std::string argument = "state[\"" + name + "\"]";
+    Tensor value =
+        as_tensor_or_array(nb::object(given[name.c_str()]), {"load_state_dict", argument.c_str()});
     const TensorType& type = parameter.type();
     const bool converts = is_floating(value.dtype()) && is_floating(type.dtype);
     if (value.shape() != type.shape || (value.dtype() != type.dtype && !converts)) {
@@ -250,7 +250,7 @@ void bind_module_tree(nb::class_<nn::Module, PyModule>& cls) {
       .def(
           "named_buffers", [](const nn::Module& self) { return named(self, self.buffers()); },
           nb::sig("def named_buffers(self) -> list[tuple[str, Parameter]]"),
-          "The same of what is saved but not trained.")
+          "(name, buffer) of everything that is saved but not trained, by dotted name.")
       .def(
           "children",
           [](const nn::Module& self) {
@@ -267,7 +267,7 @@ void bind_module_tree(nb::class_<nn::Module, PyModule>& cls) {
             return out;
           },
           nb::sig("def named_children(self) -> list[tuple[str, Module]]"),
-          "The same with their names.")
+          "The modules directly within it, with their names.")
       .def(
           "modules",
           [](const nb::object& self) {
@@ -286,7 +286,9 @@ void bind_module_tree(nb::class_<nn::Module, PyModule>& cls) {
             return out;
           },
           nb::sig("def named_modules(self) -> list[tuple[str, Module]]"),
-          "The same with their dotted names; its own is empty.")
+          "This module and all within it, each once, with their dotted names; its own is empty.")
+      .def_prop_ro("is_built", &nn::Module::is_built,
+                   "False while a layer does not know what comes in, and so has no parameters yet.")
       .def("state_dict", &state_dict, nb::sig("def state_dict(self) -> dict[str, Tensor]"),
            "Parameters and buffers by name. The tensors share the module's memory and change as it "
            "is trained: clone() those to keep.\n\n"

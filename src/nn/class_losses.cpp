@@ -66,6 +66,12 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
     return cross_entropy_dense(logits, labels, options);
   }
   check_smoothing(options.smoothing);
+  if (labels.dtype() == DType::bytes) {
+    throw InvalidArgument(
+        fmt::format("[cross_entropy] labels are {}; give the numbers of the classes, from 0, as "
+                    "i64 or i32",
+                    labels.type().to_string()));
+  }
   const DType wide = logits.dtype() == DType::f64 ? DType::f64 : DType::f32;
   const Tensor counts = counted(labels, wide);
   if (!options.class_weights.defined()) {

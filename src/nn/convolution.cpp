@@ -60,7 +60,7 @@ DepthwiseConv2DOptions without_bias(DepthwiseConv2DOptions options) {
 
 Conv2D::Conv2D(std::int64_t out, Pair size, const Conv2DOptions& options)
     : out_(out), size_(size), options_(options) {
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void Conv2D::declare(std::int64_t in) const {
@@ -86,7 +86,7 @@ Tensor Conv2D::forward(const Tensor& x) const {
 
 DepthwiseConv2D::DepthwiseConv2D(Pair size, const DepthwiseConv2DOptions& options)
     : size_(size), options_(options) {
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void DepthwiseConv2D::declare(std::int64_t in) const {
@@ -128,7 +128,7 @@ ConvTranspose2D::ConvTranspose2D(std::int64_t out, Pair size, const ConvTranspos
                     options_.output_padding.down, options_.output_padding.across,
                     options_.stride.down, options_.stride.across));
   }
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void ConvTranspose2D::declare(std::int64_t in) const {

@@ -42,7 +42,7 @@ ops::Padding padding_of(const Tensor& x, std::int64_t size, const Conv1DOptions&
 
 Conv1D::Conv1D(std::int64_t out, std::int64_t size, const Conv1DOptions& options)
     : out_(out), size_(size), options_(options) {
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void Conv1D::declare(std::int64_t in) const {
@@ -71,7 +71,7 @@ DepthwiseConv1D::DepthwiseConv1D(std::int64_t size, const DepthwiseConv1DOptions
     throw InvalidArgument(fmt::format("[DepthwiseConv1D] a multiplier of {}; it must be at least 1",
                                       options.multiplier));
   }
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void DepthwiseConv1D::declare(std::int64_t in) const {
@@ -115,7 +115,7 @@ ConvTranspose1D::ConvTranspose1D(std::int64_t out, std::int64_t size,
         "[ConvTranspose1D] an output_padding of {} is not less than the stride {}; make it smaller",
         options_.output_padding, options_.stride));
   }
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void ConvTranspose1D::declare(std::int64_t in) const {

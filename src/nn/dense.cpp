@@ -21,7 +21,7 @@ Dense::Dense(std::int64_t out, const DenseOptions& options) : out_(out), options
   if (out < 1) {
     throw InvalidArgument(fmt::format("[Dense] {} features out; there must be at least 1", out));
   }
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void Dense::declare(std::int64_t in) const {

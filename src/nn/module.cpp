@@ -25,6 +25,7 @@ struct Module::State {
   std::string path;             ///< dotted, from the root
   std::weak_ptr<State> parent;  ///< the first that it was put into
   bool training = true;
+  bool declares_later = false;  ///< its parameters: their extents follow from its first input
   std::vector<Own> own;
   std::vector<std::shared_ptr<Module>> children;
   std::vector<std::string> child_names;  ///< as this one calls them
@@ -63,6 +64,7 @@ struct Module::State {
   }
   Parameter take(std::string_view leaf, const Parameter& made) {
     own.push_back({std::string(leaf), made});
+    declares_later = false;
     return made;
   }
 };
@@ -295,6 +297,16 @@ Parameter Module::parameter(std::string_view name, const Parameter& parameter) c
   check_name(name);
   parameter.set_name(state_->path_of(name));
   return state_->take(name, parameter);
+}
+
+void Module::declare_later() const { state_->declares_later = true; }
+
+const Module* Module::first_unbuilt() const {
+  if (state_->declares_later) return this;
+  for (const auto& child : state_->children) {
+    if (const Module* const found = child->first_unbuilt()) return found;
+  }
+  return nullptr;
 }
 
 void Module::share(std::string_view name, const Parameter& parameter) const {

@@ -24,7 +24,7 @@ Tensor as_pictures(const Tensor& x, std::int64_t channels, Layout layout) {
 }  // namespace
 
 BatchNorm::BatchNorm(const BatchNormOptions& options) : options_(options) {
-  if (options.channels != 0) declare(options.channels);
+  options.channels != 0 ? declare(options.channels) : declare_later();
 }
 
 void BatchNorm::declare(std::int64_t channels) const {
@@ -65,7 +65,7 @@ Tensor BatchNorm::forward(const Tensor& x) const {
 }
 
 LayerNorm::LayerNorm(const LayerNormOptions& options) : epsilon_(options.epsilon) {
-  if (options.features != 0) declare(options.features);
+  options.features != 0 ? declare(options.features) : declare_later();
 }
 
 void LayerNorm::declare(std::int64_t features) const {
@@ -79,7 +79,7 @@ Tensor LayerNorm::forward(const Tensor& x) const {
 }
 
 RMSNorm::RMSNorm(const RMSNormOptions& options) : epsilon_(options.epsilon) {
-  if (options.features != 0) declare(options.features);
+  options.features != 0 ? declare(options.features) : declare_later();
 }
 
 void RMSNorm::declare(std::int64_t features) const {

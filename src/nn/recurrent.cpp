@@ -65,7 +65,7 @@ Recurrent::Recurrent(const char* who, std::int64_t hidden, std::int64_t gates,
     throw InvalidArgument(
         fmt::format("[{}] dropout is {}; it must be in [0, 1)", who, options.dropout));
   }
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void Recurrent::declare(std::int64_t in) const {

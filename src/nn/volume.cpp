@@ -124,7 +124,7 @@ Tensor pooled(const char* who, const Tensor& x, const Triple& size, const Pool3D
 
 Conv3D::Conv3D(std::int64_t out, Triple size, const Conv3DOptions& options)
     : out_(out), size_(size), options_(options) {
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void Conv3D::declare(std::int64_t in) const {
@@ -168,7 +168,7 @@ ConvTranspose3D::ConvTranspose3D(std::int64_t out, Triple size,
         "make it smaller",
         more.depth, more.down, more.across, stride.depth, stride.down, stride.across));
   }
-  if (options.in != 0) declare(options.in);
+  options.in != 0 ? declare(options.in) : declare_later();
 }
 
 void ConvTranspose3D::declare(std::int64_t in) const {

@@ -46,6 +46,16 @@ class Bad final : public Module {
   Tensor forward(const Tensor& x) const override { return x; }
 };
 
+/// Knows nothing of what comes in.
+class Open final : public Module {
+ public:
+  Tensor forward(const Tensor& x) const override { return norm_(dense_(x)); }
+
+ private:
+  Dense dense_ = add("dense", Dense(3, {.in = 2}));
+  BatchNorm2D norm_ = add("norm", BatchNorm2D());
+};
+
 /// Has a variable that was made before it, and another module's weight.
 class Borrowing final : public Module {
  public:
@@ -90,6 +100,16 @@ class ModuleTest : public ::testing::Test {
  protected:
   Device device_ = test::own_cpu({.limit = MiB(64)});
 };
+
+TEST(Module, SaysWhichLayerDoesNotKnowItsParametersYet) {
+  const Open module;
+  EXPECT_FALSE(module.is_built());
+  ASSERT_NE(module.first_unbuilt(), nullptr);
+  EXPECT_EQ(module.first_unbuilt()->path(), "norm");
+  module.build({{DType::f32, {4, 2}}});
+  EXPECT_TRUE(module.is_built());
+  EXPECT_TRUE(Perceptron(2, 3, 4).is_built());
+}
 
 TEST_F(ModuleTest, NamesAreDottedFromTheRoot) {
   Sequential net;

@@ -91,6 +91,12 @@ class Module {
     build(std::span<const TensorType>(inputs.begin(), inputs.size()));
   }
 
+  /// False while a layer in it does not know the extents of its parameters, which are not declared
+  /// then: it has neither been called nor built.
+  bool is_built() const { return first_unbuilt() == nullptr; }
+  /// Such a layer, the first of them; null if there is none.
+  const Module* first_unbuilt() const;
+
   /// Allocates and initialises what has no data yet, tagged `parameters`. The values depend on the
   /// seed (nothing said: set_seed()'s) and the names alone. Throws OutOfMemory and is then as
   /// before.
@@ -120,6 +126,8 @@ class Module {
   Parameter parameter(std::string_view name, const Variable& variable) const;
   /// Takes a parameter that belongs to no module yet, and names it.
   Parameter parameter(std::string_view name, const Parameter& parameter) const;
+  /// Says that its parameters will be declared when its first input is known.
+  void declare_later() const;
   /// Uses a parameter of another module as well (tied weights). It keeps its name, and counts once.
   void share(std::string_view name, const Parameter& parameter) const;
   /// One that was declared; null if there is none.
