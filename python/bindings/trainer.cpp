@@ -80,7 +80,6 @@ train::TrainerOptions trainer_options(nb::dict values) {
   options.precision = train::Precision::parse(precision);
   given.texts("inputs", options.inputs);
   given.texts("targets", options.targets);
-  options.seed = ops::default_seed();  // set_seed()'s
   if (!given.get("seed").is_none()) {
     std::int64_t seed = 0;
     given.integer("seed", seed);

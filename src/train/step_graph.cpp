@@ -201,6 +201,11 @@ JudgedGraph trace_step(const Minimised& what, optim::Optimizer& optimizer, LossS
     if (parts > 1) minimised = ops::scale(minimised, 1.0 / static_cast<double>(parts));
   }
   std::vector<Tensor> found = tape.gradient(minimised, parameters);
+  if (!found.empty() && std::ranges::none_of(found, &Tensor::defined)) {
+    throw InvalidArgument(
+        "[Trainer] the loss depends on none of the parameters that are trained; compute it from "
+        "the prediction, by ops of the library alone");
+  }
   tracer.output(loss);
   for (const Tensor& output : judged) tracer.output(output);
 

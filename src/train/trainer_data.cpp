@@ -118,8 +118,12 @@ void Trainer::Impl::learn(const data::Dataset& dataset, const Device& host) {
   data::ElementSpec spec = dataset.element_spec();
   if (!tells_types(spec)) spec = first_of(dataset, host);
   if (!tells_types(spec) || spec.components.size() < 2) {
-    throw InvalidArgument(fmt::format(
-        "[Trainer] elements are {}; training needs batches of (input, target)", spec.to_string()));
+    const bool unbatched = std::ranges::any_of(spec.components, [](const data::TensorSpec& each) {
+      return each.dims && each.dims->empty();
+    });
+    throw InvalidArgument(
+        fmt::format("[Trainer] elements are {}; training needs batches of (input, target){}",
+                    spec.to_string(), unbatched ? ": dataset.batch(32)" : ""));
   }
   std::vector<std::size_t> to;
   for (const std::string& name : options.targets) to.push_back(component(spec, name));
@@ -181,9 +185,8 @@ nn::Tensors Trainer::Impl::feeds_of(const data::Element& element, bool with_targ
   for (const std::size_t i : wanted) {
     if (!counts || i >= element.size() || element[i].is_scalar() ||
         element[i].tensor().rank() < 1) {
-      throw InvalidArgument(
-          fmt::format("[fit] elements are {}; a training needs batches of (input, target)",
-                      element.to_string()));
+      throw InvalidArgument(fmt::format(
+          "[fit] elements are {}; training needs batches of (input, target)", element.to_string()));
     }
     feeds.push_back(element[i].tensor());
   }

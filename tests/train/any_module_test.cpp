@@ -71,6 +71,33 @@ class AnyModule : public ::testing::Test {
   pm::Device device_ = pm::test::own_cpu({.limit = pm::MiB(64)});
 };
 
+TEST_F(AnyModule, ATrainerTakesTheSeedThatWasSet) {
+  const auto first_loss = [&](std::optional<std::uint64_t> seed) {
+    pm::TrainerOptions with = options();
+    if (seed) with.seed = *seed;
+    pm::Trainer trainer(Net(), with);
+    return trainer.fit(points(64).batch(32), {.steps = 1}).losses.front();
+  };
+  const std::uint64_t before = pm::ops::default_seed();
+  const auto by_default = first_loss(std::nullopt);
+  pm::set_seed(7);
+  const auto with_seven = first_loss(std::nullopt);
+  EXPECT_EQ(with_seven, first_loss(7));
+  EXPECT_NE(with_seven, by_default);
+  pm::set_seed(before);
+  EXPECT_EQ(by_default, first_loss(std::nullopt));
+}
+
+TEST_F(AnyModule, ALossThatDependsOnNoParameterIsRefused) {
+  pm::TrainerOptions with = options();
+  with.loss = [](const pm::Tensor& y, const pm::Tensor& /*t*/) {
+    return pm::mean(pm::cast(y > 0.0, pm::DType::f32));
+  };
+  pm::Trainer trainer(Net(), with);
+  EXPECT_THAT(message_of([&] { trainer.fit(points(64).batch(32), {.epochs = 1}); }),
+              HasSubstr("[Trainer] the loss depends on none of the parameters"));
+}
+
 TEST_F(AnyModule, IsPlannedAndTrainedFromItsDatasets) {
   pm::Trainer trainer(Net(), options());
   const auto result = trainer.fit(points(520).shuffle({.elements = 128}).batch(32),

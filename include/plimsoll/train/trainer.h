@@ -13,6 +13,7 @@
 #include <plimsoll/data/dataset.h>
 #include <plimsoll/data/pipeline.h>
 #include <plimsoll/nn/model.h>
+#include <plimsoll/ops/seed.h>
 #include <plimsoll/optim/optimizer.h>
 #include <plimsoll/plan/planner.h>
 #include <plimsoll/train/callbacks.h>
@@ -42,8 +43,9 @@ struct TrainerOptions {
   std::vector<std::string> inputs = {};
   std::vector<std::string> targets = {};
   Precision precision = DType::f32;
-  /// Of initial values and of everything drawn at random in a step.
-  std::uint64_t seed = 0;
+  /// Of initial values and of everything drawn at random in a step; nothing said: set_seed()'s, as
+  /// it is now.
+  std::uint64_t seed = ops::default_seed();
   /// Bounds for the norm of all gradients together, and for each element; 0: none.
   double clip_norm = 0;
   double clip_value = 0;
