@@ -83,6 +83,11 @@ void throw_write_error(const std::string& path, const char* what, int code, Byte
 void AtomicFile::fail(const char* what) const { throw_write_error(path_, what, errno, bytes_); }
 
 AtomicFile::AtomicFile(const std::string& path, Bytes bytes) : path_(path), bytes_(bytes) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    throw DataError(fmt::format(
+        "[save] {}: is a folder, a device or a pipe, which would be replaced; name a file", path));
+  }
   remove_leftovers(path);
   // One of the same name may be that of another machine's process of this number.
   for (int attempt = 0; file_ < 0; ++attempt) {

@@ -131,6 +131,15 @@ std::map<std::string, std::string> parse_metadata(const Json& json, std::string_
   return metadata;
 }
 
+/// What else weights come in, by how such files begin; null for none of these.
+const char* other_format(std::span<const std::uint8_t> bytes) {
+  const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), 4);
+  if (begin == std::string_view("PK\3\4", 4)) return "torch.save or Keras (a zip archive)";
+  if (begin.starts_with("\x80\x02")) return "pickle, as old versions of torch.save write";
+  if (begin == "\x89HDF") return "HDF5";
+  return nullptr;
+}
+
 }  // namespace
 
 const SafetensorsHeader::Entry* SafetensorsHeader::find(std::string_view name) const {
@@ -143,6 +152,11 @@ SafetensorsHeader parse_safetensors(std::span<const std::uint8_t> bytes, std::ui
                                     std::string_view file) {
   if (bytes.size() < 8) {
     refuse(file, fmt::format("has {} bytes, fewer than the 8 that any such file has", file_size));
+  }
+  if (const char* const other = other_format(bytes)) {
+    refuse(file, fmt::format("this is a file of {}; write the weights as safetensors, with "
+                             "safetensors.torch.save_file or safetensors.numpy.save_file",
+                             other));
   }
   const std::uint64_t length = little_endian(bytes);
   if (length > kSafetensorsHeaderLimit) {
