@@ -25,13 +25,13 @@ nb::object to_python(const data::Element& element);
 data::Value to_value(nb::handle given, data::MapContext* context, Where where);
 /// A tuple or list of components, or one.
 data::Element to_element(nb::handle given, data::MapContext* context, Where where);
+/// The same as `spec`, which somebody stated, says: numbers and arrays take its dtypes. DataError
+/// for another shape, and for values that a dtype does not have: a fraction is no integer.
+data::Element to_element(nb::handle given, const data::ElementSpec& spec, data::MapContext* context,
+                         Where where);
 
 /// [(dtype, shape or None), ...], where None stands for extents that differ; None: unknown.
 data::ElementSpec as_spec(nb::handle value, Where where);
-
-/// DataError if the components are not of the shapes that `spec`, which somebody stated, has for
-/// them.
-void require_shapes(const data::Element& element, const data::ElementSpec& spec, Where where);
 
 /// Calls `function` with components of `element` as NumPy arrays. What it raises becomes a
 /// DataError that names the line, with the exception as its cause.

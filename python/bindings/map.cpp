@@ -69,9 +69,7 @@ data::Generator generator(nb::handle cell, nb::handle spec, const std::string& n
           if (PyErr_Occurred() != nullptr) throw nb::python_error();
           return std::nullopt;
         }
-        Element element = to_element(next, nullptr, {"from_generator", "an element"});
-        require_shapes(element, spec, {"from_generator", "an element"});
-        return element;
+        return to_element(next, spec, nullptr, {"from_generator", "an element"});
       } catch (nb::python_error& error) {
         fail_as_data_error(error);
       }
@@ -141,10 +139,8 @@ void bind_map(nb::module_& m) {
         function.run = [call = Callable(cell), stated](const Element& element,
                                                        data::MapContext& context) {
           const Locked locked;
-          Element result = to_element(call_python(call.get(), element), &context,
-                                      {"map", "what the function returns"});
-          require_shapes(result, stated, {"map", "what the function returns"});
-          return result;
+          return to_element(call_python(call.get(), element), stated, &context,
+                            {"map", "what the function returns"});
         };
         // The GIL once for several short calls: taking it costs more than many of them.
         const auto locked = [](const std::function<void()>& calls) {
@@ -159,7 +155,16 @@ void bind_map(nb::module_& m) {
     return set.filter(
         [call = Callable(cell)](const Element& element) {
           const Locked locked;
-          return PyObject_IsTrue(call_python(call.get(), element).ptr()) == 1;
+          const nb::object keep = call_python(call.get(), element);
+          if (keep.is_none()) {
+            throw DataError(
+                "[filter] what the function returns is None; it must be True or False; is there a "
+                "`return`?");
+          }
+          const int truth = PyObject_IsTrue(keep.ptr());
+          if (truth >= 0) return truth == 1;
+          nb::python_error error;
+          fail_as_data_error(error);
         },
         name);
   });
@@ -198,10 +203,7 @@ void bind_map(nb::module_& m) {
         set.get = [call = Callable(cell), spec = set.spec](std::int64_t index) {
           const Locked locked;
           try {
-            Element element =
-                to_element(call.get()(index), nullptr, {"from_indexable", "an element"});
-            require_shapes(element, spec, {"from_indexable", "an element"});
-            return element;
+            return to_element(call.get()(index), spec, nullptr, {"from_indexable", "an element"});
           } catch (nb::python_error& error) {
             fail_as_data_error(error);
           }

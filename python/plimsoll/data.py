@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import traceback
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 from . import _core
@@ -26,7 +27,8 @@ from ._core._records import (
 from ._dataset import Dataset, Path, Spec, in_order, name_of, shown
 from ._hints import names_in
 from ._pipeline import Pipeline
-from ._traceback import boundary
+from ._traceback import PACKAGE, boundary
+from .errors import InvalidArgument
 
 Paths = Path | Sequence[Path]
 # {"image": "bytes", "label": pm.i64, "box": (pm.f32, (4,)), "ids": (pm.i64, (None,)),
@@ -49,6 +51,8 @@ if not TYPE_CHECKING:
 def _explain(error: BaseException) -> str:
     """An exception in a user's function, in one line that names where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
+    if str(error).startswith("[") and frames and frames[-1].filename.startswith(PACKAGE):
+        return str(error)  # our own words for what was given to us
     at = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{at}"
 
@@ -92,6 +96,30 @@ def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = 
     return Dataset(_core._Dataset.from_tensor_slices(made, names))
 
 
+def _each_anew(make: Callable[[], Iterable[Any]]) -> Callable[[], Iterable[Any]]:
+    """`make`, which must not give the same iterator twice: the last epoch has used it."""
+    last: Callable[[], Any] = lambda: None
+
+    def begin() -> Iterable[Any]:
+        nonlocal last
+        made = make()
+        if made is None:
+            raise TypeError("[from_generator] make() returned None; it must return an iterator, or `yield` elements")
+        if iter(made) is made:
+            if last() is made:
+                raise InvalidArgument(
+                    f"[from_generator] make() gave the same {type(made).__name__} again, which the last epoch has used; "
+                    "make a new one each time: from_generator(lambda: iter(rows))"
+                )
+            try:
+                last = weakref.ref(made)
+            except TypeError:  # Python's own iterators, which are small
+                last = lambda: made
+        return made
+
+    return begin
+
+
 @boundary
 def from_generator(
     make: Callable[[], Iterable[Any]], *, spec: Spec | None = None, name: str | None = None
@@ -107,9 +135,10 @@ def from_generator(
             f"[from_generator] make is {shown(make)}; give a function that makes an iterator for each "
             "epoch: from_generator(lambda: iter(rows))"
         )
-    cell = Cell(make)
+    begin = _each_anew(make)
+    cell = Cell(begin)
     if isinstance(spec, Mapping):
-        cell = Cell(lambda: (in_order(spec, element, "from_generator") for element in make()))
+        cell = Cell(lambda: (in_order(spec, element, "from_generator") for element in begin()))
     return Dataset(_core._from_generator(cell, spec, name or name_of(make)), (cell,))
 
 
@@ -133,13 +162,13 @@ def list_files(pattern: Path, *, shuffle: bool = False, seed: int | None = None)
 
 @boundary
 def image_folder(folder: Path) -> Dataset:
-    """(image, label) of the pictures in a folder per class, decoded as late as can be."""
+    """(image, label) of the pictures in a folder with one subfolder per class, decoded as late as possible."""
     return Dataset(_core._Dataset.image_folder(folder))
 
 
 @boundary
 def image_paths(folder: Path) -> Dataset:
-    """(path, label) of the same files."""
+    """(path, label) of the pictures in a folder with one subfolder per class."""
     return Dataset(_core._Dataset.image_paths(folder))
 
 
@@ -167,7 +196,11 @@ def zip(*datasets: Dataset | Sequence[Dataset]) -> Dataset:
 def _all(datasets: Sequence[Any], who: str) -> tuple[list[_core._Dataset], tuple[Any, ...]]:
     for each in datasets:
         if not isinstance(each, Dataset):
-            raise TypeError(f"[{who}] {shown(each)} is not a dataset")
+            kind = "a dict" if isinstance(each, Mapping) else shown(each)
+            raise TypeError(
+                f"[{who}] datasets has {kind}, which is not a dataset; give datasets, {who}([a, b]), made by "
+                "pm.data.from_tensor_slices(...), say, and name components with map()"
+            )
     kept = tuple(one for each in datasets for one in each._kept)
     return [each._dataset for each in datasets], kept
 
@@ -177,8 +210,8 @@ def sample_from_datasets(
     datasets: Sequence[Dataset], weights: Sequence[float] | None = None, *, seed: int | None = None,
     stop_on_empty: bool = False,
 ) -> Dataset:
-    """Elements of the datasets in a random order, from each with its share of `weights`. It goes on
-    with the others where one has ended, unless `stop_on_empty`.
+    """Elements of the datasets in a random order, from each with its share of `weights`. When one
+    ends, the others continue, unless `stop_on_empty`.
 
     >>> pm.data.sample_from_datasets([english, german], [0.8, 0.2])
     """
