@@ -70,6 +70,7 @@
 #include <plimsoll/report/progress.h>
 #include <plimsoll/report/run.h>
 #include <plimsoll/tensor/dlpack.h>
+#include <plimsoll/tensor/print.h>
 #include <plimsoll/tensor/tensor.h>
 #include <plimsoll/train/callbacks.h>
 #include <plimsoll/train/checkpoint.h>
@@ -86,6 +87,14 @@ namespace plimsoll {
 // Ops and what most programs use are pm::relu and pm::Trainer, without a further name.
 using namespace ops;   // NOLINT: this header is for programs, and pm:: is theirs
 using namespace math;  // NOLINT: as above
+// As pm::f32 and pm::bf16, which train/precision.h has.
+using DType::f64;
+using DType::i16;
+using DType::i32;
+using DType::i64;
+using DType::i8;
+using DType::u16;
+using DType::u8;
 // The functions of ops beside those of ops/create.h, which would hide them.
 using data::Dataset;
 using data::Pipeline;

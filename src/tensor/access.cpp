@@ -13,8 +13,9 @@ namespace {
 
 void require_dtype(DType wanted, DType actual, const char* who) {
   if (wanted != actual) {
-    throw InvalidArgument(fmt::format("[Tensor::{}] asked for {}, but the tensor is {}", who,
-                                      dtype_name(wanted), dtype_name(actual)));
+    throw InvalidArgument(
+        fmt::format("[Tensor::{}] asked for {}, but the tensor is {}; cast it first", who,
+                    dtype_name(wanted), dtype_name(actual)));
   }
 }
 

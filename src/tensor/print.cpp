@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <ostream>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <plimsoll/tensor/tensor.h>
+#include <plimsoll/tensor/print.h>
 
 #include "tensor/number_text.h"
 #include "tensor/tensor_rep.h"
@@ -133,5 +134,9 @@ std::string Tensor::to_string(const PrintOptions& options) const {
   }
   return layout.arrange(texts) + "\n" + footer;
 }
+
+std::ostream& operator<<(std::ostream& out, const Tensor& x) { return out << x.to_string(); }
+
+std::ostream& operator<<(std::ostream& out, const Shape& shape) { return out << shape.to_string(); }
 
 }  // namespace plimsoll

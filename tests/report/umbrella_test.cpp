@@ -1,5 +1,6 @@
 // What programs write with <plimsoll/plimsoll.h> alone, as pm::.
 #include <array>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,6 +35,13 @@ TEST_F(Umbrella, TensorsBesideOthersAreNotHidden) {
   EXPECT_EQ(pm::arange(0, 10, 2).elements(), 5);
   EXPECT_EQ(pm::full({2}, 7, pm::DType::i32, device_).to_vector<std::int32_t>(),
             (std::vector<std::int32_t>{7, 7}));
+}
+
+TEST_F(Umbrella, PrintsTensorsVariablesAndShapes) {
+  std::ostringstream out;
+  const pm::Variable w(pm::tensor({{1, 2}}, {.dtype = pm::i64}), {.name = "w"});
+  out << w << "; " << w.tensor().shape() << "; " << pm::tensor(0.5);
+  EXPECT_EQ(out.str(), "[[1 2]]\ni64 [1,2] on cpu:0; [1,2]; 0.5  f32 [] on cpu:0");
 }
 
 TEST_F(Umbrella, MetricsAreNamesAndDefinitions) {
