@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <nanobind/stl/string.h>
+
 #include <plimsoll/base/error.h>
 #include <plimsoll/device/default_device.h>
 
@@ -171,9 +173,13 @@ Tensor from_buffer(nb::handle value, Where where) {
   });
   const auto dtype = dtype_of_format(view->format == nullptr ? "B" : view->format, view->itemsize);
   if (!dtype) {
-    const std::string remedy = "its elements (struct format '" +
-                               std::string(view->format == nullptr ? "" : view->format) +
-                               "') have no dtype here; convert it: array.astype(\"float32\")";
+    const std::string format = view->format == nullptr ? "" : view->format;
+    const std::string name = nb::hasattr(value, "dtype")
+                                 ? nb::cast<std::string>(nb::str(nb::object(value.attr("dtype"))))
+                                 : "of struct format '" + format + "'";
+    const std::string to = name.starts_with("uint") ? "int64" : "float32";
+    const std::string remedy = "its elements are " + name +
+                               ", which is no dtype here; convert it: array.astype(\"" + to + "\")";
     wrong_value(where, value, remedy.c_str());
   }
   if (view->ndim > kMaxRank) wrong_value(where, value, "it has more than 8 dimensions");

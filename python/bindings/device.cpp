@@ -111,7 +111,7 @@ void bind_device(nb::module_& m) {
             const Unlocked unlocked;
             return self.arena().trim();
           },
-          "Gives pages that nobody uses back to the system; how many bytes.")
+          "Returns unused pages to the system, and how many bytes they had.")
       .def(
           "split",
           [](const Device& self, nb::handle limits) {
@@ -135,7 +135,7 @@ void bind_device(nb::module_& m) {
           nb::arg("name"), nb::arg("limit") = nb::none(),
           nb::sig(
               "def session(self, name: str, limit: int | float | str | None = None) -> Session"),
-          "A scope whose memory is back with the system at its end. Within it, tensors go there "
+          "A scope whose memory goes back to the system at its end. Within it, tensors go there "
           "unless another device is named.\n\n"
           ">>> with device.session(\"evaluation\", limit=\"64MiB\") as scope:\n"
           "...     x = pm.zeros((2, 3))")
@@ -149,11 +149,12 @@ void bind_device(nb::module_& m) {
       .def("__hash__", [](const Device& self) { return std::hash<std::string>()(self.name()); })
       .def("__repr__", [](const Device& self) {
         if (self.closed()) return "Device('" + self.name() + "', closed)";
-        return "Device('" + self.name() + "', " + format_bytes(self.budget().used()) + " of " +
-               format_bytes(self.budget().limit()) + " used)";
+        return "Device('" + self.name() + "', " + use_of(self.budget()) + ")";
       });
 
-  nb::class_<Scope>(m, "Session", "Memory with a limit of its own, which goes back at its end.")
+  nb::class_<Scope>(
+      m, "Session",
+      "Memory with its own limit, which goes back to the system when the session ends.")
       .def_prop_ro(
           "device", [](const Scope& self) { return self.session.device(); },
           "The session as a device, for whatever takes one.")
@@ -190,8 +191,7 @@ void bind_device(nb::module_& m) {
       .def("__repr__", [](const Scope& self) {
         const Device& device = self.session.device();
         if (device.closed()) return "Session('" + device.name() + "', closed)";
-        return "Session('" + device.name() + "', " + format_bytes(device.budget().used()) + " of " +
-               format_bytes(device.budget().limit()) + " used)";
+        return "Session('" + device.name() + "', " + use_of(device.budget()) + ")";
       });
 
   nb::class_<Here>(m, "_Here", "A device as this thread's default one, between enter and exit.")
@@ -234,7 +234,7 @@ void bind_device(nb::module_& m) {
       [] {
         return as_device(nb::none(), {"default_device", "device"});
       },
-      "The device that is meant where none is named.");
+      "The device that is used where none is named.");
   m.def(
       "set_default_device",
       [](nb::handle device) {
@@ -246,7 +246,7 @@ void bind_device(nb::module_& m) {
       },
       nb::arg("device").none(),
       nb::sig("def set_default_device(device: Device | Session | str | None) -> None"),
-      "From now on the process's default device; None forgets it.");
+      "Sets the process's default device; None goes back to choosing it by itself.");
   m.def(
       "set_seed",
       [](nb::handle seed) {
@@ -255,8 +255,8 @@ void bind_device(nb::module_& m) {
       nb::arg("seed"), nb::sig("def set_seed(seed: int) -> None"),
       "The seed of everything that is drawn at random where no other is given.");
   m.def("set_compute_threads", &set_compute_threads, nb::arg("threads"),
-        "How many threads ops are divided for; 0 goes back to the default.");
-  m.def("compute_threads", &compute_threads, "How many threads ops are divided for.");
+        "Sets how many threads an op may use; 0 goes back to the default.");
+  m.def("compute_threads", &compute_threads, "How many threads an op may use.");
 }
 
 }  // namespace plimsoll::python

@@ -1,6 +1,7 @@
 // The layers.
 #include <nanobind/stl/string.h>
 
+#include <plimsoll/base/text.h>
 #include <plimsoll/nn/nn.h>
 
 #include "bind.h"
@@ -55,7 +56,8 @@ void bind_layers(nb::module_& m) {
           },
           nb::kw_only(), nb::arg("approximate") = false);
   nb::class_<nn::Dropout, nn::Module>(m, "Dropout",
-                                      "In training each element is 0 with probability `rate`.")
+                                      "In training, sets each element to 0 with probability `rate` "
+                                      "and divides the others by 1 - rate.")
       .def(
           "__init__",
           [](nn::Dropout* self, nb::handle rate) {
@@ -120,7 +122,7 @@ void bind_layers(nb::module_& m) {
       "out: int, size: " PLIMSOLL_INTS ", *, in_channels: int = 0, stride: " PLIMSOLL_INTS
       " = 0, padding: " PLIMSOLL_INTS " = 0, output_padding: " PLIMSOLL_INTS
       " = 0, dilation: " PLIMSOLL_INTS " = 1, groups: int = 1, bias: bool = True",
-      "Makes pictures larger: the gradient of a Conv2D by its input. A stride of 0 is the window's "
+      "Transposed convolution, which makes pictures larger. A stride of 0 is the window's "
       "size.",
       [](nn::ConvTranspose2D* self, const Given& given) {
         new (self) nn::ConvTranspose2D(
@@ -178,7 +180,7 @@ void bind_layers(nb::module_& m) {
           nb::sig("def __init__(self, *, features: int = 0, epsilon: float = 1e-06) -> None"));
   nb::class_<nn::Sequential, nn::Module>(
       m, "Sequential",
-      "Modules in a row, named \"0\", \"1\", ...\n\n"
+      "Modules that run one after the other, named \"0\", \"1\", ...\n\n"
       ">>> pm.nn.Sequential(pm.nn.Dense(128), pm.nn.ReLU(), pm.nn.Dense(10))")
       .def(
           "__init__",
@@ -194,7 +196,17 @@ void bind_layers(nb::module_& m) {
       .def("__len__", [](const nn::Sequential& self) { return self.children().size(); })
       .def(
           "__getitem__",
-          [](nb::handle self, nb::handle index) { return self.attr("_modules")[index]; },
+          [](nb::handle self, nb::handle index) {
+            const nb::list modules = self.attr("_modules");
+            const std::int64_t at = as_int(index, {"Sequential", "the index"});
+            const std::int64_t count = length(modules);
+            if (at < -count || at >= count) {
+              throw nb::index_error(("[Sequential] there is no module " + std::to_string(at) +
+                                     "; it has " + counted(count, "module"))
+                                        .c_str());
+            }
+            return nb::object(modules[static_cast<std::size_t>(at < 0 ? at + count : at)]);
+          },
           nb::sig("def __getitem__(self, index: int, /) -> Module"));
 }
 

@@ -73,10 +73,9 @@ void bind_memory(nb::module_& m) {
           "Who held memory here when the whole device was at its peak.")
       .def(
           "reset_peak", [](const Budget& self) { self.ledger().reset_peak(); },
-          "Forgets the peak of the ledger.")
+          "Starts the record of the peak anew.")
       .def("__repr__", [](const Budget& self) {
-        return "Budget('" + self.path() + "', " + format_bytes(self.used()) + " of " +
-               format_bytes(self.limit()) + " used)";
+        return "Budget('" + self.path() + "', " + use_of(self) + ")";
       });
 }
 

@@ -1,6 +1,9 @@
 // What models are measured by, in loops of one's own.
 #include <plimsoll/nn/metrics.h>
 
+#include <sstream>
+
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <plimsoll/nn/counts.h>
@@ -78,7 +81,13 @@ void bind_metrics(nb::module_& m, nb::module_& nn) {
       .def_prop_ro("precision", &nn::BinaryCounts::precision)
       .def_prop_ro("recall", &nn::BinaryCounts::recall)
       .def_prop_ro("f1", &nn::BinaryCounts::f1)
-      .def_prop_ro("accuracy", &nn::BinaryCounts::accuracy);
+      .def_prop_ro("accuracy", &nn::BinaryCounts::accuracy)
+      .def("__repr__", [](const nn::BinaryCounts& self) {
+        std::ostringstream text;
+        text << "BinaryCounts(precision " << self.precision() << ", recall " << self.recall()
+             << ", f1 " << self.f1() << ")";
+        return text.str();
+      });
   nb::class_<nn::Mean>(m, "Mean", "A mean that is kept up over steps, on the device.")
       .def(
           "__init__",
@@ -100,7 +109,13 @@ void bind_metrics(nb::module_& m, nb::module_& nn) {
           "Counts `value`, an f32 scalar, `weight` times.")
       .def("result", &nn::Mean::result, nb::call_guard<Unlocked>(),
            "NaN while nothing was counted.")
-      .def("reset", &nn::Mean::reset, nb::call_guard<Unlocked>());
+      .def("reset", &nn::Mean::reset, nb::call_guard<Unlocked>())
+      .def("__repr__", [](const nn::Mean& self) {
+        const Unlocked unlocked;
+        std::ostringstream text;
+        text << "Mean(" << self.result() << ")";
+        return text.str();
+      });
   nb::class_<nn::ConfusionMatrix>(m, "ConfusionMatrix",
                                   "A confusion matrix that is kept up over batches, on the "
                                   "device: labels down, predictions across.\n\n"
@@ -130,7 +145,13 @@ void bind_metrics(nb::module_& m, nb::module_& nn) {
       .def_prop_ro("counts", &nn::ConfusionMatrix::counts)
       .def("of", &nn::ConfusionMatrix::of, nb::arg("label"), "One class against all others.")
       .def_prop_ro("accuracy", &nn::ConfusionMatrix::accuracy,
-                   "The share of rows on the diagonal; NaN without any.");
+                   "The share of rows on the diagonal; NaN without any.")
+      .def("__repr__", [](const nn::ConfusionMatrix& self) {
+        const Unlocked unlocked;
+        std::ostringstream text;
+        text << "ConfusionMatrix(accuracy " << self.accuracy() << ")";
+        return text.str();
+      });
 }
 
 }  // namespace plimsoll::python

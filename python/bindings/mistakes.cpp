@@ -56,7 +56,7 @@ void answer(nb::handle scope, nb::handle function, const std::string& name) {
                    .attr("explain")(name, signatures, self, given, named));
   };
   // As help() shows it, in a line below the others.
-  const std::string signature = "def " + name + "(...) -> TypeError";
+  const std::string signature = "def " + name + "(...)";
   const std::string doc = docs.size() == 1 ? *docs.begin() : "";
   const auto define = [&](auto body, auto... extra) {
     nb::cpp_function_def(body, nb::scope(scope), nb::name(name.c_str()), nb::arg("args"),

@@ -166,7 +166,14 @@ std::shared_ptr<nn::Module> as_module(nb::handle value, Where where) {
     if (PyType_Check(value.ptr()) != 0) {
       wrong_type(where, value, "it must be a module, and this is its class: add parentheses");
     }
-    wrong_type(where, value, "it must be a module: pm.nn.Dense(10), or your own pm.nn.Module");
+    if (PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0) {
+      wrong_type(where, value, "give each module by itself: pm.nn.Sequential(*layers)");
+    }
+    const bool calls = PyCallable_Check(value.ptr()) != 0;
+    wrong_type(where, value,
+               calls ? "it must be a module: pm.nn.Dense(10), your own pm.nn.Module, or "
+                       "pm.nn.Lambda(f) for a function"
+                     : "it must be a module: pm.nn.Dense(10), or your own pm.nn.Module");
   }
   if (!nb::inst_ready(value)) {
     throw Error("[" + std::string(where.function) +
@@ -198,12 +205,14 @@ std::optional<nn::Init> as_optional_init(nb::handle value, Where where) {
 }
 
 void bind_module(nb::module_& m) {
-  nb::class_<nn::Init>(m, "Init", "How a parameter starts.")
+  nb::class_<nn::Init>(m, "Init", "The first values of a parameter.")
       .def_static("constant", &nn::Init::constant, nb::arg("value"))
       .def_static("zeros", &nn::Init::zeros)
       .def_static("ones", &nn::Init::ones)
-      .def_static("uniform", &nn::Init::uniform, nb::arg("bound"), "Over [-bound, bound).")
-      .def_static("normal", &nn::Init::normal, nb::arg("deviation"), "Around 0.")
+      .def_static("uniform", &nn::Init::uniform, nb::arg("bound"),
+                  "Evenly distributed over [-bound, bound).")
+      .def_static("normal", &nn::Init::normal, nb::arg("deviation"),
+                  "Normally distributed around 0.")
       .def_static("truncated_normal", &nn::Init::truncated_normal, nb::arg("deviation"),
                   "Normal, drawn again beyond two deviations.")
       .def_static("he_normal", &nn::Init::he_normal, nb::arg("fan"))
@@ -262,7 +271,8 @@ void bind_module(nb::module_& m) {
       .def_prop_ro("name", &nn::Module::name, "Its name within its parent, empty for a root.")
       .def("parameters", &nn::Module::parameters,
            "All parameters, those of modules within included.")
-      .def("buffers", &nn::Module::buffers, "What is saved but not trained.")
+      .def("buffers", &nn::Module::buffers,
+           "Everything that is saved but not trained, such as running statistics.")
       .def("find", &nn::Module::find, nb::arg("name"),
            "The parameter or buffer of that dotted name; None if there is none.")
       .def_prop_ro("parameter_count", &nn::Module::parameter_count, "Elements of all parameters.")
@@ -290,7 +300,9 @@ void bind_module(nb::module_& m) {
           nb::sig("def materialize(self, device: Device | Session | str | None = None, seed: int | "
                   "None = None) -> None"),
           "Allocates and initialises what has no data yet.")
-      .def("release", &nn::Module::release, "Lets all data go.")
+      .def("release", &nn::Module::release,
+           "Frees the memory of all parameters and buffers; materialize() gives them first values "
+           "again.")
       .def(
           "train",
           [](nb::object self, bool on) {
@@ -306,7 +318,8 @@ void bind_module(nb::module_& m) {
             nb::cast<const nn::Module&>(self).eval();
             return self;
           },
-          nb::sig("def eval(self) -> typing.Self"), "Evaluation mode.")
+          nb::sig("def eval(self) -> typing.Self"),
+          "Evaluation mode: dropout is off, and batch normalisation uses its running statistics.")
       .def_prop_ro("training", &nn::Module::training)
       .def(
           "freeze",
@@ -315,7 +328,7 @@ void bind_module(nb::module_& m) {
             return self;
           },
           nb::arg("on") = true, nb::sig("def freeze(self, on: bool = True) -> typing.Self"),
-          "Its parameters are not trained.")
+          "Keeps its parameters from being trained; freeze(False) trains them again.")
       .def("__repr__", &shown);
   bind_module_tree(cls);
 }

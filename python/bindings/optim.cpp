@@ -50,6 +50,11 @@ optim::Schedule as_schedule(nb::handle value, Where where) {
   optim::Schedule* schedule = nullptr;
   if (nb::try_cast(value, schedule) && schedule != nullptr) return *schedule;
   if (const auto rate = as_number(value)) return *rate;
+  if (PyList_Check(value.ptr()) != 0 || nb::hasattr(value, "__next__")) {
+    wrong_type(where, value,
+               "it must be a number: parameters come later, with a module that is given to "
+               "pm.Trainer, or with optimizer.apply(tape.gradient(loss, net))");
+  }
   wrong_type(where, value,
              "it must be a number, or a schedule such as pm.optim.Schedule.cosine(0.1, 10_000)");
 }
@@ -146,8 +151,8 @@ void bind_optim(nb::module_& m) {
            [](const optim::Schedule& self) { return "Schedule(" + self.to_string() + ")"; });
 
   nb::class_<optim::Group>(m, "Group",
-                           "What an optimizer does otherwise for the parameters whose names hold "
-                           "a text, or for which a function of the variable is true.\n\n"
+                           "Different settings for the parameters whose names contain a text, or "
+                           "for which a function of the variable is true.\n\n"
                            ">>> pm.optim.adamw(1e-3, groups=[pm.optim.Group(\"head\", "
                            "rate_factor=10)])")
       .def(
@@ -182,7 +187,7 @@ void bind_optim(nb::module_& m) {
       .def_ro("weight_decay_factor", &optim::Group::weight_decay_factor);
 
   nb::class_<optim::Optimizer>(m, "Optimizer", nb::dynamic_attr(),
-                               "Changes variables by their gradients.\n\n"
+                               "Updates variables by their gradients.\n\n"
                                ">>> optimizer = pm.optim.sgd(0.1, momentum=0.9)\n"
                                ">>> optimizer.apply(tape.gradient(loss, net))")
       .def(
@@ -199,15 +204,14 @@ void bind_optim(nb::module_& m) {
           nb::arg("gradients"), nb::sig("def apply(self, gradients: Gradients) -> None"),
           "One step.")
       .def_prop_ro("name", &optim::Optimizer::name)
-      .def_prop_ro("rate", &optim::Optimizer::rate,
-                   "The learning rate of the step that comes next.")
-      .def_prop_ro("step", &optim::Optimizer::step, "Steps begun so far.")
-      .def_prop_ro("state", &optim::Optimizer::state, "Everything it keeps, as variables.")
+      .def_prop_ro("rate", &optim::Optimizer::rate, "The learning rate of the next step.")
+      .def_prop_ro("step", &optim::Optimizer::step, "Steps taken so far.")
+      .def_prop_ro("state", &optim::Optimizer::state, "Its state, as variables.")
       .def_prop_ro("state_bytes", &optim::Optimizer::state_bytes)
       .def_prop_rw("rate_factor", &optim::Optimizer::rate_factor,
                    &optim::Optimizer::set_rate_factor,
                    "Multiplies the schedule's rate in all steps to come.")
-      .def("release", &optim::Optimizer::release, "Lets the data of its state go.")
+      .def("release", &optim::Optimizer::release, "Frees the memory of its state.")
       .def("__repr__", [](const optim::Optimizer& self) {
         return std::string(self.name()) + "(" + self.schedule().to_string() + ")";
       });
@@ -235,7 +239,7 @@ void bind_optim(nb::module_& m) {
   adam(m, "adamw", optim::adamw, 0.01,
        "beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, weight_decay: float = "
        "0.01",
-       "Adam with weight decay apart from the gradient: Loshchilov and Hutter 2017.");
+       "Adam with decoupled weight decay: Loshchilov and Hutter 2017.");
   m.def(
       "rmsprop",
       [](nb::handle lr, nb::handle decay, nb::handle epsilon, nb::handle momentum,

@@ -52,7 +52,8 @@ class Running {
   }
 
   data::Pipeline& get() {
-    if (pipeline_ == nullptr) throw Error("[Pipeline] it was closed");
+    if (pipeline_ == nullptr)
+      throw Error("[Pipeline] the pipeline is closed; iterate over the dataset again");
     return *pipeline_;
   }
   void close() {

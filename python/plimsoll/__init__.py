@@ -68,6 +68,7 @@ if not _TYPE_CHECKING:  # type checkers know what there is
     __getattr__, _ = _hints.names_in(__name__, ())
 _hints.hint_methods(Tensor, ops)
 _hints.hint_methods(Variable, ops)
+_hints.hint_text(data.Symbolic, ops, strings)
 for _kind in (nn.Module, optim.Optimizer, data.Dataset, Trainer):
     _hints.hint_names(_kind)
 del _kind

@@ -19,7 +19,7 @@ _HINTS = {
         "std": "pm.sqrt(pm.variance(x, axis)), which divides by n as NumPy does",
         "rand": "pm.random_uniform(shape)",
         "randn": "pm.random_normal(shape)",
-        "randint": "pm.random_uniform(shape, low, high, dtype=pm.i64)",
+        "randint": "pm.random_uniform(shape, low, high).to(pm.i64), or pm.tensor(generator.integers(low, high, shape)) of NumPy",
         "multinomial random_categorical": "numpy.random.Generator.choice with pm.softmax(logits).numpy()",
         "manual_seed seed": "pm.set_seed(1)",
         "no_grad inference_mode": "nothing: gradients are only recorded within pm.GradientTape(), and net.eval() turns "
@@ -99,6 +99,7 @@ _METHODS = {
     "expand": "pm.broadcast_to(x, shape)",
     "add_ sub_ mul_ div_ zero_ fill_": "x[:] = value, or a new tensor",
     "clamp": "pm.clip(x, low, high)",
+    "assign": "a pm.Variable, which has it; `w += 1` makes a tensor: w.assign(w + 1)",
 }
 
 
@@ -131,6 +132,24 @@ def hint_methods(kind: type, ops: Any) -> None:
         text = hints.get(name) or (f"pm.{name}(x)" if name in ops.__all__ else None)
         said = f"; use {text}" if text else ""
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{said}", name=name, obj=self)
+
+    setattr(kind, "__getattr__", worded(missing))
+
+
+def hint_text(kind: type, ops: Any, strings: Any) -> None:
+    """The same for components of elements, of which byte strings are used as if they were Python's."""
+    hints = {"startswith": "starts_with", "endswith": "ends_with", "find": "contains"}
+
+    def missing(self: Any, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = hints.get(name, name)
+        module = "pm.strings" if found in strings.__all__ else "pm" if found in ops.__all__ else None
+        said = f"; use {module}.{found}(x)" if module else ""
+        raise AttributeError(
+            f"'Symbolic' object has no attribute '{name}', as the function is traced{said}; "
+            "map(f, python=True) calls it with Python's values", name=name, obj=self
+        )
 
     setattr(kind, "__getattr__", worded(missing))
 

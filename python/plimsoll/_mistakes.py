@@ -30,6 +30,74 @@ _PHRASES = {
 }
 
 
+# What NumPy, PyTorch, TensorFlow and Keras call arguments, and what they may be called here.
+_ELSEWHERE = {
+    "dim": "axis axes",
+    "dims": "axes axis",
+    "axis": "axes",
+    "axes": "axis",
+    "keepdim keep_dims": "keepdims",
+    "kernel_size pool_size": "size",
+    "units filters out_channels out_features": "out",
+    "hidden_size": "hidden out",
+    "strides": "stride",
+    "use_bias": "bias",
+    "data_format": "layout",
+    "kernel_initializer": "init",
+    "learning_rate": "lr",
+    "beta_1 betas": "beta1",
+    "beta_2": "beta2",
+    "eps": "epsilon",
+    "p": "rate probability",
+    "num_heads": "heads",
+    "num_layers": "layers",
+    "embed_dim embedding_dim output_dim": "features",
+    "num_embeddings": "count",
+    "buffer_size": "window",
+    "batch_size": "size",
+    "drop_last": "drop_remainder",
+    "num_parallel_calls num_workers": "parallel threads",
+    "map_func predicate": "function",
+    "validation_data": "validation",
+    "verbose": "progress",
+    "min a_min min_value clip_value_min": "low",
+    "max a_max max_value clip_value_max": "high",
+    "fill_value": "value",
+    "loc": "mean",
+    "scale std stddev": "deviation",
+    "weight class_weight": "class_weights",
+    "label_smoothing": "smoothing",
+}
+_INSTEAD = {
+    "activation": "put it behind the layer, as pm.nn.ReLU() in a pm.nn.Sequential or pm.relu(x) in forward()",
+    "input_shape input_dim": "leave it out: what comes in is inferred from the first call",
+    "from_logits": "leave it out: losses take logits",
+    "reduction": "leave it out: a loss is a mean",
+    "batch_size": "the dataset has the batches: dataset.batch(32)",
+    "shuffle": "shuffle the dataset: dataset.shuffle()",
+    "validation_split": "dataset.split(0.8) gives two datasets",
+    "num_workers pin_memory": "leave it out: a pipeline has threads of its own",
+    "causal key_mask is_causal use_causal_mask": "attention.attend(query, key, value, causal=True) has it",
+    "requires_grad": "leave it out: gradients are recorded within pm.GradientTape()",
+}
+
+
+def _hint(name: str, names: list[str]) -> str:
+    """What to write instead of an argument that is not there."""
+    import difflib  # not needed before there is a mistake
+
+    for others, ours in _ELSEWHERE.items():
+        if name in others.split():
+            for each in ours.split():
+                if each in names:
+                    return f"use {each}="
+    for others, text in _INSTEAD.items():
+        if name in others.split():
+            return text
+    close = difflib.get_close_matches(name, names, 1)
+    return f"did you mean {close[0]}?" if close else f"it takes {', '.join(names) or 'none'}"
+
+
 class Parameter(NamedTuple):
     name: str
     types: list[str]
@@ -132,14 +200,10 @@ def shown(value: Any) -> str:
 
 
 def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[str, Any]) -> Iterator[str]:
-    import difflib  # not needed before there is a mistake
-
     names = [each.name for each in parameters]
     for name in named:
         if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(names) or 'none'}"
-            yield f"there is no argument {name}; {hint}"
+            yield f"there is no argument {name}; {_hint(name, names)}"
     places = [each for each in parameters if each.by_position]
     if len(given) > len(places) and not any(each.takes_all for each in parameters):
         others = [f"{each.name}=" for each in parameters if not each.by_position]

@@ -84,8 +84,21 @@ def history(self: _core.History) -> str:
     return f"<div><p>{_escaped(text)}</p>{_curve(list(self.losses))}{table}</div>"
 
 
-for _kind, _shown in ((_core.Tensor, tensor), (_core.Device, device), (_core.History, history)):
+def _tree(self: _core.Module, indent: str = "") -> str:
+    lines = [repr(self)]
+    for name, child in self.named_children():
+        lines.append(f"{indent}  {name}: {_tree(child, indent + '  ')}")
+    return "\n".join(lines)
+
+
+def module(self: _core.Module) -> str:
+    """A line for each module within it."""
+    return f"<pre>{_escaped(_tree(self))}</pre>"
+
+
+for _kind, _shown in ((_core.Tensor, tensor), (_core.Device, device), (_core.History, history), (_core.Module, module)):
     setattr(_kind, "_repr_html_", _shown)
+setattr(_core.Module, "__str__", _tree)
 
 
 def _cuda_array_interface(self: _core.Tensor) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _core
 from ._core import Tensor
+from ._traceback import worded
 
 
 def rebuild_tensor(contents: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
@@ -16,6 +17,7 @@ def rebuild_tensor(contents: Any, dtype: str, shape: tuple[int, ...]) -> Tensor:
 def refuse(kind: type, what: str, instead: str) -> None:
     """Gives a class that cannot be pickled, nor copied with the copy module, the words for it."""
 
+    @worded
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         raise TypeError(f"[pickle] {what} cannot be pickled or copied; {instead}")
 

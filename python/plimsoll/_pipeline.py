@@ -21,7 +21,11 @@ class Element(tuple[Any, ...]):
     names: ClassVar[tuple[str, ...]] = ()
 
     def __getitem__(self, key: Any) -> Any:
-        return tuple.__getitem__(self, self._place(key) if isinstance(key, str) else key)
+        try:
+            return tuple.__getitem__(self, self._place(key) if isinstance(key, str) else key)
+        except LookupError as error:
+            trim(error, lambda *_: True)
+            raise
 
     def _place(self, name: str) -> int:
         if name in self.names:
@@ -67,12 +71,15 @@ class Pipeline:
         element = next(self._pipeline)
         return element if self._element is None else self._element(element)
 
+    def __repr__(self) -> str:
+        return f"Pipeline({self._kept!r})"
+
     def rewind(self) -> None:
         """Begins the stream again, as a later epoch: shuffles differ."""
         self._pipeline.rewind()
 
     def pause(self) -> None:
-        """Keeps the position and lets the buffers go."""
+        """Keeps the position and frees the buffers; next() continues."""
         self._pipeline.pause()
 
     def cancel(self) -> None:

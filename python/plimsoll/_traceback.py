@@ -20,14 +20,17 @@ from .errors import Error, InternalError
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
-_PACKAGE = os.path.dirname(__file__) + os.sep
+PACKAGE = os.path.dirname(__file__) + os.sep
 _RAISE = dis.opmap["RAISE_VARARGS"]
-_GUARDED = ("__init__", "__call__", "__get__", "__iter__", "__next__", "__len__", "__enter__", "__getitem__", "__add__")
+_GUARDED = (
+    "__init__", "__call__", "__get__", "__iter__", "__next__", "__len__", "__enter__", "__getitem__", "__add__",
+    "__reduce_ex__",
+)
 
 
 def is_ours(entry: types.TracebackType) -> bool:
     name = entry.tb_frame.f_code.co_filename
-    return name.startswith(_PACKAGE) or name == "<frozen runpy>"  # the latter: python -m plimsoll...
+    return name.startswith(PACKAGE) or name == "<frozen runpy>"  # the latter: python -m plimsoll...
 
 
 def entries_of(error: BaseException) -> list[types.TracebackType]:

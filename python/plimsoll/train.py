@@ -32,7 +32,7 @@ Path = str | os.PathLike[str]
 
 
 class Callback:
-    """Code of yours that runs with a training run: override what you need. What it raises ends the
+    """Your own code that runs during training: override what you need. An exception in it ends the
     run.
 
     >>> class Show(pm.Callback):
@@ -47,7 +47,7 @@ class Callback:
         """After an epoch and its validation."""
 
     def on_end(self, run: Run) -> None:
-        """At the end; not after an exception."""
+        """After the last step; not after an exception."""
 
 
 def _require_arguments(function: Callable[..., Any], count: int, what: str) -> None:
@@ -81,6 +81,9 @@ class Metric:
         self.higher_is_better = higher_is_better
         self._sums = Cell(sums)
         self._result = None if result is None else Cell(result)
+
+    def __repr__(self) -> str:
+        return f"Metric({self.name!r})"
 
 
 def _note_interrupt(result: History) -> None:
@@ -267,11 +270,11 @@ class Trainer:
     ) -> History:
         """Trains for `epochs` epochs or `steps` steps, whichever ends first.
 
-        `checkpoints` is a folder; `resume` goes on from its latest. `patience` epochs without an
-        improvement of `early_stopping`, the validation loss where nothing is said, end the run. `log` is a file that what happens is added to, for
-        pm.report and `plimsoll watch`. `callbacks` are objects with on_begin, on_step,
-        on_epoch or on_end. Ctrl-C finishes the step, writes a checkpoint and raises
-        KeyboardInterrupt.
+        `checkpoints` is a folder; with `resume` the run continues from the latest checkpoint there.
+        `patience` epochs in which `early_stopping` (the validation loss, unless you name another
+        metric) does not improve end the run. `log` is a file to append a run log to, for pm.report
+        and `plimsoll watch`. `callbacks` are objects with on_begin, on_step, on_epoch or on_end.
+        Ctrl-C finishes the step, writes a checkpoint and raises KeyboardInterrupt.
         """
         cells = [Cell(each) for each in _callbacks(callbacks)]
         if early_stopping is None:
@@ -330,11 +333,12 @@ class Trainer:
         )
 
     def save(self, path: Path, metadata: dict[str, str] | None = None) -> None:
-        """Weights and the optimizer's state, as a safetensors file, whole or not at all."""
+        """Writes the weights and the optimizer's state to a safetensors file, which appears as a whole or
+        not at all."""
         self._trainer.save(path, metadata or {})
 
     def load(self, path: Path, *, strict: bool = True) -> dict[str, str]:
-        """Reads what save() wrote, or weights of anybody's with fitting names; gives the metadata. Of the
+        """Reads what save() wrote, or other weights whose names fit; returns the metadata. Of the
         folder that `fit(checkpoints="run")` wrote, "run/best" is the best checkpoint, and "run" or
         "run/latest" the last one."""
         try:

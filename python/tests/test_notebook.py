@@ -31,6 +31,10 @@ def test_everything_is_shown() -> None:
     assert "<td>1.5</td>" in shown(pm.tensor([[1.5, 2.0]])) and "[2]" not in shown(pm.tensor(1.0))
     assert "<pre>" in shown(pm.zeros((4, 4, 4))) and "&lt;b" in shown(pm.tensor(["<b>"]))
     assert "batch" in shown(train)
+    model = pm.nn.Sequential(pm.nn.Dense(3, in_features=2), pm.nn.Sequential(pm.nn.ReLU()))
+    tree = "Sequential(9 parameters)\n  0: Dense(9 parameters)\n  1: Sequential()\n    0: ReLU()"
+    assert str(model) == tree and tree in shown(model) and repr(model) == "Sequential(9 parameters)"
+    assert repr(pm.default_device().session("open")) == "Session('cpu:0/open', 0 B used)"
 
 
 def test_memory_of_the_host_is_none_of_cuda() -> None:

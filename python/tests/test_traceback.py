@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import plimsoll as pm
+import test_mistakes_more
 from test_mistakes import CASES, batches
 
 pytestmark = pytest.mark.usefixtures("device")
@@ -33,12 +34,16 @@ def ours(error: BaseException) -> list[traceback.FrameSummary]:
     return [each for each in entries(error) if each.filename.startswith(PACKAGE)]
 
 
-@pytest.mark.parametrize("name", CASES)
+ALL = CASES | test_mistakes_more.CASES
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_a_mistake_ends_in_the_line_that_made_it(name: str) -> None:
-    error = raised(CASES[name][0])
+    error = raised(ALL[name][0])
     assert not ours(error), traceback.format_exception(error)
     last = entries(error)[-1]
-    assert os.path.basename(last.filename) in ("test_mistakes.py", os.path.basename(__file__)), last
+    tests = ("test_mistakes.py", "test_mistakes_more.py", os.path.basename(__file__))
+    assert os.path.basename(last.filename) in tests, last
     text = "".join(traceback.format_exception(error))
     assert PACKAGE not in text, text
 
