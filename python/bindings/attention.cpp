@@ -46,20 +46,21 @@ nn::AttentionOptions attention(const Given& given) {
   "= None, bias: Tensor | Variable | None = None, window: int = 0"
 
 void bind_functions(nb::module_& nn) {
-  define(nn, "attention",
-         "q: Tensor | Variable, k: Tensor | Variable, v: Tensor | Variable, " PLIMSOLL_ATTENTION,
-         "Tensor",
-         "softmax(q k^T scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, "
-         "keys, size]. `key_mask` (bool [n, keys]) says which keys count; `bias` is added to the "
-         "scores, which are all there then. With a `window` a query sees only keys that are fewer "
-         "than `window` places away (0: all).",
-         [](const Given& given) {
-           const Tensor q = given.tensor("q");
-           const Tensor k = given.tensor("k");
-           const Tensor v = given.tensor("v");
-           const nn::AttentionOptions options = attention(given);
-           return computed([&] { return nn::attention(q, k, v, options); });
-         });
+  define(
+      nn, "attention",
+      "q: Tensor | Variable, k: Tensor | Variable, v: Tensor | Variable, " PLIMSOLL_ATTENTION,
+      "Tensor",
+      "softmax(q k^T scale + bias) v over q [n, heads, queries, size], k and v [n, key heads, "
+      "keys, size]. `key_mask` (bool [n, keys]) says which keys count; `bias` is added to the "
+      "scores, all of which are then stored. With a `window` a query sees only keys that are fewer "
+      "than `window` places away (0: all).",
+      [](const Given& given) {
+        const Tensor q = given.tensor("q");
+        const Tensor k = given.tensor("k");
+        const Tensor v = given.tensor("v");
+        const nn::AttentionOptions options = attention(given);
+        return computed([&] { return nn::attention(q, k, v, options); });
+      });
   define(nn, "split_heads", "x: Tensor | Variable, heads: int", "Tensor",
          "[n, tokens, heads * size] as [n, heads, tokens, size].", [](const Given& given) {
            const Tensor x = given.tensor("x");
@@ -121,7 +122,9 @@ void bind_attention(nb::module_& m, nb::module_& nn) {
       "Vaswani et al. 2017. attention(x) is self-attention, attention(query, memory) takes keys "
       "and "
       "values from `memory`, and attention(query, key, value) each from its own; all are [n, "
-      "tokens, features].\n\n>>> pm.nn.MultiHeadAttention(256, 8)",
+      "tokens, features]. Masks are arguments of attend().\n\n>>> attention = "
+      "pm.nn.MultiHeadAttention(256, 8)\n"
+      ">>> attention.attend(x, x, x, causal=True)",
       [](nn::MultiHeadAttention* self, const Given& given) {
         new (self) nn::MultiHeadAttention({given.integer("features"), given.integer("heads"),
                                            given.integer("key_features"),

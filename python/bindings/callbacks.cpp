@@ -45,7 +45,7 @@ void bind_callbacks(nb::module_& m) {
           "0: any free port.")
       .def_prop_ro("port", &report::MetricsServer::port)
       .def("callback", &report::MetricsServer::callback, nb::keep_alive<0, 1>())
-      .def("text", &report::MetricsServer::text, "What a reader gets now.");
+      .def("text", &report::MetricsServer::text, "What the address serves at this moment.");
 }
 
 }  // namespace plimsoll::python

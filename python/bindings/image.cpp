@@ -87,14 +87,17 @@ void text_with(nb::module_& m, const char* name, const char* argument,
 void bind_strings(nb::module_ m) {
   text(m, "lower", strings::lower, "ASCII letters in lower case.");
   text(m, "upper", strings::upper, "ASCII letters in upper case.");
-  text(m, "strip", strings::strip, "Without white space at its ends.");
-  text(m, "length", strings::length, "How many bytes it has.");
-  text_with(m, "contains", "part", strings::contains, "Whether `part` is in it.");
-  text_with(m, "starts_with", "part", strings::starts_with, "Whether it begins so.");
-  text_with(m, "ends_with", "part", strings::ends_with, "Whether it ends so.");
-  text_with(m, "equals", "other", strings::equals, "Whether it is that.");
-  text_with(m, "split", "separator", strings::split, "Its parts between separators.");
-  text_with(m, "join", "separator", strings::join, "Strings as one.");
+  text(m, "strip", strings::strip, "Removes white space at both ends.");
+  text(m, "length", strings::length, "The length of a string in bytes.");
+  text_with(m, "contains", "part", strings::contains, "Whether a string contains `part`.");
+  text_with(m, "starts_with", "part", strings::starts_with,
+            "Whether a string begins with this text.");
+  text_with(m, "ends_with", "part", strings::ends_with, "Whether a string ends with this text.");
+  text_with(m, "equals", "other", strings::equals,
+            "Whether a string equals `other`, as text == other does.");
+  text_with(m, "split", "separator", strings::split, "The parts of a string between separators.");
+  text_with(m, "join", "separator", strings::join,
+            "Joins strings into one, with `separator` between them.");
   m.def(
       "substr",
       [](const Traced& x, std::int64_t begin, nb::handle count) {
@@ -104,13 +107,13 @@ void bind_strings(nb::module_ m) {
       nb::arg("text"), nb::arg("begin"), nb::arg("count").none() = nb::none(),
       nb::sig("def substr(text: plimsoll._core.Symbolic, begin: int, count: int | None = None) -> "
               "plimsoll._core.Symbolic"),
-      "`count` bytes from `begin` on.");
+      "The `count` bytes of a string from `begin` on.");
   m.def(
       "replace",
       [](const Traced& x, const std::string& part, const std::string& with) {
         return Traced{strings::replace(x.value, part, with)};
       },
-      nb::arg("text"), nb::arg("part"), nb::arg("by"), "With every `part` replaced.");
+      nb::arg("text"), nb::arg("part"), nb::arg("by"), "Replaces every occurrence of `part`.");
   m.def(
       "to_number",
       [](const Traced& x, nb::handle dtype) {
@@ -175,11 +178,13 @@ void bind_images(nb::module_ m) {
               "typing.Sequence[int]) -> "
               "plimsoll._core.Symbolic"),
       "The part whose upper left corner is at (top, left).");
-  sized(m, "center_crop", image::center_crop, "The part in the middle.");
+  sized(m, "center_crop", image::center_crop, "The part of this size in the middle of a picture.");
   sized(m, "random_crop", image::random_crop,
         "A part of that size, drawn for each element and epoch.");
-  picture(m, "flip_left_right", image::flip_left_right, "Mirrored.");
-  picture(m, "flip_up_down", image::flip_up_down, "Upside down.");
+  picture(m, "flip_left_right", image::flip_left_right,
+          "Mirrors a picture: left and right change places.");
+  picture(m, "flip_up_down", image::flip_up_down,
+          "Turns a picture upside down: top and bottom change places.");
   picture(m, "to_unit", image::to_unit, "value / 255");
   m.def(
       "random_flip",
@@ -189,7 +194,7 @@ void bind_images(nb::module_ m) {
       nb::arg("picture"), nb::arg("probability") = 0.5,
       nb::sig("def random_flip(picture: plimsoll._core.Symbolic, probability: float = 0.5) -> "
               "plimsoll._core.Symbolic"),
-      "Mirrored with that probability, drawn for each element and epoch.");
+      "Mirrors a picture with that probability, drawn for each element and epoch.");
   m.def(
       "normalize",
       [](nb::handle x, nb::handle mean, nb::handle deviation, nb::handle most) {

@@ -212,7 +212,7 @@ void bind_normalizations(nb::module_& m) {
               "1e-06) -> Tensor"),
       "x / sqrt(mean(x * x) + epsilon) * scale over the last dimension.");
   unary_with(m, "dropout", ops::dropout, "rate", 0.5,
-             "x where a draw says so, divided by 1 - rate, else 0.");
+             "Each element is 0 with probability `rate`, and otherwise x / (1 - rate).");
   m.def(
       "attention",
       [](nb::handle q, nb::handle k, nb::handle v, bool causal, nb::handle scale,

@@ -60,14 +60,14 @@ nn::PadMode as_mode(const Given& given) {
 void bind_depthwise(nb::module_& m) {
   define_class<nn::DepthwiseConv1D, nn::Module>(
       m, "DepthwiseConv1D", "size: int, *, " PLIMSOLL_DEPTHWISE1D,
-      "Every channel of sequences [n, channels, length] by itself.\n\n"
+      "Convolution of every channel of sequences [n, channels, length] by itself.\n\n"
       ">>> pm.nn.DepthwiseConv1D(3, padding=\"causal\")",
       [](nn::DepthwiseConv1D* self, const Given& given) {
         new (self) nn::DepthwiseConv1D(given.integer("size"), depthwise1d(given));
       });
   define_class<nn::SeparableConv1D, nn::Module>(
       m, "SeparableConv1D", "out: int, size: int, *, " PLIMSOLL_DEPTHWISE1D,
-      "A depthwise convolution over sequences without bias, then one of single elements.",
+      "A depthwise convolution over sequences without bias, then a convolution of size 1.",
       [](nn::SeparableConv1D* self, const Given& given) {
         new (self)
             nn::SeparableConv1D(given.integer("out"), given.integer("size"), depthwise1d(given));
@@ -97,7 +97,7 @@ void bind_convolutions(nb::module_& m) {
       m, "ConvTranspose1D",
       "out: int, size: int, *, in_channels: int = 0, stride: int = 0, padding: int = 0, "
       "output_padding: int = 0, dilation: int = 1, groups: int = 1, bias: bool = True",
-      "Makes sequences longer: the gradient of a Conv1D by its input. A stride of 0 is the "
+      "Transposed convolution, which makes sequences longer. A stride of 0 is the "
       "window's size.",
       [](nn::ConvTranspose1D* self, const Given& given) {
         new (self) nn::ConvTranspose1D(
@@ -114,7 +114,7 @@ void bind_convolutions(nb::module_& m) {
       });
   define_class<nn::SeparableConv2D, nn::Module>(
       m, "SeparableConv2D", "out: int, size: int | typing.Sequence[int], *, " PLIMSOLL_DEPTHWISE,
-      "A depthwise convolution without bias, then one of 1x1.",
+      "A depthwise convolution without bias, then a 1x1 convolution.",
       [](nn::SeparableConv2D* self, const Given& given) {
         new (self)
             nn::SeparableConv2D(given.integer("out"), as_pair(given, "size"), depthwise(given));

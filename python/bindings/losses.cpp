@@ -47,7 +47,8 @@ void bind_classes(nb::module_& nn) {
          });
   define(nn, "cross_entropy_dense",
          "logits: Tensor | Variable, targets: Tensor | Variable" PLIMSOLL_CROSS_ENTROPY, "Tensor",
-         "The same with a distribution over the classes for each row.", [](const Given& given) {
+         "The mean cross-entropy of logits with a distribution over the classes for each row.",
+         [](const Given& given) {
            const Tensor logits = given.tensor("logits");
            const Tensor targets = given.tensor("targets");
            const nn::CrossEntropyOptions how = options(given);
@@ -74,7 +75,7 @@ void bind_classes(nb::module_& nn) {
          "logits: Tensor | Variable, targets: Tensor | Variable, *, gamma: float = 2.0, alpha: "
          "float = 0.25",
          "Tensor",
-         "The same of single classes: positive ones times alpha and others times 1 - alpha.",
+         "The focal loss of single logits: positive targets count alpha, others 1 - alpha.",
          [](const Given& given) {
            const Tensor logits = given.tensor("logits");
            const Tensor targets = given.tensor("targets");

@@ -35,16 +35,17 @@ void bind_triangles(nb::module_& m) {
 }
 
 void bind_more_ops(nb::module_& m) {
-  define(m, "linear_cross_entropy",
-         "x: Tensor | Variable, weight: Tensor | Variable, labels: Tensor | Variable", "Tensor",
-         "cross_entropy of x times the transpose of weight [classes, features], whose logits are "
-         "never whole.",
-         [](const Given& given) {
-           const Tensor x = given.tensor("x");
-           const Tensor weight = given.tensor("weight");
-           const Tensor labels = given.tensor("labels");
-           return computed([&] { return ops::linear_cross_entropy(x, weight, labels); });
-         });
+  define(
+      m, "linear_cross_entropy",
+      "x: Tensor | Variable, weight: Tensor | Variable, labels: Tensor | Variable", "Tensor",
+      "cross_entropy of x times the transpose of weight [classes, features]; the logits are never "
+      "stored all at once.",
+      [](const Given& given) {
+        const Tensor x = given.tensor("x");
+        const Tensor weight = given.tensor("weight");
+        const Tensor labels = given.tensor("labels");
+        return computed([&] { return ops::linear_cross_entropy(x, weight, labels); });
+      });
   define(m, "batch_norm_inference",
          "x: Tensor | Variable, scale: Tensor | Variable, bias: Tensor | Variable, mean: Tensor | "
          "Variable, variance: Tensor | Variable, *, epsilon: float = 1e-05, layout: str = "
@@ -68,7 +69,7 @@ void bind_more_ops(nb::module_& m) {
 void bind_math(nb::module_& m) {
   bind_more_ops(m);
   define(m, "einsum", "equation: str, *operands: Tensor | Variable", "Tensor",
-         "Sums of products by Einstein's convention.\n\n"
+         "Sums of products in Einstein notation.\n\n"
          ">>> pm.einsum(\"bij,bjk->bik\", a, b)",
          [](const Given& given) {
            const std::string equation = given.text("equation");
@@ -77,7 +78,8 @@ void bind_math(nb::module_& m) {
            return computed([&] { return math::einsum(equation, operands); });
          });
   define(m, "roll", "x: Tensor | Variable, by: int, axis: int", "Tensor",
-         "Elements of `axis` moved by `by` places; those that leave it come in at the other end.",
+         "Moves elements along `axis` by `by` places; those that leave at one end come in at the "
+         "other.",
          [](const Given& given) {
            const Tensor x = given.tensor("x");
            const std::int64_t by = given.integer("by");
@@ -85,14 +87,14 @@ void bind_math(nb::module_& m) {
            return computed([&] { return math::roll(x, by, axis); });
          });
   define(m, "repeat", "x: Tensor | Variable, count: int, axis: int", "Tensor",
-         "Every slice of `axis` `count` times in a row.", [](const Given& given) {
+         "Repeats every slice along `axis` `count` times in a row.", [](const Given& given) {
            const Tensor x = given.tensor("x");
            const std::int64_t count = given.integer("count");
            const int axis = static_cast<int>(given.integer("axis"));
            return computed([&] { return math::repeat(x, count, axis); });
          });
   define(m, "flip", "x: Tensor | Variable, axis: int", "Tensor",
-         "In the opposite order along `axis`.", [](const Given& given) {
+         "Reverses the order of the elements along `axis`.", [](const Given& given) {
            const Tensor x = given.tensor("x");
            const int axis = static_cast<int>(given.integer("axis"));
            return computed([&] { return math::flip(x, axis); });

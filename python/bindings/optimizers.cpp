@@ -132,7 +132,7 @@ void bind_optimizers(nb::module_& m) {
   bind_rules(m);
   nb::class_<optim::WeightAverage>(
       m, "WeightAverage",
-      "An average of variables over steps, for loops of one's own: exponential with a `decay`, "
+      "An average of variables over steps, for loops of your own: exponential with a `decay`, "
       "else all updates count alike.\n\n"
       ">>> average = pm.optim.WeightAverage(net, decay=0.999)\n"
       ">>> average.update()      # after each step\n"
@@ -152,7 +152,7 @@ void bind_optimizers(nb::module_& m) {
            "Counts what the variables hold now.")
       .def_prop_ro("updates", &optim::WeightAverage::updates)
       .def("swap", &optim::WeightAverage::swap, nb::call_guard<Unlocked>(),
-           "Exchanges the variables' values and the averages. Twice is never.")
+           "Swaps the variables' values and the averages; call it again to swap them back.")
       .def_prop_ro("averages", &optim::WeightAverage::averages, "One for each variable.");
 }
 

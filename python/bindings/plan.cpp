@@ -60,8 +60,8 @@ void bind_plan(nb::module_& m) {
           "Predicted for a step.")
       .def_prop_ro("at_peak", &at_peak, nb::sig("def at_peak(self) -> dict[str, int]"),
                    "Bytes by tag at the peak of a full training batch.")
-      .def("explain", &TrainingPlan::explain, "For people.")
-      .def("to_json", &TrainingPlan::to_json, "For programs: one object.")
+      .def("explain", &TrainingPlan::explain, "A description for people.")
+      .def("to_json", &TrainingPlan::to_json, "The same numbers for programs, as one JSON object.")
       .def("__repr__", &TrainingPlan::explain)
       .def(
           "to_svg", [](const TrainingPlan& plan) { return report::plan_svg(plan); },

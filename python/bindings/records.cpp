@@ -220,7 +220,7 @@ void bind_writers(nb::module_& m) {
            return nb::object(list);
          });
   define(m, "clear_cache", "folder: str | os.PathLike[str], name: str = ''", "int",
-         "Removes the cache of that name, or all; gives the bytes that came free.",
+         "Removes the cache of that name, or all; returns how many bytes that freed.",
          [](const Given& given) {
            return nb::cast(data::clear_cache(given.path("folder"), given.text("name")));
          });

@@ -121,7 +121,7 @@ void bind_report(nb::module_& m, nb::module_& reports) {
            return computed([&] { return report::read_run(path); });
          });
   define(reports, "read_run_log", "text: str, *, name: str = 'run'", "RunReport",
-         "The same for a log's text, or an out-of-memory report as JSON.", [](const Given& given) {
+         "The run in a log's text, or in an out-of-memory report as JSON.", [](const Given& given) {
            const std::string text = given.text("text");
            const std::string name = given.text("name");
            return computed([&] { return report::read_run_log(text, name); });
@@ -134,7 +134,9 @@ void bind_report(nb::module_& m, nb::module_& reports) {
            return computed([&] { return report::html(runs, options); });
          });
   define(reports, "write_html", PLIMSOLL_RUNS ", path: str | os.PathLike[str], *, title: str = ''",
-         "None", "Writes that page.\n\n>>> pm.report.write_html(\"run.jsonl\", \"run.html\")",
+         "None",
+         "Writes the page that html() makes to a file.\n\n>>> pm.report.write_html(\"run.jsonl\", "
+         "\"run.html\")",
          [](const Given& given) {
            const std::vector<Run> runs = runs_of(given);
            const std::string path = given.path("path");

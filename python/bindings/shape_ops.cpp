@@ -56,7 +56,7 @@ void bind_shape_ops(nb::module_& m) {
       },
       nb::arg("tensors"), nb::arg("axis") = 0,
       nb::sig("def concat(tensors: typing.Sequence[Tensor | Variable], axis: int = 0) -> Tensor"),
-      "One after the other along an axis, in which alone they may differ.");
+      "Joins tensors along an axis; their other extents must be equal.");
   m.def(
       "stack",
       [](nb::handle tensors, nb::handle axis) {
@@ -67,7 +67,7 @@ void bind_shape_ops(nb::module_& m) {
       },
       nb::arg("tensors"), nb::arg("axis") = 0,
       nb::sig("def stack(tensors: typing.Sequence[Tensor | Variable], axis: int = 0) -> Tensor"),
-      "Along a new axis.");
+      "Joins tensors of one shape along a new axis.");
   m.def(
       "split",
       [](nb::handle x, nb::handle extents, nb::handle axis) {

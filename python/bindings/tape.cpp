@@ -176,7 +176,7 @@ void bind_tape(nb::module_& m) {
               "True) -> None"))
       .def_prop_ro("name", &Variable::name)
       .def_prop_rw("trainable", &Variable::trainable, &Variable::set_trainable,
-                   "Whether tapes follow it by themselves.")
+                   "Whether tapes record it by themselves, and optimizers train it.")
       .def_prop_ro("has_data", &Variable::has_data,
                    "False while it is only declared: it takes no memory yet.")
       .def_prop_ro(
@@ -288,7 +288,7 @@ void bind_tape(nb::module_& m) {
           },
           nb::arg("tensors"),
           nb::sig("def watch(self, tensors: Tensor | typing.Sequence[Tensor]) -> None"),
-          "Follow a plain tensor; variables are followed by themselves.")
+          "Records a plain tensor as well; variables are recorded by themselves.")
       .def("gradient", &gradient, nb::arg("target"), nb::arg("sources"),
            nb::arg("seed").none() = nb::none(),
            nb::sig(

@@ -97,17 +97,17 @@ void bind_train_parts(nb::module_& m) {
       .def_prop_ro("epoch", &Run::epoch, "Epochs finished.")
       .def_prop_ro("total_steps", &Run::total_steps, "0 where the data does not tell.")
       .def_prop_ro("epoch_steps", &Run::epoch_steps)
-      .def_prop_ro("loss", &Run::loss, "Of the last step.")
+      .def_prop_ro("loss", &Run::loss, "The loss of the last step.")
       .def_prop_ro("accuracy", &Run::accuracy,
                    "Share of the last step's labels that were right; None without logits.")
       .def_prop_ro("rate", &Run::rate, "The learning rate.")
       .def_prop_ro("batch", &Run::batch)
       .def_prop_ro("elements", &Run::elements, "Elements trained on since fit() began.")
       .def_prop_ro("seconds", &Run::seconds)
-      .def_prop_ro("metrics", &Run::metrics, "Of the last epoch that ended.")
+      .def_prop_ro("metrics", &Run::metrics, "The metrics of the last epoch that ended.")
       .def_prop_ro("device", &Run::device)
       .def("stop", &Run::stop, nb::arg("why") = "a callback stopped it",
-           "Ends the run after the callbacks of this moment.")
+           "Ends the run once the other callbacks have been called.")
       .def("__repr__", [](const Run& self) {
         return "Run(step " + std::to_string(self.step()) + ", epoch " +
                std::to_string(self.epoch()) + ")";
@@ -115,7 +115,7 @@ void bind_train_parts(nb::module_& m) {
 
   using train::FitResult;
   nb::class_<FitResult>(m, "History", "What a call of fit() did.")
-      .def_ro("losses", &FitResult::losses, "Of every step.")
+      .def_ro("losses", &FitResult::losses, "The loss of every step.")
       .def_ro("epochs", &FitResult::history, "The metrics of every epoch, by name.")
       .def_ro("steps", &FitResult::steps)
       .def_ro("seconds", &FitResult::seconds)
@@ -125,7 +125,7 @@ void bind_train_parts(nb::module_& m) {
               "The most that the device's budget was charged with.")
       .def_ro("replans", &FitResult::replans)
       .def_ro("stopped", &FitResult::stopped, "Why it ended before its time; empty if it did not.")
-      .def_ro("checkpoint", &FitResult::checkpoint, "The last one written.")
+      .def_ro("checkpoint", &FitResult::checkpoint, "The last checkpoint that was written.")
       .def(
           "__getitem__",
           [](const FitResult& self, nb::handle key) {

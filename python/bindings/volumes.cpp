@@ -67,7 +67,7 @@ void bind_convolutions(nb::module_& m) {
       "typing.Sequence[int] = 0, padding: int | typing.Sequence[int] = 0, output_padding: int | "
       "typing.Sequence[int] = 0, dilation: int | typing.Sequence[int] = 1, groups: int = 1, bias: "
       "bool = True",
-      "Makes volumes larger: the gradient of a Conv3D by its input. A stride of 0 is the window's "
+      "Transposed convolution, which makes volumes larger. A stride of 0 is the window's "
       "size.",
       [](nn::ConvTranspose3D* self, const Given& given) {
         new (self) nn::ConvTranspose3D(

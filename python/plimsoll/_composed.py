@@ -28,7 +28,7 @@ def _read(x: Tensor | Variable, who: str) -> Tensor:
 
 @boundary
 def expand_dims(x: Tensor | Variable, axis: int) -> Tensor:
-    """The same with a dimension of one element at `axis`.
+    """Adds a dimension of one element at `axis`.
 
     >>> pm.expand_dims(pm.zeros((2, 3)), 1).shape
     (2, 1, 3)
@@ -40,7 +40,7 @@ def expand_dims(x: Tensor | Variable, axis: int) -> Tensor:
 
 @boundary
 def squeeze(x: Tensor | Variable, axis: int | Sequence[int] | None = None) -> Tensor:
-    """The same without dimensions of one element: all of them, or those at `axis`.
+    """Removes dimensions of one element: all of them, or those at `axis`.
 
     >>> pm.squeeze(pm.zeros((2, 1, 3))).shape
     (2, 3)

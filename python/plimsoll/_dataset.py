@@ -164,7 +164,7 @@ class Dataset:
         self, function: Callable[..., Dataset], *, cycle_length: int = 4, block_length: int = 1,
         parallel: int = 1,
     ) -> Dataset:
-        """The same, from several at a time by turns."""
+        """The elements of the datasets that `function` gives, from several of them at a time by turns."""
         cell = Cell(as_function(function, "interleave"))
         made = _core._interleave_python(
             self._dataset, cell, cycle_length, block_length, parallel, name_of(function)
@@ -180,7 +180,7 @@ class Dataset:
         shapes: Sequence[Sequence[int | None]] | Mapping[str, Sequence[int | None]] | None = None,
         values: Sequence[Any] | Mapping[str, Any] | int | float | None = None, drop_remainder: bool = False,
     ) -> Dataset:
-        """The same for elements whose extents differ: shorter ones are padded at their ends with `values`.
+        """Batches of elements whose extents differ: shorter ones are padded at their ends with `values`.
         These, and the `shapes` to pad to, are lists of one for each component, or dicts by name; a number is
         the value for all."""
         if isinstance(values, (int, float)):
@@ -220,7 +220,7 @@ class Dataset:
         spill_folder: Path | None = None,
     ) -> Dataset:
         """The whole set in a random order, without a buffer, where elements have an index; with a
-        window, each goes out at random among that many."""
+        window, the next is drawn at random from that many."""
         return self._with(
             self._dataset.shuffle(
                 window, bytes, seed, reshuffle_each_iteration, spill_limit, spill_folder
@@ -233,7 +233,7 @@ class Dataset:
         return self._with(first), self._with(second)
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """`count` times over; without one, for ever."""
+        """Repeats the dataset `count` times, or without end if no count is given."""
         return self._with(self._dataset.repeat(count))
 
     def take(self, count: int) -> Dataset:
@@ -249,11 +249,11 @@ class Dataset:
         return self._with(self._dataset.shard(shards, index))
 
     def enumerate(self, start: int = 0) -> Dataset:
-        """Puts a position before the components."""
+        """Puts the element's position in front of the components."""
         return self._with(self._dataset.enumerate(start))
 
     def concatenate(self, other: Dataset) -> Dataset:
-        """This, then `other`."""
+        """The elements of this dataset, then those of `other`. Where both have an index (files, arrays), so has the result: it can be shuffled and split as a whole."""
         if not isinstance(other, Dataset):
             raise TypeError(f"[concatenate] other is {shown(other)}; it must be a dataset")
         return self._with(self._dataset.concatenate(other._dataset), *other._kept)
@@ -268,7 +268,7 @@ class Dataset:
         return self._with(self._dataset.prefetch(count))
 
     def prefetch_to(self, device: Device | Session | str, count: int = 2) -> Dataset:
-        """The same with the numbers copied to `device`."""
+        """Makes up to `count` elements ahead of the consumer, with the numbers copied to `device`."""
         return self._with(self._dataset.prefetch_to(device, count))
 
     def ignore_errors(self, most: int = -1, *, rate: float = 0) -> Dataset:
@@ -281,13 +281,13 @@ class Dataset:
         return self._with(_stages.rebatch(self._dataset, size, drop_remainder))
 
     def take_while(self, predicate: Callable[..., Any]) -> Dataset:
-        """Up to the first element for which `predicate`, a Python function, is not true."""
+        """The elements before the first for which `predicate`, a Python function, is not true."""
         cell = Cell(as_function(predicate, "take_while"))
         return self._with(_stages.take_while(self._dataset, cell, name_of(predicate)), cell)
 
     def scan(self, state: Any, function: Callable[[Any, Any], tuple[Any, Any]]) -> Dataset:
-        """`function(state, element)` over the elements in order: it gives the new state, of numbers,
-        and what goes out.
+        """Calls `function(state, element)` for the elements in order. It returns the new state, which
+        consists of numbers, and the element of the result.
 
         >>> pm.data.range(4).scan(0, lambda total, i: (total + i, total + i))   # 0, 1, 3, 6
         """
@@ -302,7 +302,7 @@ class Dataset:
         return self._with(_stages.sample_weighted(self._dataset, weights, count, seed))
 
     def balance_classes(self, *, count: int = -1, seed: int | None = None) -> Dataset:
-        """The same with every class of an image_folder equally likely."""
+        """Elements of an image_folder drawn so that every class is equally likely."""
         return self._with(_stages.balance_classes(self._dataset, count, seed))
 
     def bucket_by_sequence_length(
@@ -393,7 +393,7 @@ class Dataset:
         self, *, device: Device | Session | str | None = None, limit: int | str | None = None,
         threads: int = 0, seed: int = 0, skip_errors: int = 0, name: str = "pipeline",
     ) -> Pipeline:
-        """A pipeline of one's own, with a limit below the device's, threads and a seed."""
+        """A pipeline of your own, with its own limit below the device's, number of threads and seed."""
         return Pipeline(
             self, device=device, limit=limit, threads=threads, seed=seed, skip_errors=skip_errors,
             name=name,
@@ -416,13 +416,13 @@ class Dataset:
             return made
 
     def state_dict(self) -> dict[str, bytes]:
-        """The position of the iteration that is under way; it can be pickled."""
+        """The position of the current iteration; it can be pickled."""
         if self._running is None:
             self._running = Pipeline(Plain(self))
         return self._running.state_dict()
 
     def load_state_dict(self, state: Mapping[str, bytes]) -> None:
-        """The next iteration goes on from a position of the same dataset."""
+        """Lets the next iteration continue from a position of the same dataset."""
         if self._running is None:
             self._running = Pipeline(Plain(self))
         self._running.load_state_dict(state)

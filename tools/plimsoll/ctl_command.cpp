@@ -25,9 +25,9 @@ constexpr const char* kCtlFooter =
     "  plimsoll ctl 4711 --budget 2GiB      move its limit\n"
     "  plimsoll ctl 4711 --budget 50%       to half of what the device has\n"
     "\n"
-    "The run takes a new limit at the end of its step, replans if it must, and goes\n"
-    "on with the same results; ctl waits for its answer. If nothing fits, the old\n"
-    "limit stays, the reason is printed, and the exit code is 3.";
+    "The run takes a new limit at the end of its step, replans if it must, and\n"
+    "continues with the same results; ctl waits for its answer. If nothing fits, the\n"
+    "old limit stays, the reason is printed, and the exit code is 3.";
 
 constexpr std::chrono::milliseconds kListTimeout{1000};
 

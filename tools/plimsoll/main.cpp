@@ -22,7 +22,8 @@ constexpr const char* kDescription =
     "\n"
     "Start with `plimsoll train`: it learns handwritten digits in seconds.\n"
     "`plimsoll plan` shows what a run would need before you start it. In a program,\n"
-    "the budget is the device's limit: Device::open(\"cuda:0\", {.limit = GiB(8)}).\n";
+    "the budget is the device's limit: pm.device(\"cuda:0\", limit=\"8GiB\") in Python,\n"
+    "Device::open(\"cuda:0\", {.limit = GiB(8)}) in C++.\n";
 
 constexpr const char* kMainFooter =
     "Sizes are bytes with an optional unit: 4096, 512MiB, 8GiB.\n"

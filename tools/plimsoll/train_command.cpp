@@ -415,7 +415,7 @@ void add_train(Command& app) {
       ->check(is_skip_count)
       ->type_name("N");
   train->add_flag("--allow-nan", options->allow_nan,
-                  "Go on, with a warning, when the loss is NaN or infinite");
+                  "Continue, with a warning, when the loss is NaN or infinite");
   train->add_flag("--chart", options->chart,
                   "Draw the loss and the memory in use when the run ends");
   train->add_flag("--quiet", options->quiet, "Print no plan and no progress");
