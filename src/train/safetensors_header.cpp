@@ -133,6 +133,8 @@ std::map<std::string, std::string> parse_metadata(const Json& json, std::string_
 
 /// What else weights come in, by how such files begin; null for none of these.
 const char* other_format(std::span<const std::uint8_t> bytes) {
+  // A header's length may have the same bytes; what follows it tells them apart.
+  if (bytes.size() > 8 && bytes[8] == '{') return nullptr;
   const std::string_view begin(reinterpret_cast<const char*>(bytes.data()), 4);
   if (begin == std::string_view("PK\3\4", 4)) return "torch.save or Keras (a zip archive)";
   if (begin.starts_with("\x80\x02")) return "pickle, as old versions of torch.save write";

@@ -41,7 +41,7 @@ TEST_F(Umbrella, PrintsTensorsVariablesAndShapes) {
   std::ostringstream out;
   const pm::Variable w(pm::tensor({{1, 2}}, {.dtype = pm::i64}), {.name = "w"});
   out << w << "; " << w.tensor().shape() << "; " << pm::tensor(0.5);
-  EXPECT_EQ(out.str(), "[[1 2]]\ni64 [1,2] on cpu:0; [1,2]; 0.5  f32 [] on cpu:0");
+  EXPECT_EQ(out.str(), "[[1 2]]\ni64 [1,2] on cpu:0; [1,2]; 0.5\nf32 [] on cpu:0");
 }
 
 TEST_F(Umbrella, MetricsAreNamesAndDefinitions) {

@@ -1,5 +1,6 @@
 #include <plimsoll/train/safetensors.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -186,6 +187,25 @@ TEST_F(Safetensors, FilesThatAreNoneAreRefused) {
   EXPECT_THROW((void)file.read("b", device_), DataError);
   Tensor wrong = Tensor::zeros({1}, DType::f32, device_);
   EXPECT_THROW(file.read_into("a", wrong), DataError);
+}
+
+TEST_F(Safetensors, FilesOfOthersAreNamedAndLengthsThatLookLikeThemAreNot) {
+  const std::string rest(1000, 'x');
+  EXPECT_THAT(message_of(std::string("PK\3\4", 4) + rest), HasSubstr("torch.save"));
+  EXPECT_THAT(message_of("\x80\x02\x8a\n" + rest), HasSubstr("pickle"));
+  EXPECT_THAT(message_of("\x89HDF\r\n" + rest), HasSubstr("HDF5"));
+  std::string header = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  header.resize(0x280, ' ');  // its length begins as a pickle does
+  EXPECT_EQ(parse(file_of(header, std::string(8, '\0'))).entries.size(), 1U);
+}
+
+TEST_F(Safetensors, WhatIsNoFileIsNotReplacedByOne) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const fs::path& where : {pipe, folder_}) {
+    EXPECT_THROW(save_safetensors(where.string(), {}, {}), DataError);
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe) && fs::is_directory(folder_));
 }
 
 TEST_F(Safetensors, NoChangeOfBytesBreaksTheReader) {
