@@ -20,7 +20,6 @@ constexpr int kWarmUp = 2;
 constexpr int kLeastTimed = 3;
 constexpr int kMostTimed = 15;
 constexpr double kTimedSeconds = 0.1;
-constexpr int kWhole = 5;
 
 std::string words_for(const graph::Graph& graph, const graph::Node& node) {
   std::string text(node.op->name);
@@ -121,12 +120,16 @@ ChoiceRounds::Round ChoiceRounds::run(const Choices& preferred) {
 
 double ChoiceRounds::whole_step(const Choices& preferred) {
   prepare(preferred);
+  for (int i = 0; i < kWarmUp; ++i) step(nullptr);
   double least = 0;
-  for (int i = 0; i < kWarmUp + kWhole; ++i) {
+  const Clock::time_point start = Clock::now();
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  for (int i = 0; i < 1 || (i < kMostTimed && since(start) < kTimedSeconds); ++i) {
     const Clock::time_point begin = Clock::now();
     step(nullptr);
-    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (i == kWarmUp || (i > kWarmUp && took < least)) least = took;
+    if (const double took = since(begin); i == 0 || took < least) least = took;
   }
   return least;
 }

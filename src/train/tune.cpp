@@ -20,6 +20,8 @@ namespace {
 constexpr double kLeastSaved = 0.03;
 /// Of the time for all, what alternatives are tried in. The rest is for measuring the best again.
 constexpr double kTrying = 0.7;
+/// What timing whole steps takes, in rounds.
+constexpr int kWholeSteps = 2;
 /// How many of a key's are measured again, and how often: the fastest of several is often one that
 /// was lucky.
 constexpr std::size_t kFinalists = 3;
@@ -79,17 +81,18 @@ class Tuning {
   Tuning(ChoiceRounds& rounds, const TuneOptions& options) : rounds_(rounds), options_(options) {}
 
   TuneResult run() {
-    const ChoiceRounds::Round first = rounds_.run({});
+    ChoiceRounds::Round first = round({});
+    // What libraries load at first use, and clocks that rise, say nothing about later rounds.
+    if (has_time(1)) first = round({});
     rule_ = first.taken;
     for (auto& [key, offer] : rounds_.offers()) {
       candidates_[key] = {.offer = std::move(offer), .rule = first.samples.at(key)};
     }
     group();
     report();
-    while (seconds() < options_.seconds * kTrying && try_next()) {
+    while (may_try() && try_next()) {
     }
-    for (int i = 0; i < kConfirmations && (i == 0 || seconds() < options_.seconds); ++i) {
-      if (!measure_again()) break;
+    for (int i = 0; i < kConfirmations && measure_again(); ++i) {
     }
     return result();
   }
@@ -98,6 +101,21 @@ class Tuning {
   using Clock = std::chrono::steady_clock;
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  ChoiceRounds::Round round(const Choices& wanted) {
+    const double begin = seconds();
+    ChoiceRounds::Round made = rounds_.run(wanted);
+    round_seconds_ = seconds() - begin;
+    return made;
+  }
+
+  bool has_time(int rounds) const { return seconds() + rounds * round_seconds_ < options_.seconds; }
+
+  /// Whether the next alternatives can be tried, and the best of them measured again, in time.
+  bool may_try() const {
+    const int others = 1 + groups_ + kWholeSteps;
+    return seconds() < options_.seconds * kTrying && has_time(1 + others);
+  }
 
   /// Keys of one task are never tried in one round, as its time would say nothing about either.
   void group() {
@@ -127,7 +145,7 @@ class Tuning {
         wanted[key] = candidate.offer.others[candidate.next++];
       }
       if (wanted.empty()) continue;
-      note(rounds_.run(wanted), wanted);
+      note(round(wanted), wanted);
       report();
       return true;
     }
@@ -152,19 +170,20 @@ class Tuning {
     }
   }
 
-  /// The rule's choices and the finalists', round by round; false if there are none.
+  /// The rule's choices and the finalists', round by round; false if there are none, or no time.
   bool measure_again() {
     if (finals_.empty()) make_finals();
-    if (finals_.empty()) return false;
-    const ChoiceRounds::Round rule = rounds_.run({});
+    if (finals_.empty() || !has_time(2 + kWholeSteps)) return false;
+    const ChoiceRounds::Round rule = round({});
     std::set<std::string> keys;
     for (const auto& final : finals_) {
+      if (!has_time(1 + kWholeSteps)) break;
       Choices wanted;
       for (const auto& [key, other] : final) wanted[key] = candidates_.at(key).offer.others[other];
-      const ChoiceRounds::Round round = rounds_.run(wanted);
+      const ChoiceRounds::Round made = round(wanted);
       for (const auto& [key, other] : final) {
-        if (!rule.has(key) || !round.has(key) || round.taken.at(key) != wanted.at(key)) continue;
-        add(candidates_.at(key).others_again[other], round, key);
+        if (!rule.has(key) || !made.has(key) || made.taken.at(key) != wanted.at(key)) continue;
+        add(candidates_.at(key).others_again[other], made, key);
         keys.insert(key);
       }
       report();
@@ -174,8 +193,8 @@ class Tuning {
   }
 
   void make_finals() {
-    for (int group = 0; group < groups_; ++group) {
-      for (std::size_t place = 0; place < kFinalists; ++place) {
+    for (std::size_t place = 0; place < kFinalists; ++place) {  // the likeliest first
+      for (int group = 0; group < groups_; ++group) {
         std::map<std::string, std::size_t> final;
         for (const auto& [key, candidate] : candidates_) {
           const std::vector<std::size_t> all = candidate.finalists();
@@ -220,8 +239,13 @@ class Tuning {
     result.rule_step_seconds = result.chosen_step_seconds = rounds_.whole_step(rule_);
     if (changed) {
       result.chosen_step_seconds = rounds_.whole_step(result.choices);
-      // What came first may have been slower for that.
-      result.rule_step_seconds = std::min(result.rule_step_seconds, rounds_.whole_step(rule_));
+      // Once more for both, as what comes first is often slower.
+      if (has_time(kWholeSteps)) {
+        const double rule = rounds_.whole_step(rule_);
+        result.rule_step_seconds = std::min(result.rule_step_seconds, rule);
+        const double chosen = rounds_.whole_step(result.choices);
+        result.chosen_step_seconds = std::min(result.chosen_step_seconds, chosen);
+      }
     }
     result.seconds = seconds();
     return result;
@@ -244,6 +268,7 @@ class Tuning {
   Choices rule_;
   std::map<std::string, Candidate> candidates_;
   std::vector<std::map<std::string, std::size_t>> finals_;  ///< rounds of finalists, by key
+  double round_seconds_ = 0;                                ///< of the last one
   int groups_ = 0;
   int group_ = 0;  ///< the next to be tried
   std::int64_t done_ = 0;

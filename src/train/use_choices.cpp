@@ -26,7 +26,7 @@ void Trainer::Impl::prefer_choices_on(const Device& device) {
 }
 
 void Trainer::Impl::check_choices_on(const Device& device) {
-  if (!std::exchange(choices_unchecked, false)) return;
+  if (!std::exchange(choices_unchecked, false) || choices->choices.empty()) return;
   const ChoiceTable* const table = choice_table(device);
   if (table != nullptr && table->count_asked(choices->choices) != 0) return;
   log_warning(

@@ -174,8 +174,7 @@ void add_tune(Command& app) {
       ->check(is_path)
       ->type_name("FILE")
       ->show_default();
-  tune->add_option("--seconds", options->seconds,
-                   "Measure for about so long; what was begun is finished")
+  tune->add_option("--seconds", options->seconds, "Measure for at most about so long")
       ->check(is_positive)
       ->type_name("N")
       ->show_default();

@@ -17,8 +17,8 @@ struct TuneProgress {
 };
 
 struct TuneOptions {
-  /// No alternative is tried any more after seven tenths of this time, and nothing is measured
-  /// again at its end; what was begun is finished, and the rule's choices are measured in any case.
+  /// A round is begun if it and what has to follow will probably end in this time. The rule's
+  /// choices are measured in any case.
   double seconds = 300;
   /// How many are measured for each key, in the library's order.
   std::int64_t alternatives = 8;
