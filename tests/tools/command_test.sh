@@ -7,7 +7,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 "$PLIMSOLL" --help | grep -q "Exit codes" || fail "--help does not list the exit codes"
 [[ $("$PLIMSOLL") == "$("$PLIMSOLL" --help)" ]] || fail "no arguments does not show the help"
 
-commands=(train evaluate predict generate plan ctl report watch devices replay place data "data bench" "data inspect"
+commands=(train tune evaluate predict generate plan ctl report watch devices replay place data "data bench" "data inspect"
   "data pack" "data unpack" "data cache" "data cache ls" "data cache verify" "data cache clear")
 for command in "" "${commands[@]}"; do
   # shellcheck disable=SC2086

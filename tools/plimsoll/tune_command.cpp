@@ -165,9 +165,7 @@ void tune_now(TuneCommand& o) {
 
 void add_tune(Command& app) {
   Command* const tune =
-      app.add_subcommand("tune",
-                         "Measure which algorithms of a GPU's libraries are fastest for a training")
-          ->footer(kTuneFooter);
+      app.add_subcommand("tune", "Measure which GPU algorithms suit a model")->footer(kTuneFooter);
   const auto options = std::make_shared<TuneCommand>();
   add_options(*tune, *options);
   tune->add_option("--out", options->out, "Write the choices to this file")
