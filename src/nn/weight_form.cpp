@@ -61,8 +61,12 @@ Tensor weight_norm(const Tensor& v, const Tensor& g) {
                     "lengths need the shape {}",
                     v.type().to_string(), g.type().to_string(), lengths.to_string()));
   }
-  const Tensor norm = ops::sqrt(ops::sum(ops::square(v), {.axes = rest, .keep_dims = true}));
-  return ops::mul(v, ops::div(g, norm));
+  // Wide: the gradient by a direction is what is left of two terms that nearly cancel.
+  const DType wide = v.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const Tensor direction = ops::cast(v, wide);
+  const Tensor norm =
+      ops::sqrt(ops::sum(ops::square(direction), {.axes = rest, .keep_dims = true}));
+  return ops::cast(ops::mul(direction, ops::div(ops::cast(g, wide), norm)), v.dtype());
 }
 
 SpectralNormResult spectral_norm(const Tensor& weight, const Tensor& u, const Tensor& v,

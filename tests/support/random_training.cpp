@@ -226,7 +226,10 @@ std::vector<float> run_checked(train::Trainer& trainer, const train::Phase& phas
   const std::array feeds = {element[0].tensor(), element[1].tensor()};
   executor.run(feeds, {.seed = trainer.options().seed});
   std::vector<float> outputs;
-  for (const Tensor& output : executor.outputs()) outputs.push_back(output.item<float>());
+  for (const Tensor& output : executor.outputs()) {
+    const auto numbers = output.to_vector<float>();
+    outputs.insert(outputs.end(), numbers.begin(), numbers.end());
+  }
   return outputs;
 }
 
