@@ -116,6 +116,27 @@ def test_steps_of_ones_own_take_every_component_of_a_batch(device: pm.Device) ->
             trainer.step(plan, *refused)
 
 
+@pytest.mark.parametrize("kind", ["random_mixup", "random_cutmix"])
+def test_a_models_own_loss_takes_class_probabilities(device: pm.Device, kind: str) -> None:
+    images, labels = pm.data.load_digits()
+    pictures = pm.data.from_tensor_slices(((images.to("f32") / 16).reshape(1797, 1, 8, 8), labels))
+    mix = getattr(pm.image, kind)
+    train = pictures.take(192).batch(64).map(lambda x, y: mix(x, y, classes=10))
+    validation = pictures.skip(192).take(64).batch(32).map(lambda x, y: (x, pm.one_hot(y, 10)))
+    runs = []
+    for loss in (None, "cross_entropy", "cross_entropy_dense"):
+        net = pm.nn.resnet18(classes=10, channels=1, size=8)
+        trainer = pm.Trainer(net, loss=loss, optimizer=pm.optim.adam(1e-3), seed=3, metrics=["accuracy"] if loss else None)
+        history = trainer.fit(train, validation, epochs=2)
+        assert history.planned_peak == history.measured_peak
+        if loss:
+            assert 0 <= history["validation_accuracy"][-1] <= 1
+        runs.append(history.losses)
+    assert runs[0] == runs[1] == runs[2] and runs[0][-1] < runs[0][0]
+    with pytest.raises(pm.InvalidArgument, match=r"the model wants \(f32 \[\?,1,8,8\], f32 \[\?,10\]\)"):
+        trainer.fit(train, pictures.batch(32), epochs=1)
+
+
 def test_a_budget_that_is_too_small_is_refused_before_the_first_step(device: pm.Device) -> None:
     trainer = pm.Trainer(pm.nn.make_model("resnet18", size=64))
     with pytest.raises(pm.BudgetTooSmall, match="smallest budget for this batch"):

@@ -75,6 +75,21 @@ TensorType of_one(const data::TensorSpec& spec) {
   return {spec.dtype, Shape(std::span<const std::int64_t>(dims))};
 }
 
+/// True if the second of two components has a distribution over the classes for each of the labels
+/// that a model takes: what MixUp and CutMix make.
+bool gives_distributions(const data::ElementSpec& spec, const std::vector<TensorType>& own) {
+  if (own.size() != 2 || spec.components.size() != 2 || !tells_types(spec)) return false;
+  const data::TensorSpec& target = spec.components[1];
+  const TensorType& labels = own[1];
+  const std::vector<std::int64_t>& dims = *target.dims;
+  bool fits = !is_floating(labels.dtype) && is_floating(target.dtype) &&
+              static_cast<int>(dims.size()) == labels.shape.rank() + 1;
+  for (int d = 1; fits && d < labels.shape.rank(); ++d) {
+    fits = dims[static_cast<std::size_t>(d)] == labels.shape[d];
+  }
+  return fits;
+}
+
 /// All components have the batch in front.
 void require_batch(const data::ElementSpec& spec, const std::vector<std::size_t>& used) {
   const auto front = [&](std::size_t i) { return spec.components[i].dims->front(); };
@@ -114,8 +129,10 @@ Batch Trainer::Impl::batch(std::int64_t n) const {
 }
 
 void Trainer::Impl::learn(const data::Dataset& dataset, const Device& host) {
-  if (!inputs.empty() || !model.batch_types(1).empty()) return;
+  if (!inputs.empty()) return;
   data::ElementSpec spec = dataset.element_spec();
+  const std::vector<TensorType> own = model.batch_types(1);
+  if (!own.empty() && !gives_distributions(spec, own)) return;
   if (!tells_types(spec)) spec = first_of(dataset, host);
   if (!tells_types(spec) || spec.components.size() < 2) {
     const bool unbatched = std::ranges::any_of(spec.components, [](const data::TensorSpec& each) {

@@ -46,6 +46,14 @@ TEST(Adamw8bit, LearnsWhatAdamwLearns) {
   EXPECT_NEAR(packed, exact, 0.02 * exact);
 }
 
+TEST(Adamw8bit, NeedsNoFirstMoment) {
+  const AdamOptions options = {.lr = 0.02, .beta1 = 0, .weight_decay = 0.01};
+  const float exact = loss_after(adamw(options), 200);
+  const float packed = loss_after(adamw_8bit(options), 200);
+  EXPECT_LT(exact, loss_after(adamw(options), 1) / 10);
+  EXPECT_NEAR(packed, exact, 0.02 * exact);
+}
+
 TEST(Adamw8bit, KeepsAQuarterOfTheState) {
   const Variable large(random_tensor({512, 300}, 1), {.name = "large"});
   const std::vector<Variable> all = {large};
