@@ -32,6 +32,27 @@ Hook hook(const Callable& callback, nb::handle object, const char* name) {
   };
 }
 
+/// What checkpoints keep of an object that has state_dict() and load_state_dict(state).
+void keep_state(train::Callback& made, const Callable& callback, nb::handle object) {
+  if (!nb::hasattr(object, "state_dict") || !nb::hasattr(object, "load_state_dict")) return;
+  made.name = nb::cast<std::string>(object.type().attr("__name__"));
+  made.save = [callback] {
+    const Locked locked;
+    const nb::object state = callback.get().attr("state_dict")();
+    const Where where{"Callback", "what state_dict() returns"};
+    if (PyDict_Check(state.ptr()) == 0) wrong_type(where, state, "it must be a dict of numbers");
+    train::Callback::State numbers;
+    for (const auto& [name, value] : nb::cast<nb::dict>(state)) {
+      numbers[as_text(name, where)] = as_double(value, where);
+    }
+    return numbers;
+  };
+  made.restore = [callback](const train::Callback::State& state) {
+    const Locked locked;
+    callback.get().attr("load_state_dict")(nb::cast(state));
+  };
+}
+
 }  // namespace
 
 train::Loss as_loss(nb::handle value) {
@@ -85,6 +106,7 @@ std::vector<train::Callback> as_callbacks(nb::handle value) {
     callbacks.push_back({hook(callback, object, "on_begin"), hook(callback, object, "on_step"),
                          hook(callback, object, "on_epoch"), hook(callback, object, "on_end"),
                          false});
+    keep_state(callbacks.back(), callback, object);
   }
   return callbacks;
 }

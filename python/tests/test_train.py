@@ -137,6 +137,48 @@ def test_a_models_own_loss_takes_class_probabilities(device: pm.Device, kind: st
         trainer.fit(train, pictures.batch(32), epochs=1)
 
 
+class Halves(pm.Callback):
+    """Halves the rate after every third epoch."""
+
+    trainer: pm.Trainer
+
+    def __init__(self) -> None:
+        self.epochs = 0.0
+
+    def on_epoch(self, run: pm.train.Run) -> None:
+        self.epochs += 1
+        if self.epochs % 3 == 0:
+            self.trainer.optimizer.rate_factor /= 2
+
+    def state_dict(self) -> dict[str, float]:
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        self.epochs = state["epochs"]
+
+
+def test_what_callbacks_keep_goes_on_with_a_run(device: pm.Device, tmp_path: Path) -> None:
+    data = pm.data.from_tensor_slices((pm.random_normal((32, 4)), pm.ones((32, 1)))).batch(8)
+
+    def fit(name: str, callback: Halves, resume: bool = False, steps: int = 0) -> list[float]:
+        trainer = pm.Trainer(pm.nn.Dense(1), loss="mean_squared_error", optimizer=pm.optim.sgd(0.1), seed=1)
+        callback.trainer = trainer
+        return list(trainer.fit(data, epochs=8, steps=steps, callbacks=[callback, pm.train.reduce_on_plateau(
+            metric="loss", patience=0, min_delta=0.01, factor=0.9)], checkpoints=tmp_path / name, resume=resume).losses)
+
+    whole = fit("whole", Halves())
+    for at in (4, 5, 12, 20, 31):
+        fit(str(at), Halves(), steps=at)
+        assert fit(str(at), Halves(), resume=True) == whole, at
+
+    class Broken(Halves):
+        def state_dict(self) -> dict[str, float]:
+            return {"best": float("inf")}
+
+    with pytest.raises(pm.InvalidArgument, match="'Broken' keeps best = inf"):
+        fit("broken", Broken())
+
+
 def test_a_budget_that_is_too_small_is_refused_before_the_first_step(device: pm.Device) -> None:
     trainer = pm.Trainer(pm.nn.make_model("resnet18", size=64))
     with pytest.raises(pm.BudgetTooSmall, match="smallest budget for this batch"):

@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <chrono>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -54,6 +55,17 @@ void for_keeping(const std::vector<Callback>& callbacks, Use use) {
     const int time = ++times[callback.name];
     use(callback, time == 1 ? callback.name : fmt::format("{} ({})", callback.name, time));
   }
+}
+
+Callback::State finite(Callback::State state, const std::string& callback) {
+  for (const auto& [name, value] : state) {
+    if (std::isfinite(value)) continue;
+    throw InvalidArgument(fmt::format(
+        "[checkpoint] the callback '{}' keeps {} = {}; checkpoints take finite numbers: "
+        "leave it out while it is none",
+        callback, name, value));
+  }
+  return state;
 }
 
 /// Where a last checkpoint goes if its own folder cannot take it, in this order.
@@ -133,7 +145,7 @@ void FitCheckpoints::save(bool best) {
   input_.save(state_);
   state_.callbacks.clear();
   for_keeping(options_.callbacks, [&](const Callback& callback, const std::string& name) {
-    state_.callbacks[name] = callback.save();
+    state_.callbacks[name] = finite(callback.save(), name);
   });
   const auto begin = std::chrono::steady_clock::now();
   written_ = folder_->save(impl_, state_, best);
