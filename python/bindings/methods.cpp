@@ -67,6 +67,40 @@ Tensor swapped(const Tensor& x, int a, int b) {
   return reordered(x, order);
 }
 
+/// `x` on another device, in another dtype, or both.
+Tensor to(const Tensor& x, nb::handle device, nb::handle dtype) {
+  Tensor result = x;
+  nb::handle where = device;
+  nb::handle what = dtype;
+  // x.to(pm.f16), x.to("bf16"): one argument may be either.
+  if (!where.is_none() && what.is_none()) {
+    DType ignored{};
+    const bool is_device = nb::isinstance<Device>(where) || nb::hasattr(where, "_session_device");
+    bool is_name = PyUnicode_Check(where.ptr()) != 0;
+    if (is_name) {
+      const std::string text = as_text(where, {"to", "device"});
+      is_name = text.rfind("cpu", 0) != 0 && text.rfind("cuda", 0) != 0;
+    }
+    if (is_name || nb::try_cast(where, ignored, false) ||
+        (!is_device && PyUnicode_Check(where.ptr()) == 0)) {
+      std::swap(where, what);
+      where = nb::none();
+      what = device;
+    }
+  }
+  if (!what.is_none()) {
+    const DType wanted = as_dtype(what, {"to", "dtype"});
+    const Unlocked unlocked;
+    result = ops::cast(result, wanted);
+  }
+  if (!where.is_none()) {
+    const Device wanted = as_device(where, {"to", "device"});
+    const Unlocked unlocked;
+    result = result.to(wanted);
+  }
+  return result;
+}
+
 /// The dimensions from `start` to `end` as one.
 Tensor flattened(const Tensor& x, int start, int end) {
   std::vector<std::int64_t> shape;
@@ -91,6 +125,16 @@ void bind_methods(nb::handle cls) {
   reduction(cls, "variance", ops::variance, "The mean of the squared distance from the mean.");
   reduction(cls, "all", ops::all, "Whether all are true.");
   reduction(cls, "any", ops::any, "Whether any is true.");
+  nb::cpp_function_def(
+      [](nb::handle self, nb::handle device, nb::handle dtype) {
+        return to(as_tensor(self, {"to", "self"}), device, dtype);
+      },
+      nb::scope(cls), nb::name("to"), nb::is_method(), nb::arg("device").none() = nb::none(),
+      nb::arg("dtype").none() = nb::none(),
+      nb::sig("def to(self, device: Device | Session | DType | str | None = None, "
+              "dtype: DType | str | None = None) -> Tensor"),
+      "The same values on another device, in another dtype, or both: x.to(\"cuda:0\"), "
+      "x.to(pm.bf16).");
   nb::cpp_function_def(
       [](nb::handle self, nb::handle start, nb::handle end) {
         const Tensor x = as_tensor(self, {"flatten", "self"});

@@ -33,11 +33,17 @@ void along(nb::module_& m, const char* name, Tensor (*op)(const Tensor&, int), c
       doc);
 }
 
-nb::tuple clipped_gradients(const ops::Gradients& given, double limit) {
+/// Without those that the loss does not depend on.
+std::vector<Tensor> there_are(const ops::Gradients& given) {
   std::vector<Tensor> there;
   for (const Tensor& each : given.tensors) {
     if (each.defined()) there.push_back(each);
   }
+  return there;
+}
+
+nb::tuple clipped_gradients(const ops::Gradients& given, double limit) {
+  const std::vector<Tensor> there = there_are(given);
   ops::ClippedByGlobalNorm clipped;
   {
     const Unlocked unlocked;
@@ -128,13 +134,16 @@ void bind_reduce(nb::module_& m) {
   m.def(
       "global_norm",
       [](nb::handle tensors) {
-        const std::vector<Tensor> all = as_tensors(tensors, {"global_norm", "tensors"});
+        ops::Gradients* gradients = nullptr;
+        const bool is_gradients = nb::try_cast(tensors, gradients) && gradients != nullptr;
+        const std::vector<Tensor> all =
+            is_gradients ? there_are(*gradients) : as_tensors(tensors, {"global_norm", "tensors"});
         const Unlocked unlocked;
         return ops::global_norm(all);
       },
       nb::arg("tensors"),
-      nb::sig("def global_norm(tensors: typing.Sequence[Tensor | Variable]) -> Tensor"),
-      "The square root of the sum of the squares of all elements.");
+      nb::sig("def global_norm(tensors: Gradients | typing.Sequence[Tensor | Variable]) -> Tensor"),
+      "The square root of the sum of the squares of all elements of tensors or gradients.");
   m.def(
       "clip_by_norm",
       [](nb::handle x, nb::handle limit) {

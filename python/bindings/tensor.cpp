@@ -56,40 +56,6 @@ nb::object formatted(const Tensor& x, const std::string& spec) {
   return written;
 }
 
-/// `x` on another device, in another dtype, or both.
-Tensor to(const Tensor& x, nb::handle device, nb::handle dtype) {
-  Tensor result = x;
-  nb::handle where = device;
-  nb::handle what = dtype;
-  // x.to(pm.f16), x.to("bf16"): one argument may be either.
-  if (!where.is_none() && what.is_none()) {
-    DType ignored{};
-    const bool is_device = nb::isinstance<Device>(where) || nb::hasattr(where, "_session_device");
-    bool is_name = PyUnicode_Check(where.ptr()) != 0;
-    if (is_name) {
-      const std::string text = as_text(where, {"to", "device"});
-      is_name = text.rfind("cpu", 0) != 0 && text.rfind("cuda", 0) != 0;
-    }
-    if (is_name || nb::try_cast(where, ignored, false) ||
-        (!is_device && PyUnicode_Check(where.ptr()) == 0)) {
-      std::swap(where, what);
-      where = nb::none();
-      what = device;
-    }
-  }
-  if (!what.is_none()) {
-    const DType wanted = as_dtype(what, {"to", "dtype"});
-    const Unlocked unlocked;
-    result = ops::cast(result, wanted);
-  }
-  if (!where.is_none()) {
-    const Device wanted = as_device(where, {"to", "device"});
-    const Unlocked unlocked;
-    result = result.to(wanted);
-  }
-  return result;
-}
-
 }  // namespace
 
 void bind_tensor(nb::module_& m) {
@@ -135,11 +101,6 @@ void bind_tensor(nb::module_& m) {
       .def("numpy", &to_numpy, nb::sig("def numpy(self) -> typing.Any"),
            "A NumPy array that shares the memory. The tensor must be on the CPU.\n\n"
            ">>> a = pm.zeros((2, 3)).numpy()")
-      .def("to", &to, nb::arg("device").none() = nb::none(), nb::arg("dtype").none() = nb::none(),
-           nb::sig("def to(self, device: Device | Session | DType | str | None = None, "
-                   "dtype: DType | str | None = None) -> Tensor"),
-           "The same values on another device, in another dtype, or both: x.to(\"cuda:0\"), "
-           "x.to(pm.bf16).")
       .def(
           "clone",
           [](const Tensor& x) {

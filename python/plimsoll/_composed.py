@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from . import _core
+from . import _core, _mistakes
 from ._core import DType, Symbolic, Tensor, Variable
 from ._traceback import boundary
 from .errors import InvalidArgument
@@ -12,7 +12,7 @@ from .errors import InvalidArgument
 
 def _axis(x: Tensor | Symbolic, axis: int, ndim: int, who: str) -> int:
     if not isinstance(axis, int):
-        raise TypeError(f"[{who}] axis is {axis!r}; it must be an integer")
+        raise TypeError(f"[{who}] axis is {_mistakes.shown(axis)}; it must be an integer")
     if not -ndim <= axis < ndim:
         raise InvalidArgument(f"[{who}] axis is {axis}, and x has {x.ndim} dimensions")
     return axis % ndim

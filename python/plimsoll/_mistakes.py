@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Callable, Iterator, NamedTuple
 
 from . import _core
@@ -152,7 +153,7 @@ def _fits(value: Any, kind: str) -> bool:
     if base == "bool":
         return isinstance(value, bool)
     if base == "int":
-        return hasattr(value, "__index__")
+        return hasattr(value, "__index__") and not isinstance(value, _core.Tensor)
     if base == "float":
         return hasattr(value, "__float__") and not isinstance(value, _core.Tensor)
     if base in ("str", "bytes"):
@@ -220,6 +221,8 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
     for each in parameters:
         if each.name in values and not any(_fits(values[each.name], kind) for kind in each.types):
             yield f"{each.name} is {shown(values[each.name])}; it must be {_wanted(each.types)}"
+        elif isinstance(values.get(each.name), int) and "int" in each.types and not -(2**63) <= values[each.name] < 2**63:
+            yield f"{each.name} is {values[each.name]}; it must fit in 64 bits"
         elif each.required and each.name in values and values[each.name] is None and "None" not in each.types:
             yield f"{each.name} is None; give a value"
 
@@ -241,7 +244,8 @@ def explain(
         problems = list(_problems(_parameters(signature), given, named))
         if best is None or len(problems) < len(best):
             best = problems
-    otherwise = f"these arguments do not fit; it is {signatures[-1].removeprefix('def ')}"
+    shown_as = re.sub(r" = \\\d+", " = ...", signatures[-1].removeprefix("def ")).replace("plimsoll._core.", "pm.")
+    otherwise = f"these arguments do not fit; it is {shown_as}"
     return _first(best or [], name, otherwise)
 
 

@@ -61,7 +61,7 @@ class Function(Generic[P, R]):
         seed: int | None = None,
     ) -> None:
         if not callable(f):
-            raise TypeError(f"[function] f is {f!r}; it must be a function of tensors")
+            raise TypeError(f"[function] f is {shown(f)}; it must be a function of tensors")
         functools.update_wrapper(self, f)
         self._f = f
         self._options = (device, budget, signatures, seed)
@@ -266,7 +266,7 @@ def scan(
     >>> pm.scan(step, pm.zeros((3,)), rows).last
     """
     if not callable(f):
-        raise TypeError(f"[scan] f is {f!r}; it must be a function of (states, xs)")
+        raise TypeError(f"[scan] f is {shown(f)}; it must be a function of (states, xs)")
     form: list[Any] = [None]
 
     def step(before: list[Tensor], slices: list[Tensor], same: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

@@ -28,6 +28,7 @@ from ._core._nn import (
 )
 from ._collections import ModuleDict as ModuleDict, ModuleList as ModuleList
 from ._hints import names_in
+from ._mistakes import shown
 from ._traceback import boundary, guarded
 
 # One class serves sequences, pictures and volumes; the names say what is meant.
@@ -84,7 +85,7 @@ class Lambda(Module):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         if not callable(function):
-            raise TypeError(f"[Lambda] function is {function!r}; it must be a function of a tensor")
+            raise TypeError(f"[Lambda] function is {shown(function)}; it must be a function of a tensor")
         self.function = function
 
     def forward(self, *inputs: Tensor) -> Any:

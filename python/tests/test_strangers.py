@@ -26,7 +26,7 @@ def test_numbers_beside_integers_are_exact() -> None:
     assert (x // BEYOND_DOUBLES).tolist() == [n // BEYOND_DOUBLES for n in (1, -2, LARGE)]
     assert (x % BEYOND_DOUBLES).tolist() == [n % BEYOND_DOUBLES for n in (1, -2, LARGE)]
     assert pm.maximum(x, BEYOND_DOUBLES).tolist() == [BEYOND_DOUBLES, BEYOND_DOUBLES, LARGE]
-    assert pm.where(x > 0, x, np.int64(-LARGE)).tolist() == [1, -LARGE, LARGE]
+    assert pm.where(x > 0, x, -LARGE).tolist() == [1, -LARGE, LARGE]
     assert pm.full((2,), LARGE, dtype=pm.i64).tolist() == [LARGE, LARGE]
     assert pm.arange(LARGE, LARGE + 3).tolist() == [LARGE, LARGE + 1, LARGE + 2]
     x[0] = LARGE
@@ -62,6 +62,14 @@ def test_a_spec_says_what_elements_are() -> None:
         elements(lambda: [300], pm.u8)
     called = pm.data.range(3).map(lambda i: np.full(2, i), python=True, spec=[(pm.f32, (2,))])
     assert [x.dtype for x in called] == [pm.f32] * 3
+
+
+def test_gradients_have_a_norm_and_variables_are_converted() -> None:
+    w, unused = pm.Variable([3.0, 4.0], name="w"), pm.Variable([1.0], name="unused")
+    with pm.GradientTape() as tape:
+        loss = pm.sum(w * w) / 2
+    assert float(pm.global_norm(tape.gradient(loss, [w, unused]))) == 5
+    assert w.to(pm.i64).tolist() == [3, 4] and w.to("bf16").dtype == pm.bf16
 
 
 def test_a_generator_that_is_made_anew_is_read_in_each_epoch() -> None:

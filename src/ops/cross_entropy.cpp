@@ -29,8 +29,9 @@ void check_labels(const OpInputs& inputs, int labels) {
   }
   const Shape rows = loss_type(inputs).shape;
   if (inputs.shape(labels) != rows) {
-    inputs.fail(fmt::format("labels must have shape {}; reshape them, or squeeze what is 1",
-                            rows.to_string()));
+    const bool as_many = inputs.shape(labels).elements() == rows.elements();
+    inputs.fail(fmt::format("labels must have shape {}{}", rows.to_string(),
+                            as_many ? "; reshape them, or squeeze what is 1" : ""));
   }
   const double smoothing = inputs.attributes().number("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1)) inputs.fail("smoothing must be between 0 and 1");
