@@ -158,3 +158,23 @@ def test_a_model_learns_sequences_with_ctc() -> None:
     model.compile(tf.keras.optimizers.Adam(0.02), tf.keras.losses.CTC())
     losses = model.fit(x, labels, batch_size=8, epochs=20, verbose=0).history["loss"]
     assert losses[-1] < 0.6 * losses[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("center", [True, False])
+def test_normalisation_has_the_inputs_dtype_with_and_without_weights(dtype: str, scale: bool, center: bool) -> None:
+    x = np.random.default_rng(0).normal(2, 3, size=(6, 5, 4)).astype(dtype)
+    layers = tf.keras.layers
+    for layer, axes, shape in (
+        (layers.BatchNormalization(scale=scale, center=center, dtype=dtype), (0, 1), x.shape),
+        (layers.LayerNormalization(scale=scale, center=center, dtype=dtype), (2,), x.shape),
+        (layers.GroupNormalization(2, scale=scale, center=center, dtype=dtype), (1, 3), (6, 5, 2, 2)),
+    ):
+        given = x.astype(np.float64).reshape(shape)
+        mean, spread = given.mean(axes, keepdims=True), given.var(axes, keepdims=True)
+        expected = ((given - mean) / np.sqrt(spread + 1e-3)).reshape(x.shape)
+        y = layer(tf.constant(x), training=True) if axes == (0, 1) else layer(tf.constant(x))
+        assert y.dtype == dtype
+        np.testing.assert_allclose(y.numpy(), expected, atol=4e-3 if dtype == "float16" else 1e-5)
+        assert layer(tf.constant(x)).dtype == dtype  # with moving statistics, where it has some

@@ -59,15 +59,17 @@ class BatchNormalization(Layer):
         moved = x if last else pm.transpose(x, order)
         channels = int(moved.shape[-1])
         flat = moved.reshape((math.prod(moved.shape[:-1]), 1, 1, channels)) if moved.ndim != 4 else moved
-        gamma = weight(self.gamma, x) if self.gamma is not None else pm.ones((channels,))
-        beta = weight(self.beta, x) if self.beta is not None else pm.zeros((channels,))
+        gamma = weight(self.gamma, x) if self.gamma is not None else pm.ones((channels,), dtype=x.dtype)
+        beta = weight(self.beta, x) if self.beta is not None else pm.zeros((channels,), dtype=x.dtype)
         if training and self.trainable:
             y, mean, variance = pm.batch_norm(flat, gamma, beta, epsilon=self.epsilon, layout="channels_last")
             for kept, new in ((self.moving_mean, mean), (self.moving_variance, variance)):
-                write(kept, read(kept) * self.momentum + pm.stop_gradient(new) * (1.0 - self.momentum))
+                old = read(kept)
+                write(kept, old * self.momentum + pm.cast(pm.stop_gradient(new), old.dtype) * (1.0 - self.momentum))
         else:
-            by = pm.rsqrt(read(self.moving_variance) + self.epsilon) * gamma
-            y = flat * by + (beta - read(self.moving_mean) * by)
+            mean, variance = (pm.cast(read(kept), x.dtype) for kept in (self.moving_mean, self.moving_variance))
+            by = pm.rsqrt(variance + self.epsilon) * gamma
+            y = flat * by + (beta - mean * by)
         y = y.reshape(moved.shape)
         if not last:
             y = pm.transpose(y, [order.index(d) for d in range(x.ndim)])
@@ -111,7 +113,7 @@ class LayerNormalization(Layer):
         if axes == list(range(x.ndim - len(axes), x.ndim)):
             size = math.prod(x.shape[a] for a in axes)
             flat = x.reshape((x.size // size, size))
-            gamma = weight(self.gamma, x).reshape((size,)) if self.gamma is not None else pm.ones((size,))
+            gamma = pm.ones((size,), dtype=x.dtype) if self.gamma is None else weight(self.gamma, x).reshape((size,))
             beta = None if self.beta is None else weight(self.beta, x).reshape((size,))
             y = pm.layer_norm(flat, gamma, beta, epsilon=self.epsilon).reshape(x.shape)
         else:
@@ -178,8 +180,8 @@ class GroupNormalization(Layer):
         order = [d for d in range(x.ndim) if d != axis] + [axis]
         moved = x if axis == x.ndim - 1 else pm.transpose(x, order)
         n, channels = int(moved.shape[0]), int(moved.shape[-1])
-        gamma = weight(self.gamma, x) if self.gamma is not None else pm.ones((channels,))
-        beta = weight(self.beta, x) if self.beta is not None else pm.zeros((channels,))
+        gamma = weight(self.gamma, x) if self.gamma is not None else pm.ones((channels,), dtype=x.dtype)
+        beta = weight(self.beta, x) if self.beta is not None else pm.zeros((channels,), dtype=x.dtype)
         y = pm.group_norm(
             moved.reshape((n, math.prod(moved.shape[1:-1]), 1, channels)), gamma, beta, self.groups,
             epsilon=self.epsilon, layout="channels_last").reshape(moved.shape)
