@@ -125,7 +125,8 @@ constexpr double kChunkedTf32 = 1.9;
 constexpr double kPlainShare = 0.1;  ///< of f32's rate, the plain attention kernels
 
 double blocks(std::int64_t extent, std::int64_t of) {
-  return static_cast<double>((extent + of - 1) / of);
+  const std::int64_t count = (extent + of - 1) / of;
+  return static_cast<double>(count);
 }
 
 double elements(std::int64_t a, std::int64_t b, std::int64_t c = 1) {
@@ -248,8 +249,8 @@ double chunked_seconds(const ops::AttentionShape& s, DType dtype, bool tf32, boo
                        const DeviceDescription& device) {
   const ops::AttentionChunks chunks = ops::attention_chunks(s, dtype, grad);
   const std::int64_t across = chunks.of_batches ? s.batches : s.heads;
-  const auto calls = static_cast<double>((across + chunks.units - 1) / chunks.units) *
-                     static_cast<double>(chunks.of_batches ? s.heads : s.batches);
+  const std::int64_t parts = (across + chunks.units - 1) / chunks.units;
+  const auto calls = static_cast<double>(parts * (chunks.of_batches ? s.heads : s.batches));
   double seconds = 0;
   for (std::int64_t first = 0; first < s.queries; first += chunks.queries) {
     const std::int64_t queries = std::min(chunks.queries, s.queries - first);
