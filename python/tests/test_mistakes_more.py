@@ -169,7 +169,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception] | tuple[type[Exception
     "labels in one column": (lambda: fit(np.zeros((8, 1), np.int64)), ValueError, ["labels", "[4]", "squeeze"]),
     "labels that are floats": (lambda: fit(np.zeros(8, np.float32)), ValueError, ["labels", "i64", "cast"]),
     "labels that are text": (lambda: fit(["cat"] * 8), ValueError, ["[cross_entropy]", "labels", "numbers of the classes"]),
-    "one-hot labels": (lambda: fit(np.eye(3, dtype=np.float32)[np.zeros(8, int)]), ValueError, ["labels", "cross_entropy_dense"]),
+    "one-hot labels": (lambda: fit(np.eye(3, dtype=np.int64)[np.zeros(8, int)]), ValueError, ["labels", "one-hot", "argmax", "cast"]),
     "a label above the classes": (lambda: fit(np.full(8, 7)), ValueError, ["label 7", "3 classes"]),
     "targets without the last dimension": (lambda: fit(np.zeros(8, np.float32), loss="mean_squared_error"), ValueError, ["[mean_squared_error]", "[4,3]", "[4]", "reshape"]),
     "no batches": (lambda: pm.Trainer(net(), loss="cross_entropy").fit(data(ROWS, np.zeros(8, np.int64)), epochs=1), ValueError, ["[Trainer]", "dataset.batch(32)", "i64 []"]),

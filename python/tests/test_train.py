@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import textwrap
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,9 @@ def test_a_file_of_choices_is_used_where_it_fits(device: pm.Device, tmp_path: Pa
     file.write_text('{"backend": "cuda", "choices": {"gemm 8x8x8": "cuBLASLt 13.1.0"}}')
     with caplog.at_level("WARNING", logger="plimsoll"):
         assert losses(choices=file) == by_rule
+        deadline = time.monotonic() + 10  # messages come from a thread of their own
+        while "it was measured on 'cuda', and cpu:0" not in caplog.text and time.monotonic() < deadline:
+            time.sleep(0.01)
     assert "it was measured on 'cuda', and cpu:0" in caplog.text
     with pytest.raises(pm.DataError, match="there is no such file.*plimsoll tune"):
         pm.Trainer(Net(), loss="cross_entropy", choices=tmp_path / "nothing.json")

@@ -30,8 +30,11 @@ void check_labels(const OpInputs& inputs, int labels) {
   const Shape rows = loss_type(inputs).shape;
   if (inputs.shape(labels) != rows) {
     const bool as_many = inputs.shape(labels).elements() == rows.elements();
-    inputs.fail(fmt::format("labels must have shape {}{}", rows.to_string(),
-                            as_many ? "; reshape them, or squeeze what is 1" : ""));
+    const char* remedy = as_many ? "; reshape them, or squeeze what is 1" : "";
+    if (inputs.shape(labels) == inputs.shape(0)) {
+      remedy = "; for one-hot labels take their argmax, or cast them to f32";
+    }
+    inputs.fail(fmt::format("labels must have shape {}{}", rows.to_string(), remedy));
   }
   const double smoothing = inputs.attributes().number("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1)) inputs.fail("smoothing must be between 0 and 1");

@@ -106,11 +106,11 @@ def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _lowest(x: Any) -> float:
-    return float("-inf") if x.dtype in FLOATS else float(_dtypes.BY_PM[x.dtype].min)
+    return float("-inf") if x.dtype in FLOATS else int(_dtypes.BY_PM[x.dtype].min)
 
 
 def _highest(x: Any) -> float:
-    return float("inf") if x.dtype in FLOATS else float(_dtypes.BY_PM[x.dtype].max)
+    return float("inf") if x.dtype in FLOATS else int(_dtypes.BY_PM[x.dtype].max)
 
 
 def _prod(x: Any, axis: Any, keepdims: bool) -> Any:
