@@ -155,6 +155,11 @@ void set_item(Tensor& x, nb::handle index, nb::handle value) {
         "one "
         "with pm.where, pm.concat or pm.scatter_add");
   }
+  if (x.storage()->read_only()) {
+    throw InvalidArgument(
+        "[setitem] the tensor is read-only, as the array that it shares memory with is, or as its "
+        "pipeline still has it; write to x.clone()");
+  }
   if (is_general(parts_of(index))) {
     throw InvalidArgument(
         "[setitem] elements that lists, masks or steps backwards choose cannot be written to; "

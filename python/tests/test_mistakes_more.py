@@ -114,6 +114,13 @@ def fraction() -> Any:
     x[0] = 1.5
 
 
+def into_an_array_that_may_not_be_written() -> Any:
+    array = np.zeros(3, np.float32)
+    array.flags.writeable = False
+    x = pm.from_numpy(array)
+    x[0] = 1
+
+
 def too_large() -> Any:
     x = pm.zeros((2,), dtype=pm.u8)
     x[0] = 300
@@ -192,6 +199,8 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception] | tuple[type[Exception
     # Numbers and dtypes.
     "a fraction among integers": (fraction, ValueError, ["[setitem]", "1.5", "i64", "cast"]),
     "a number above the range": (too_large, ValueError, ["[setitem]", "300", "u8"]),
+    "an array that is read-only": (into_an_array_that_may_not_be_written, ValueError, ["[setitem]", "read-only", "clone()"]),
+    "arrays in MDS": (lambda: pm.data.write_records(data({"x": ROWS}), tempfile.mkdtemp(), format="mds"), ValueError, ["[write_records]", '"x"', "tfrecord"]),
     "a full of a fraction": (lambda: pm.full((2,), 1.5, dtype=pm.i64), ValueError, ["[full]", "value", "1.5", "i64"]),
     "an integer of 65 bits": (lambda: pm.arange(3) + (1 << 64), ValueError, ["[add]", "does not fit", "i64"]),
     "unsigned integers": (lambda: pm.from_numpy(np.ones(3, np.uint32)), ValueError, ["[from_numpy]", "uint32", "astype(\"int64\")"]),

@@ -24,7 +24,8 @@ MdsColumn column_of(const TensorSpec& spec, const std::string& name) {
   const bool scalar = spec.dims && spec.dims->empty();
   if (!scalar || spec.dtype == DType::bf16 || spec.dtype == DType::boolean) {
     throw InvalidArgument(fmt::format(
-        "[write_records] component \"{}\" is {}; MDS columns are numbers and byte strings",
+        "[write_records] component \"{}\" is {}; MDS columns are numbers and byte strings; "
+        "tfrecord and webdataset have arrays",
         printable(name), spec.to_string()));
   }
   constexpr std::array<const char*, kDTypeCount> kEncodings = {
