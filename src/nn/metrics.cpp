@@ -9,6 +9,7 @@
 #include <plimsoll/base/error.h>
 #include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/operators.h>
+#include <plimsoll/ops/random.h>
 #include <plimsoll/ops/reduce.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/ops/softmax.h>

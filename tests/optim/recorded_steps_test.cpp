@@ -1,11 +1,13 @@
 // Fifty steps of every optimizer with odd settings and zero gradients, and every schedule, beside
 // PyTorch's or the papers' formulas (tests/nn/record/record_optimizers.py).
 #include <array>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <plimsoll/ops/elementwise.h>
 #include <plimsoll/ops/shape_ops.h>
 #include <plimsoll/optim/adaptive.h>
 
