@@ -30,6 +30,7 @@ class PlaneSession {
   }
   JpegSession& session() { return session_; }
   Workspace& workspace() { return workspace_; }
+  int components() { return session_.info().num_components; }
   const jpeg_component_info& component(int i) { return session_.info().comp_info[i]; }
   int strips() {
     const jpeg_decompress_struct& cinfo = session_.info();
@@ -55,7 +56,7 @@ class PlaneSession {
 
 Planes empty_planes(PlaneSession& s) {
   Planes planes;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < s.components(); ++i) {
     planes.widths[static_cast<std::size_t>(i)] = s.stride(i);
     planes.samples[static_cast<std::size_t>(i)].resize(
         static_cast<std::size_t>(s.stride(i)) * static_cast<std::size_t>(s.strip_rows(i)) *
@@ -74,7 +75,7 @@ Planes planes_of_libjpeg(const File& file, int eighths, Dct dct) {
     std::array<JSAMPARRAY, 3> arrays{};
     // libjpeg may write past the picture's width; only the part inside counts.
     std::array<std::vector<JSAMPLE>, 3> wide;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(s.components()); ++i) {
       const int n = static_cast<int>(i);
       const auto stride = static_cast<std::size_t>(s.stride(n)) + 64;
       wide[i].resize(stride * static_cast<std::size_t>(s.strip_rows(n)));
@@ -84,7 +85,7 @@ Planes planes_of_libjpeg(const File& file, int eighths, Dct dct) {
       arrays[i] = rows[i].data();
     }
     s.session().read_planes(arrays.data());
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(s.components()); ++i) {
       const int n = static_cast<int>(i);
       const int count = s.block_rows(n, strip) * block_size(s.component(n));
       for (int r = 0; r < count; ++r) {
@@ -106,14 +107,14 @@ std::optional<Planes> planes_of_scan(const File& file, int eighths, Dct dct,
   if (!scan.ready()) return std::nullopt;
   Planes planes = empty_planes(s);
   std::array<std::vector<std::uint8_t>, 3> marks;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < s.components(); ++i) {
     auto& mark = marks[static_cast<std::size_t>(i)];
     mark.resize(static_cast<std::size_t>(scan.padded_columns(i)));
     std::fill_n(mark.begin(), s.component(i).width_in_blocks, std::uint8_t{1});
   }
   for (int strip = 0; strip < s.strips(); ++strip) {
     std::array<JpegScan::Target, 3> targets;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(s.components()); ++i) {
       const int n = static_cast<int>(i);
       targets[i].samples = planes.samples[i].data() +
                            static_cast<std::ptrdiff_t>(strip * s.strip_rows(n)) * s.stride(n);
@@ -154,7 +155,7 @@ const std::vector<std::vector<std::array<int, 2>>> kSamplings{
     {{1, 1}, {1, 1}, {1, 1}}, {{2, 1}, {1, 1}, {1, 1}}, {{2, 2}, {1, 1}, {1, 1}},
     {{1, 2}, {1, 1}, {1, 1}}, {{4, 1}, {1, 1}, {1, 1}}, {{4, 2}, {1, 1}, {1, 1}},
     {{2, 2}, {2, 1}, {1, 2}}, {{1, 1}, {2, 2}, {1, 2}}, {{3, 1}, {1, 1}, {1, 1}},
-    {{4, 1}, {2, 1}, {2, 1}}, {{2, 4}, {1, 1}, {1, 1}}};
+    {{4, 1}, {2, 1}, {2, 1}}, {{2, 4}, {1, 1}, {1, 1}}, {{1, 1}}};
 
 TEST(ImageScan, HasTheBitsOfLibjpegForEveryKindOfFile) {
   if (!scans_supported()) GTEST_SKIP() << "no AVX2";
@@ -258,6 +259,7 @@ TEST(ImageScan, HasTheBitsOfLibjpegForCoefficientsThatNoPictureHas) {
 }
 
 TEST(ImageScan, LeavesOddFilesToLibjpeg) {
+  EXPECT_FALSE(planes_of_scan(make_jpeg({.sampling = {{2, 2}}}), 8, Dct::fast).has_value());
   EXPECT_FALSE(planes_of_scan(make_jpeg({.progressive = true}), 8, Dct::fast).has_value());
   EXPECT_FALSE(planes_of_scan(make_jpeg({.arithmetic = true}), 8, Dct::fast).has_value());
   EXPECT_FALSE(planes_of_scan(make_jpeg({.separate_scans = true}), 8, Dct::fast).has_value());

@@ -68,7 +68,8 @@ class RowKeeper final : public RowSink {
 
 /// Our own way is the faster one with its vectors only.
 bool by_planes(const ImageInfo& info) {
-  return &row_kernels() != &generic_row_kernels() && planes_supported(info, 8);
+  return &row_kernels() != &generic_row_kernels() && info.components == 3 &&
+         planes_supported(info, 8);
 }
 
 void decode_jpeg(std::span<const std::byte> data, const ImageInfo& info,
@@ -119,7 +120,7 @@ void decode_png(std::span<const std::byte> data, const ImageInfo& info,
 
 Bytes jpeg_decode_scratch(const ImageInfo& info) {
   Bytes reading = jpeg_memory_bound(info, true) + JpegRows::cost(info);
-  if (planes_supported(info, 8)) {
+  if (info.components == 3 && planes_supported(info, 8)) {
     reading = std::max(reading, jpeg_memory_bound(info, false) + planes_cost(info));
   }
   return Workspace::kOverhead + reading +

@@ -76,6 +76,7 @@ class PlaneRows {
   RowSink& resizer_;
   const RowKernels& kernels_;
   std::array<Plane, kPlanes> planes_;
+  int count_;  ///< of planes
   std::uint16_t* sums_;
   std::uint8_t* doubled_[2];
   std::uint8_t* pixels_;
@@ -86,10 +87,13 @@ class PlaneRows {
 };
 
 PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowSink& resizer)
-    : session_(session), resizer_(resizer), kernels_(row_kernels()) {
+    : session_(session),
+      resizer_(resizer),
+      kernels_(row_kernels()),
+      count_(session.info().num_components) {
   const jpeg_decompress_struct& cinfo = session.info();
   const std::size_t width = cinfo.output_width;
-  for (int i = 0; i < kPlanes; ++i) {
+  for (int i = 0; i < count_; ++i) {
     const jpeg_component_info& component = cinfo.comp_info[i];
     Plane& plane = planes_[i];
     const int size = block_size(component);
@@ -110,6 +114,7 @@ PlaneRows::PlaneRows(JpegSession& session, Workspace& workspace, RowSink& resize
   }
   sums_ = workspace.take_array<std::uint16_t>(width + kRowSlack);
   for (auto& row : doubled_) row = workspace.take_array<std::uint8_t>(width + 2 * kRowSlack);
+  if (count_ == 1) std::fill_n(doubled_[0], width, std::uint8_t{128});  // chroma of what is gray
   pixels_ = workspace.take_array<std::uint8_t>(4 * width + 2 * kRowSlack);
   columns_ = workspace.take_array<std::uint8_t>(width);
   resizer.mark_columns(columns_, static_cast<int>(width));
@@ -139,7 +144,7 @@ bool PlaneRows::each_strip(Read read) {
 void PlaneRows::run() {
   each_strip([&](int s, int) {
     JSAMPARRAY rows[kPlanes];
-    for (int i = 0; i < kPlanes; ++i) {
+    for (int i = 0; i < count_; ++i) {
       rows[i] = planes_[i].rows + s % 2 * planes_[i].strip_rows;
     }
     session_.read_planes(rows);
@@ -148,14 +153,14 @@ void PlaneRows::run() {
 }
 
 bool PlaneRows::run(JpegScan& scan, Workspace& workspace) {
-  for (int i = 0; i < kPlanes; ++i) mark_blocks(scan, i, workspace);
+  for (int i = 0; i < count_; ++i) mark_blocks(scan, i, workspace);
   std::array<JpegScan::Target, kPlanes> targets;
   const int last = static_cast<int>(session_.info().output_height) - 1;
   bool enough = false;
   const bool read = each_strip([&](int s, int next) {
     enough = !resizer_.needs_rows(next, last);
     if (enough) return false;
-    for (std::size_t i = 0; i < kPlanes; ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
       const Plane& plane = planes_[i];
       JpegScan::Target& target = targets[i];
       target.samples = plane.samples + s % 2 * plane.strip_rows * plane.stride;
@@ -240,8 +245,8 @@ const std::uint8_t* PlaneRows::chroma(const Plane& plane, int y, int slot) {
 }
 
 void PlaneRows::convert(int y) {
-  const std::uint8_t* cb = chroma(planes_[1], y, 0);
-  const std::uint8_t* cr = chroma(planes_[2], y, 1);
+  const std::uint8_t* cb = count_ == 1 ? doubled_[0] : chroma(planes_[1], y, 0);
+  const std::uint8_t* cr = count_ == 1 ? doubled_[0] : chroma(planes_[2], y, 1);
   kernels_.ycc_to_rgbx(pixels_ + std::ptrdiff_t{4} * first_, planes_[0].row(y) + first_,
                        cb + first_, cr + first_, end_ - first_);
   resizer_.consume(y, pixels_);
@@ -250,8 +255,11 @@ void PlaneRows::convert(int y) {
 }  // namespace
 
 bool planes_supported(const ImageInfo& info, int eighths) {
-  if (info.format != Format::jpeg || info.components != kPlanes) return false;
+  if (info.format != Format::jpeg || (info.components != kPlanes && info.components != 1)) {
+    return false;
+  }
   const auto& luma = info.sampling[0];
+  if (info.components == 1) return luma.horizontal == 1 && luma.vertical == 1;
   for (int i = 1; i < kPlanes; ++i) {
     const auto& chroma = info.sampling[i];
     if (chroma.horizontal > luma.horizontal || chroma.vertical > luma.vertical) return false;
@@ -267,7 +275,7 @@ bool planes_supported(const ImageInfo& info, int eighths) {
 Bytes planes_cost(const ImageInfo& info) {
   Bytes total = 0;
   const Bytes max_h = info.sampling[0].horizontal;
-  for (int i = 0; i < kPlanes; ++i) {
+  for (int i = 0; i < info.components; ++i) {
     const Bytes h = info.sampling[i].horizontal;
     const Bytes v = info.sampling[i].vertical;
     const Bytes blocks_wide = (info.width * h + 8 * max_h - 1) / (8 * max_h);

@@ -145,16 +145,18 @@ JpegScan::JpegScan(JpegSession& session, Dct dct, Workspace& workspace,
 
 bool JpegScan::prepare(Dct dct, Workspace& workspace) {
   if (transforms_ == nullptr || cinfo_.progressive_mode || cinfo_.arith_code ||
-      cinfo_.data_precision != 8 || cinfo_.comps_in_scan != kComponents ||
-      cinfo_.num_components != kComponents || cinfo_.Ss != 0 || cinfo_.Se != 63 || cinfo_.Ah != 0 ||
-      cinfo_.Al != 0) {
+      cinfo_.data_precision != 8 || cinfo_.comps_in_scan != cinfo_.num_components ||
+      (cinfo_.num_components != kComponents && cinfo_.num_components != 1) || cinfo_.Ss != 0 ||
+      cinfo_.Se != 63 || cinfo_.Ah != 0 || cinfo_.Al != 0) {
     return false;
   }
-  for (int i = 0; i < kComponents; ++i) {
+  for (int i = 0; i < cinfo_.comps_in_scan; ++i) {
     const jpeg_component_info& info = *cinfo_.cur_comp_info[i];
     if (components_[static_cast<std::size_t>(info.component_index)].group != nullptr) return false;
     if (!prepare_component(info, dct, workspace)) return false;
     const int count = info.h_samp_factor * info.v_samp_factor;
+    // Of one component, blocks come row by row, whatever it says of itself.
+    if (cinfo_.comps_in_scan == 1 && count != 1) return false;
     if (block_count_ + static_cast<std::size_t>(count) > D_MAX_BLOCKS_IN_MCU) return false;
     for (int y = 0; y < info.v_samp_factor; ++y) {
       for (int x = 0; x < info.h_samp_factor; ++x) {

@@ -12,9 +12,9 @@
 
 namespace plimsoll::image {
 
-/// Reads the scan of a sequential Huffman-coded JPEG of three components, in place of libjpeg: its
-/// samples have libjpeg's bits and come faster, as look-ups are wider, blocks that nobody wants are
-/// only stepped over, and several blocks are transformed at a time.
+/// Reads the scan of a sequential Huffman-coded JPEG of three components or one, in place of
+/// libjpeg: its samples have libjpeg's bits and come faster, as look-ups are wider, blocks that
+/// nobody wants are only stepped over, and several blocks are transformed at a time.
 ///
 /// It knows regular data only. At the first sign of anything else it gives up, and the caller
 /// begins again with libjpeg: so what damaged files become is libjpeg's decision alone.

@@ -141,7 +141,9 @@ void feed_rows(int width, int height, int channels, Workspace& workspace, RowSin
 void load_jpeg(std::span<const std::byte> data, const ImageInfo& info, const LoadOptions& options,
                const LoadPlan& plan, RowSink& resizer, Workspace& workspace) {
   JpegSession session(data, info, workspace);
-  if (plan.path == LoadPlan::Path::planes && session.info().jpeg_color_space == JCS_YCbCr) {
+  const J_COLOR_SPACE space = session.info().jpeg_color_space;
+  const bool own = space == JCS_YCbCr || space == JCS_GRAYSCALE;
+  if (plan.path == LoadPlan::Path::planes && own) {
     feed_planes(session, options.dct, plan.eighths, workspace, resizer);
   } else {
     JpegRows rows(session, row_channels(options), options.dct, plan.eighths, workspace);
@@ -251,7 +253,9 @@ LoadPlan plan_load(const ImageInfo& info, const LoadOptions& options) {
     return plan;
   }
   Bytes reading = jpeg_memory_bound(info, true) + JpegRows::cost(info) + row_buffers(info);
-  if (options.channels == 3 && planes_supported(info, plan.eighths)) {
+  // Gray becomes gray, too; of colours that would be the luma, which libjpeg takes alone.
+  const bool channels = options.channels == 3 || (options.channels == 1 && info.components == 1);
+  if (channels && planes_supported(info, plan.eighths)) {
     plan.path = LoadPlan::Path::planes;
     // Rare files turn out not to be YCbCr and take the other path after all.
     reading = std::max(reading, jpeg_memory_bound(info, false) + planes_cost(info));
