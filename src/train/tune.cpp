@@ -289,6 +289,7 @@ TuneResult Trainer::tune(const TrainingPlan& plan, const data::Element& batch,
                     "to measure; tune on a GPU",
                     plan.target->name()));
   }
+  impl_->prediction.reset();  // nothing that was prepared before may run any more
   TrainingMemory& memory = impl_->memory_for(plan);
   nn::Tensors feeds = StepRunner(*impl_, memory).feeds_of(batch);
   if (feeds.front().dim(0) != plan.batch()) {

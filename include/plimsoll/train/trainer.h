@@ -268,9 +268,10 @@ class Trainer {
   std::vector<double> step_timed(const TrainingPlan& plan, const Tensor& input,
                                  const Tensor& target);
   /// Measures what else the device's libraries could choose for a step of `plan`: in rounds of
-  /// timed steps on `batch`, which is a full one as fit() takes it. For a process that does nothing
-  /// else on the device; weights move as by any step. InvalidArgument where kernels leave no
-  /// choice, as on the CPU. From then on the device takes what was chosen.
+  /// timed steps on `batch`, which is a full one as fit() takes it. From then on the device takes
+  /// what was chosen. For a process that does nothing else on the device: what others prepared
+  /// there before must not run any more. Weights move as by any step. InvalidArgument where kernels
+  /// leave no choice, as on the CPU.
   TuneResult tune(const TrainingPlan& plan, const data::Element& batch,
                   const TuneOptions& options = {});
   /// The mean loss of the last step(), which it waits for; those of fit() are in its result.
