@@ -74,6 +74,14 @@ void set_attribute(nb::handle self, const nb::str& name, nb::handle value) {
     throw Error("[Module] call super().__init__() before anything is assigned in __init__");
   }
   const auto* own = dynamic_cast<PyModule*>(nb::inst_ptr<nn::Module>(self));
+  const nb::object attributes = nb::steal(PyObject_GenericGetDict(self.ptr(), nullptr));
+  if (PyDict_GetItemWithError(attributes.ptr(), name.ptr()) == value.ptr()) return;
+  if (own != nullptr && nb::isinstance<Tensor>(value) && own->declares(name.c_str())) {
+    throw InvalidArgument("[Module] " + std::string(name.c_str()) +
+                          " is a variable, which a tensor cannot take the place of; change its "
+                          "values: self." +
+                          name.c_str() + ".assign(tensor)");
+  }
   nb::object kept = nb::borrow(value);
   if (own != nullptr && !adopt(*own, name.c_str(), value) && is_collection(value)) {
     kept = nb::module_::import_("plimsoll._collections").attr("attached")(self, name, value);

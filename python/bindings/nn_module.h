@@ -32,6 +32,8 @@ class PyModule final : public nn::Module {
   void declare(const std::string& name, std::shared_ptr<nn::Module> module) const;
   void declare(const std::string& name, const nn::Parameter& given) const;
   void declare(const std::string& name, const Variable& variable) const;
+  /// Whether it has a parameter or buffer under that name.
+  bool declares(const char* name) const { return own(name) != nullptr; }
 
  private:
   nb::object method(const char* name) const;

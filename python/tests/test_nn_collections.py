@@ -200,3 +200,16 @@ def test_a_list_that_contains_itself_is_a_list() -> None:
     ring: list[Any] = []
     ring.append(ring)
     assert Bare(ring=ring).ring is ring
+
+
+def test_a_variable_is_assigned_to_and_not_replaced_by_a_tensor() -> None:
+    net = Bare(steps=pm.Variable([1.0], trainable=False), scale=own(1.0), inner=Bare(), blocks=[own()])
+    with pytest.raises(ValueError, match=r"steps is a variable.*self\.steps\.assign\(tensor\)"):
+        net.steps += 1
+    with pytest.raises(ValueError, match="scale is a variable"):
+        net.scale = pm.ones((1,))
+    net.steps.assign(net.steps + 1)
+    assert net.steps.item() == 2.0
+    for name in ("steps", "scale", "inner", "blocks"):
+        setattr(net, name, getattr(net, name))
+    assert names_of(net) == ["scale", "blocks.0"]
