@@ -13,10 +13,8 @@ using Pair = float __attribute__((vector_size(32)));
 constexpr int kPair = 8;
 
 PLIMSOLL_PICTURE_CLONES void to_floats(float* to, const std::uint8_t* from, int count) {
-  constexpr int kStep = 32;
-  for (int i = 0; i < count; i += kStep) {
-    for (int k = 0; k < kStep; ++k) to[i + k] = static_cast<float>(from[i + k]);
-  }
+#pragma omp simd
+  for (int i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
 }
 
 /// out[4x + c] = the sum of all pairs' pixels by their weights: first of the pairs, then of the
