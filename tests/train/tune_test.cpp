@@ -94,6 +94,7 @@ class Tune : public ::testing::Test {
 
   /// What tune() found on `backend`, as a file.
   std::string tuned_file(const std::shared_ptr<ChoosingDevice>& backend) const {
+    backend->own_clock = true;
     const Device device = test::open_choosing(backend, MiB(64));
     const std::string path = (folder_ / "choices.json").string();
     train::write_choices(path, train::choices_file(device, tune(backend).choices));
