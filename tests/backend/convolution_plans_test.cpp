@@ -50,6 +50,7 @@ using cuda::ConvRequest;
 using cuda::ConvSpec;
 using cuda::CudnnTarget;
 using cuda::GraphPlan;
+using cuda::PlanBounds;
 
 /// As cuDNN writes a device's properties (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
 constexpr std::string_view kH200 = R"({
@@ -128,6 +129,11 @@ class ConvolutionPlans : public ::testing::Test {
 
   std::size_t count() const { return seen_.size(); }
 
+  std::optional<GraphPlan> plan(const ConvSpec& spec, const PlanBounds& bounds) const {
+    cuda::fe::graph::Graph graph;
+    return cuda::plan_conv(spec, device_, bounds, graph);
+  }
+
   /// The plan for the first part, as it is chosen with these choices.
   std::optional<GraphPlan> choose(ChoiceTable& choices, const ConvSpec& spec, Bytes limit) const {
     return cuda::choose_graph(choices, to_string(spec), [&](const std::string& only) {
@@ -163,6 +169,12 @@ class ConvolutionPlans : public ::testing::Test {
   CudnnTarget device_;
   std::set<std::string> seen_;
 };
+
+/// That of the environment's variable, if it is set.
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
 
 /// All convolutions of a model's training step on an H200.
 std::vector<ConvSpec> convolutions_of(const nn::Model& model, std::int64_t batch,
@@ -209,13 +221,41 @@ TEST_F(ConvolutionPlans, ExistForTheModelsAtTheSizesThatAreMeasured) {
 }
 
 TEST_F(ConvolutionPlans, ExistForRandomOnes) {
-  const auto number = [](const char* name, std::uint64_t otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-  };
   test::RandomConvolutions random(number("PLIMSOLL_CONVOLUTION_SEED", 1));
   const std::uint64_t wanted = number("PLIMSOLL_CONVOLUTIONS", 300);
   while (count() < wanted) check(random.next());
+}
+
+TEST_F(ConvolutionPlans, AreTheFastestOrComputeWithMatrixUnits) {
+  // In 16 bits: without matrix units, what fits the workspace can take 40 times as long as what
+  // does not.
+  test::RandomConvolutions random(number("PLIMSOLL_CONVOLUTION_SEED", 3));
+  const std::uint64_t wanted = number("PLIMSOLL_CONVOLUTIONS", 100);
+  std::uint64_t seen = 0;
+  std::uint64_t others = 0;
+  std::vector<std::string> slow;
+  while (seen < wanted) {
+    const ConvSpec spec = random.next();
+    const auto route = ops::conv_route(spec.shape, spec.pass, spec.dtype, spec.tf32);
+    if (route.kernel != ops::ConvKernel::library) continue;
+    if (spec.dtype == DType::f32 || !spec.shape.nhwc) continue;
+    ++seen;
+    const auto fastest = plan(spec, {cuda::kAnyWorkspace, cuda::kAnyWorkspace, true});
+    if (!fastest) continue;  // there are none with matrix units
+    for (const ConvRequest& request : cuda::library_requests(spec, route)) {
+      const auto chosen = plan(request.parts.front(), request.bounds);
+      if (!chosen) continue;
+      if (request.bounds.matrix_units) {
+        others += chosen->name != fastest->name ? 1 : 0;
+      } else {
+        const auto first = plan(spec, {cuda::kAnyWorkspace, cuda::kAnyWorkspace, false});
+        if (!first || chosen->name != first->name) slow.push_back(to_string(spec));
+      }
+      break;
+    }
+  }
+  EXPECT_LE(slow.size(), seen / 100) << ::testing::PrintToString(slow);
+  EXPECT_LE(others, seen / 10) << "others than the library's fastest";
 }
 
 TEST_F(ConvolutionPlans, AreTakenAgainByTheirNames) {

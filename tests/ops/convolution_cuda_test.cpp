@@ -84,6 +84,36 @@ TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
   }
 }
 
+TEST_F(ConvolutionsOnGpu, OddAndUnequalGroupsAreAsOnTheCpu) {
+  for (const Kind& k :
+       {Kind{94, 112, 15, 17, 1, 1, 2}, Kind{72, 72, 14, 14, 3, 1, 3},
+        Kind{96, 24, 12, 13, 3, 2, 3}, Kind{48, 80, 9, 9, 5, 1, 2}, Kind{24, 3, 11, 10, 3, 1, 3},
+        // More to copy than a part of the batch may have.
+        Kind{40, 560, 192, 200, 3, 1, 2}, Kind{6, 606, 191, 189, 2, 1, 6}}) {
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+      SCOPED_TRACE(fmt::format("{}x{} of {} to {} channels, {} groups, by {}, {}", k.height,
+                               k.width, k.in, k.out, k.groups, k.size, dtype_name(dtype)));
+      const ops::Attributes attributes =
+          ops::conv_attributes({.stride = {k.stride, k.stride},
+                                .padding = ops::Padding::all(k.size / 2),
+                                .groups = k.groups,
+                                .layout = Layout::channels_last});
+      const Shape in = ops::picture_shape(true, k.out > 500 ? 6 : 3, k.in, k.height, k.width);
+      const Tensor x = ops::cast(random_tensor(in, 1), dtype);
+      const Tensor w = ops::cast(random_tensor({k.out, k.in / k.groups, k.size, k.size}, 2), dtype);
+      const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
+      const Tensor dy = ops::cast(random_tensor(out, 4), dtype);
+      const double share = 4 * test::allowed(dtype);
+      check("conv2d", {x, w}, attributes, share);
+      ops::Attributes with = attributes;
+      with.set("shape", ops::to_integers(in));
+      check("conv2d_transpose", {dy, w}, with, share);
+      with.set("shape", ops::to_integers(w.shape()));
+      check("conv2d_weight_grad", {x, dy}, with, share);
+    }
+  }
+}
+
 TEST_F(ConvolutionsOnGpu, DepthwiseOnesAreAsOnTheCpu) {
   for (const Kind& k :
        {Kind{96, 96, 19, 23, 7, 1, 96}, Kind{8, 8, 17, 33, 5, 2, 8}, Kind{40, 40, 9, 31, 4, 1, 40},

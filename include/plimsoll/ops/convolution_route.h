@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 
 #include <plimsoll/ops/convolution_shape.h>
 #include <plimsoll/ops/product_shape.h>
@@ -30,22 +31,18 @@ struct ConvRoute {
   Bytes workspace = 0;    ///< what it may take in all
 };
 
-/// No convolution takes more workspace than this.
+/// No convolution takes more workspace than this, beside copies of its weight and their sums, and
+/// unless copies of the fewest pictures that a part of the batch can have take more.
 inline constexpr Bytes kConvWorkspace = MiB(256);
-/// For what an algorithm takes beside weights and pictures.
+/// For what an algorithm takes beside copies of weights and pictures. Gradients by the weight of
+/// pictures that are copied take more.
 inline constexpr Bytes kConvAlgorithm = MiB(8);
+inline constexpr Bytes kConvWeightAlgorithm = MiB(24);
 /// Copies of pictures take at most this; else the batch is computed in parts.
 inline constexpr Bytes kConvCopies = MiB(200);
 
 inline bool is_depthwise(const ConvShape& s) {
   return s.groups > 1 && s.groups == s.in_channels && s.groups == s.out_channels;
-}
-
-/// Bytes of a picture with each group's channels rounded up to a multiple of 8.
-inline Bytes padded_picture(std::int64_t n, std::int64_t channels, std::int64_t groups,
-                            std::int64_t height, std::int64_t width, DType dtype) {
-  const std::int64_t wide = (channels / groups + 7) / 8 * 8 * groups;
-  return static_cast<Bytes>(n * wide * height * width) * dtype_size(dtype);
 }
 
 /// Windows that are copied out for products take at most this at a time. In 16 bits and TF32 that
@@ -68,6 +65,30 @@ inline bool takes_picture(bool nhwc, std::int64_t channels, DType dtype, bool tf
   if (dtype == DType::f32 && !tf32) return true;  // without matrix units
   if (nhwc != fast_with_channels_last(dtype, tf32)) return false;
   return !nhwc || channels % static_cast<std::int64_t>(16 / dtype_size(dtype)) == 0;
+}
+
+/// Bytes of the pictures that the library copies for its fast kernels: those with channels that are
+/// not whole, which are rounded up to multiples of 8. With groups it is both sides if any, each
+/// group apart, or groups are given one number of channels, a power of 2, where that is not much
+/// more.
+inline Bytes conv_copies(const ConvShape& s, DType dtype, bool tf32) {
+  const std::int64_t in = s.in_channels / s.groups;
+  const std::int64_t out = s.out_channels / s.groups;
+  const bool takes_in = takes_picture(s.nhwc, in, dtype, tf32);
+  const bool takes_out = takes_picture(s.nhwc, out, dtype, tf32);
+  const auto copy = [&](std::int64_t channels, std::int64_t height, std::int64_t width) {
+    return static_cast<Bytes>(s.n * s.groups * channels * height * width) * dtype_size(dtype);
+  };
+  const auto whole = [](std::int64_t channels) { return (channels + 7) / 8 * 8; };
+  const Bytes x = copy(whole(in), s.in_height, s.in_width);
+  const Bytes y = copy(whole(out), s.out_height, s.out_width);
+  if (s.groups == 1) return (takes_in ? 0 : x) + (takes_out ? 0 : y);
+  const auto wide = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max(whole(in), whole(out)))));
+  const Bytes alike = (takes_in && in == wide ? 0 : copy(wide, s.in_height, s.in_width)) +
+                      (takes_out && out == wide ? 0 : copy(wide, s.out_height, s.out_width));
+  if (alike == 0) return 0;
+  return alike <= 2 * (x + y) ? std::max(alike, x + y) : x + y;
 }
 
 /// Whether each window is a pixel, so that pictures are matrices as they are.
@@ -197,18 +218,14 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
       !s.nhwc || s.kernel_height * s.kernel_width == 1 || s.in_channels == s.groups;
   if (!one_order) route.weight = align_up(weights * dtype_size(dtype), 256);
 
-  Bytes copies = 0;
-  if (!takes_picture(s.nhwc, s.in_channels / s.groups, dtype, tf32)) {
-    copies += padded_picture(s.n, s.in_channels, s.groups, s.in_height, s.in_width, dtype);
-  }
-  if (!takes_picture(s.nhwc, s.out_channels / s.groups, dtype, tf32)) {
-    copies += padded_picture(s.n, s.out_channels, s.groups, s.out_height, s.out_width, dtype);
-  }
+  Bytes copies = conv_copies(s, dtype, tf32);
+  bool least = false;
   if (copies > kConvCopies) {
     route.unit = conv_unit(s, dtype);
     const std::int64_t units = (s.n + route.unit - 1) / route.unit;
     route.parts = std::min<std::int64_t>(
         units, static_cast<std::int64_t>((copies + kConvCopies - 1) / kConvCopies));
+    least = route.parts == units;
     const std::int64_t most = std::min(s.n, (units + route.parts - 1) / route.parts * route.unit);
     copies = (copies / static_cast<Bytes>(s.n) + 1) * static_cast<Bytes>(most);
     if (pass == ConvPass::by_weight && route.parts > 1) {
@@ -218,12 +235,12 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
   const std::int64_t in = (s.in_channels / s.groups + 7) / 8 * 8;
   const std::int64_t out = (s.out_channels / s.groups + 7) / 8 * 8 * s.groups;
   const auto padded = static_cast<Bytes>(in * out * s.kernel_height * s.kernel_width);
-  Bytes all = copies + route.weight + route.sums + kConvAlgorithm;
-  if (padded != weights) all += padded * dtype_size(dtype);
-  // Its gradient may be summed in parts, in f32.
-  if (pass == ConvPass::by_weight) all += padded * 8;
-  const Bytes least = route.weight + route.sums + kConvAlgorithm;
-  route.workspace = std::max(std::min(all, kConvWorkspace), least);
+  const Bytes copied = padded != weights ? padded * dtype_size(dtype) : 0;
+  const bool sums = pass == ConvPass::by_weight;
+  Bytes other = copies + (sums && copies != 0 ? kConvWeightAlgorithm : kConvAlgorithm);
+  const Bytes most = std::max(kConvWorkspace, least ? other : 0);
+  if (sums) other += padded * 8;  // it may be summed in parts, in f32
+  route.workspace = route.weight + route.sums + copied + std::min(other, most);
   return route;
 }
 

@@ -33,33 +33,43 @@ inline bool wants_matrix_units(const ConvSpec& spec) {
 
 /// In the order in which they are tried, until there is a plan for all parts of one. A pure
 /// function.
+///
+/// What the library takes for the fastest serves where it fits the limit. Where it does not, what
+/// is left within the limit can be many times slower, most of all where it has no matrix units: so
+/// parts of the batch are tried before plans without them.
 inline std::vector<ConvRequest> library_requests(const ConvSpec& spec,
                                                  const ops::ConvRoute& route) {
   const Bytes slot = ops::kWorkspaceSlot - ops::kWorkspaceReserve;
   const Bytes limit = std::max(route.workspace, slot) - route.weight - route.sums;
+  const std::int64_t unit = ops::conv_unit(spec.shape, spec.dtype);
+  const std::int64_t units = (spec.shape.n + unit - 1) / unit;
   std::vector<ConvRequest> requests;
   const auto ask = [&](std::int64_t parts, Bytes offered, bool matrix_units) {
     ConvRequest request{.bounds = {limit, offered, matrix_units}};
     for (std::int64_t i = 0; i < parts; ++i) {
       request.parts.push_back(spec);
-      request.parts.back().shape.n = ops::conv_pictures(spec.shape, parts, i, route.unit);
+      request.parts.back().shape.n = ops::conv_pictures(spec.shape, parts, i, unit);
     }
     requests.push_back(std::move(request));
   };
-  const auto ask_all = [&](bool matrix_units) {
-    if (route.parts > 1) {
-      // Parts are for algorithms that copy pictures. What the library takes for the fastest may
-      // need fewer copies than was reckoned with, or more, and what is left within the limit can be
-      // many times slower.
-      const std::int64_t units = (spec.shape.n + route.unit - 1) / route.unit;
-      for (std::int64_t parts = 1; parts <= std::min(units, 4 * route.parts); parts *= 2) {
-        ask(parts, kAnyWorkspace, matrix_units);
-      }
+  // Parts of a gradient by the weight are summed, where there is room for sums.
+  const bool one = spec.pass == ConvPass::by_weight && route.sums == 0;
+  const auto ask_parts = [&](std::int64_t first, std::int64_t most, bool matrix_units) {
+    most = one ? 1 : std::min(units, std::max(most, 4 * route.parts));
+    for (std::int64_t parts = first; parts <= most; parts *= 2) {
+      ask(parts, kAnyWorkspace, matrix_units);
     }
-    ask(route.parts, limit, matrix_units);
   };
-  if (wants_matrix_units(spec)) ask_all(true);
-  ask_all(false);
+  const bool full = spec.dtype == DType::f32 && !spec.tf32;
+  ask(1, kAnyWorkspace, wants_matrix_units(spec));
+  if (!full) {
+    if (route.parts == 1) ask(1, limit, true);
+    ask_parts(2, 4, true);
+    if (route.parts > 1) ask(route.parts, limit, true);
+  }
+  // Many parts are worth it only where there is nothing with matrix units.
+  if (!full || route.parts > 1) ask_parts(1, 16, false);
+  ask(route.parts, limit, false);
   // Sums in f32 lose nothing by being stored before the bias is added.
   if (!spec.bias || spec.dtype != DType::f32) return requests;
   ConvRequest bare = requests.back();
