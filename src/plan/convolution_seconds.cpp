@@ -24,16 +24,20 @@ using Shares = std::array<Share, 3>;
 constexpr Shares k16 = {{{1.08, 0.75}, {1.03, 0.66}, {0.92, 1.0}}};
 constexpr Shares kTf32 = {{{1.10, 0.72}, {1.0, 0.70}, {0.55, 0.33}}};
 constexpr Shares kF32 = {{{0.6, 0.7}, {0.45, 0.45}, {0.34, 0.25}}};
-/// Our own depthwise kernels, fitted to EfficientNet-B0's there: the traffic's time and the
-/// arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows. `single`: of
-/// either, where channels are no multiple of 4 and a thread has one.
+/// Our own depthwise kernels, fitted to EfficientNet-B0's there and to random ones: the traffic's
+/// time and the arithmetic's, with these shares of f32's rate. `rows`: see has_depthwise_rows.
+/// `single`: of either, where channels are no multiple of 4 and a thread has one.
 struct DepthwiseShare {
   double rows;
   double any;
-  double single;
+  double rows_single;
+  double any_single;
 };
 constexpr std::array<DepthwiseShare, 3> kDepthwise = {
-    {{0.45, 0.11, 0.4}, {0.45, 0.07, 0.4}, {0.17, 0.105, 0.4}}};
+    {{0.45, 0.11, 0.4, 0.4}, {0.45, 0.07, 0.4, 0.4}, {0.17, 0.105, 0.4, 0.2}}};
+/// Operations until a thread knows which windows reach its element of an input.
+constexpr double kReached = 40;
+constexpr double kReachedSingle = 125;
 constexpr double kTraffic = 0.8;
 /// Of the memory's rate that copies of windows reach, for each byte of an element, where channels
 /// are no whole 16 bytes: an element at a time.
@@ -47,9 +51,12 @@ constexpr double kOdd = 0.6;                 ///< of the rate, where channels ar
 constexpr double kOddWindows = 1.2;          ///< times as long, with their copies
 constexpr double kOddGroups = 3;             ///< the same, where those of groups are padded
 constexpr double kStridedByInput = 0.7;      ///< of the rate, by an input that strides leave out
-constexpr double kBegin = 1e-6;              ///< beside a launch
-constexpr double kCopy = 2e-6;               ///< of a picture, however small
-constexpr double kReorder = 4e-6;            ///< of a weight, however small
+constexpr double kDilated = 0.5;             ///< of the rate, where windows have gaps
+/// Of the rate, with windows of a pixel and channels that are not padded.
+constexpr double kOddPixels = 0.16;
+constexpr double kBegin = 1e-6;    ///< beside a launch
+constexpr double kCopy = 2e-6;     ///< of a picture, however small
+constexpr double kReorder = 4e-6;  ///< of a weight, however small
 /// Up to so many blocks of results for each multiprocessor, the longest counts.
 constexpr std::int64_t kFewBlocks = 4;
 
@@ -127,8 +134,12 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   const bool odd = !ops::takes_picture(s.nhwc, in, work.dtype, work.tf32) ||
                    !ops::takes_picture(s.nhwc, out, work.dtype, work.tf32);
   const bool strided = work.pass == ConvPass::by_input && s.stride_down * s.stride_across > 1;
-  const double share = (columns(work) <= 64 ? of_pass.narrow : of_pass.wide) * (odd ? kOdd : 1.0) *
-                       (strided && !full ? kStridedByInput : 1.0);
+  const bool window = s.kernel_height * s.kernel_width > 1;
+  const bool as_they_are = odd && !window && s.groups == 1;
+  double share = columns(work) <= 64 ? of_pass.narrow : of_pass.wide;
+  if (odd) share *= as_they_are ? kOddPixels : kOdd;
+  if (strided && !full) share *= kStridedByInput;
+  if (window && s.dilation_down * s.dilation_across > 1) share *= kDilated;
   const double more = static_cast<double>(std::max(kLeastChannels, in)) / static_cast<double>(in) *
                       static_cast<double>(std::max(kLeastChannels, out)) / static_cast<double>(out);
   double seconds =
@@ -142,13 +153,9 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
     seconds += kReorder + 2 * static_cast<double>(route.weight) / device.bytes_per_second;
   }
   seconds += kBegin;
-  if (!odd) return seconds;
-  // Kernels for windows of a pixel take any channels as they are.
-  if (s.kernel_height * s.kernel_width > 1 || s.groups > 1) {
-    seconds += copies_seconds(work, device);
-    seconds *= s.groups > 1 ? kOddGroups : kOddWindows;
-  }
-  return seconds;
+  if (!odd || as_they_are) return seconds;
+  seconds += copies_seconds(work, device);
+  return seconds * (s.groups > 1 ? kOddGroups : kOddWindows);
 }
 
 /// By our own kernels.
@@ -160,9 +167,16 @@ double depthwise_seconds(const ops::ConvWork& work, double bytes, const DeviceDe
   const bool by_weight = work.pass == ConvPass::by_weight;
   const bool rows = by_weight ? ops::has_depthwise_weight_rows(s) : ops::has_depthwise_rows(s);
   const DepthwiseShare& share = kDepthwise[pass];
+  const bool single = s.groups % 4 != 0;
+  double reached = rows ? share.rows : share.any;
+  if (single) reached *= rows ? share.rows_single : share.any_single;
+  double seconds = memory + arithmetic / reached;
+  if (work.pass == ConvPass::by_input && !rows) {
+    const double operations = single ? kReachedSingle : kReached;
+    seconds += static_cast<double>(s.in_shape().elements()) * operations / device.flops_f32;
+  }
   // The weight is laid out first, or its parts are added at last.
-  const double reached = (rows ? share.rows : share.any) * (s.groups % 4 == 0 ? 1 : share.single);
-  return 2 * device.launch_seconds + memory + arithmetic / reached;
+  return seconds + 2 * device.launch_seconds;
 }
 
 /// By products over windows that are copied out.
