@@ -49,7 +49,7 @@ constexpr double kCopies = 0.4;
 constexpr std::int64_t kLeastChannels = 32;  ///< what fewer are computed as
 constexpr double kOdd = 0.6;                 ///< of the rate, where channels are padded
 constexpr double kOddWindows = 1.2;          ///< times as long, with their copies
-constexpr double kOddGroups = 3;             ///< the same, where those of groups are padded
+constexpr double kOddGroups = 2;             ///< the same, where those of groups are padded
 constexpr double kStridedByInput = 0.7;      ///< of the rate, by an input that strides leave out
 constexpr double kDilated = 0.5;             ///< of the rate, where windows have gaps
 /// Of the rate, with windows of a pixel and channels that are not padded.
@@ -78,21 +78,13 @@ std::int64_t columns(const ops::ConvWork& work) {
   }
 }
 
-/// Of copies of pictures with other channels or in another order.
+/// Of copies of pictures with other channels or in another order, written and read.
 double copies_seconds(const ops::ConvWork& work, const DeviceDescription& device) {
   const ops::ConvShape& s = work.shape;
-  double seconds = 0;
-  const auto add = [&](const Shape& shape, std::int64_t channels) {
-    if (ops::takes_picture(s.nhwc, channels / s.groups, work.dtype, work.tf32)) return;
-    const std::int64_t each = channels / s.groups;
-    const std::int64_t whole = (each + 7) / 8 * 8;
-    const double padded =
-        bytes_of(shape, work.dtype) * static_cast<double>(whole) / static_cast<double>(each);
-    seconds += kCopy + (bytes_of(shape, work.dtype) + padded) / (kCopies * device.bytes_per_second);
-  };
-  add(s.in_shape(), s.in_channels);
-  add(s.out_shape(), s.out_channels);
-  return seconds;
+  const bool both = !ops::takes_picture(s.nhwc, s.in_channels / s.groups, work.dtype, work.tf32) &&
+                    !ops::takes_picture(s.nhwc, s.out_channels / s.groups, work.dtype, work.tf32);
+  const auto bytes = static_cast<double>(ops::conv_copies(s, work.dtype, work.tf32));
+  return (both || s.groups > 1 ? 2 : 1) * kCopy + 2 * bytes / (kCopies * device.bytes_per_second);
 }
 
 /// The convolution as a product for each group, of channels as they are computed.
@@ -131,8 +123,7 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   const Share& of_pass = shares[static_cast<std::size_t>(work.pass)];
   const std::int64_t in = s.in_channels / s.groups;
   const std::int64_t out = s.out_channels / s.groups;
-  const bool odd = !ops::takes_picture(s.nhwc, in, work.dtype, work.tf32) ||
-                   !ops::takes_picture(s.nhwc, out, work.dtype, work.tf32);
+  const bool odd = ops::conv_copies(s, work.dtype, work.tf32) != 0;
   const bool strided = work.pass == ConvPass::by_input && s.stride_down * s.stride_across > 1;
   const bool window = s.kernel_height * s.kernel_width > 1;
   const bool as_they_are = odd && !window && s.groups == 1;
