@@ -45,20 +45,23 @@ const char* name_of(ConvPass pass) {
   }
 }
 
-/// Says once for each shape that only the plain kernels take it, where that takes time.
-void tell_of_plain(const ConvSpec& spec) {
+/// Says once for each shape what makes it slow, where that takes time.
+void tell_of_slow(const ConvSpec& spec, const std::string& why) {
   constexpr double kWorthAWord = 1e9;
   if (spec.shape.flops() < kWorthAWord) return;
   const std::string name =
       fmt::format("[{}] {}, pictures {}, weight {}, {}", name_of(spec.pass), dtype_name(spec.dtype),
                   spec.shape.in_shape().to_string(), spec.shape.weight_shape().to_string(),
                   spec.shape.nhwc ? "channels last" : "channels first");
-  if (!Libraries::current()->is_first(name)) return;
+  if (Libraries::current()->is_first(name)) log_warning(name + ": " + why);
+}
+
+void tell_of_plain(const ConvSpec& spec) {
 #if PLIMSOLL_HAS_CUDNN
-  log_warning(name + ": plain kernels, many times slower than others; cuDNN has no plan within " +
-              format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug says why");
+  tell_of_slow(spec, "plain kernels, many times slower than others; cuDNN has no plan within " +
+                         format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug says why");
 #else
-  log_warning(name + ": plain kernels, many times slower than others; build with cuDNN");
+  tell_of_slow(spec, "plain kernels, many times slower than others; build with cuDNN");
 #endif
 }
 
@@ -77,6 +80,12 @@ void choose(ConvState& state) {
   for (const ConvRequest& request : library_requests(state.spec, state.route)) {
     if (!fuse_parts(state, request)) continue;
     state.add_bias = request.adds_bias;
+    if (wants_matrix_units(state.spec) && !request.bounds.matrix_units) {
+      tell_of_slow(
+          state.spec,
+          "cuDNN has no kernels with matrix units for it, and others are many times slower; "
+          "numbers of channels per group that are powers of 2 have some");
+    }
     const Bytes taken = state.route.weight + state.route.sums;
     for (const ConvPart& part : state.parts) {
       state.workspace = std::max(state.workspace, taken + part.fused.workspace);
