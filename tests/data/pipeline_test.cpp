@@ -227,7 +227,7 @@ TEST(Pipeline, StatisticsNameTheStagesAndTheBottleneck) {
   const Device device = host();
   const auto slow = [](const Element& element) {
     std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < 20'000; ++i) sum += i * (sum | 1);
+    for (std::uint64_t i = 0; i < 300'000; ++i) sum += i * (sum | 1);
     return Element{Value(number(element) + static_cast<std::int64_t>(sum & 1))};
   };
   Pipeline pipeline(Dataset::range(200).map(slow).batch(10), device);
