@@ -45,6 +45,18 @@ Device open(nb::handle name, nb::handle limit, bool preallocate, nb::handle trac
   return Device::open(text, options);
 }
 
+nb::object limit_of(const Device& device) {
+  const Bytes limit = device.budget().limit();
+  if (limit == kUnlimited) return nb::none();
+  return nb::int_(limit);
+}
+
+void set_limit(const Device& device, nb::handle limit, const char* who) {
+  const Bytes bytes = as_bytes(limit, {who, "limit"});
+  const Unlocked unlocked;
+  device.budget().set_limit(bytes);
+}
+
 /// A device and, between enter and exit, its place as the thread's default one.
 struct Here {
   Device device;
@@ -84,9 +96,15 @@ void bind_device(nb::module_& m) {
       .def_prop_ro("ordinal", &Device::ordinal, "N of \"cuda:N\"; 0 on the CPU.")
       .def_prop_ro("closed", &Device::closed, "True once its session was closed.")
       .def_prop_ro("budget", &Device::budget, "Its limit, and who holds what.")
-      .def_prop_ro(
-          "limit", [](const Device& self) { return self.budget().limit(); },
-          "The limit in bytes; device.budget.limit = ... moves it.")
+      .def_prop_rw(
+          "limit", limit_of,
+          [](const Device& self, nb::handle limit) { set_limit(self, limit, "Device"); },
+          nb::for_getter(nb::sig("def limit(self) -> int | None")),
+          nb::for_setter(nb::arg("limit").none()),
+          nb::for_setter(nb::sig("def limit(self, limit: int | str, /) -> None")),
+          "The limit in bytes; None of a session without one. Setting it moves the limit while the "
+          "program runs.\n\n"
+          ">>> device.limit = \"512MiB\"")
       .def_prop_ro(
           "used", [](const Device& self) { return self.budget().used(); }, "Bytes charged now.")
       .def_prop_ro(
@@ -168,8 +186,17 @@ void bind_device(nb::module_& m) {
       .def_prop_ro(
           "peak", [](const Scope& self) { return self.session.device().budget().peak(); },
           "The most bytes it has held.")
-      .def_prop_ro("limit",
-                   [](const Scope& self) { return self.session.device().budget().limit(); })
+      .def_prop_rw(
+          "limit", [](const Scope& self) { return limit_of(self.session.device()); },
+          [](const Scope& self, nb::handle limit) {
+            set_limit(self.session.device(), limit, "Session");
+          },
+          nb::for_getter(nb::sig("def limit(self) -> int | None")),
+          nb::for_setter(nb::arg("limit").none()),
+          nb::for_setter(nb::sig("def limit(self, limit: int | str, /) -> None")),
+          "The limit in bytes; None if it has none of its own. Setting it moves the limit while "
+          "the "
+          "session is open.")
       .def("close", &Scope::close,
            "Returns every page. Tensors that are still around can no longer be read. Raises Error "
            "while NumPy arrays or others still share its memory.")

@@ -55,6 +55,7 @@ void bind_memory(nb::module_& m) {
             self.set_limit(bytes);
           },
           nb::for_getter(nb::sig("def limit(self) -> int | None")),
+          nb::for_setter(nb::arg("limit").none()),
           nb::for_setter(nb::sig("def limit(self, limit: int | str, /) -> None")),
           "In bytes; None if it has none of its own. Setting it lower asks holders to give memory "
           "back, and raises InvalidArgument if that is not enough.")
