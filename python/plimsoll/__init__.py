@@ -56,7 +56,7 @@ from .train import (
 from . import data as data, image as image, nn as nn, ops as ops, optim as optim
 from . import plan as plan, report as report, strings as strings, train as train
 
-from . import _core as _core, _hints as _hints, _notebook as _notebook, _numpy as _numpy, _pickle as _pickle
+from . import _assign as _assign, _core as _core, _hints as _hints, _notebook as _notebook, _numpy as _numpy, _pickle as _pickle
 
 __version__ = _version()
 
@@ -69,8 +69,12 @@ if not _TYPE_CHECKING:  # type checkers know what there is
 _hints.hint_methods(Tensor, ops)
 _hints.hint_methods(Variable, ops)
 _hints.hint_text(data.Symbolic, ops, strings)
-for _kind in (nn.Module, optim.Optimizer, data.Dataset, Trainer):
+for _kind in (nn.Module, optim.Optimizer, data.Dataset, Trainer, History):
     _hints.hint_names(_kind)
+for _kind in (optim.Optimizer, data.Dataset, Trainer):
+    _assign.known_names_only(_kind)
+for _kind in (data.Dataset, Trainer):
+    _assign.refuse_to_set(_kind)
 del _kind
 
 _core._start_logging()

@@ -22,6 +22,7 @@ _HINTS = {
         "randint": "pm.random_uniform(shape, low, high).to(pm.i64), or pm.tensor(generator.integers(low, high, shape)) of NumPy",
         "multinomial random_categorical": "numpy.random.Generator.choice with pm.softmax(logits).numpy()",
         "manual_seed seed": "pm.set_seed(1)",
+        "random": "pm.set_seed(1), pm.random_normal(shape) and pm.random_uniform(shape)",
         "no_grad inference_mode": "nothing: gradients are only recorded within pm.GradientTape(), and net.eval() turns "
         "dropout off",
         "from_torch": "pm.from_dlpack(t)",
@@ -35,6 +36,8 @@ _HINTS = {
         "uint8": "pm.u8",
         "bool": "pm.bool_",
         "mm bmm dot": "pm.matmul(a, b), or a @ b",
+        "mod remainder fmod": "x % y, whose result has the sign of y",
+        "floor_divide": "x // y",
         "isnan isfinite": "pm.is_finite(x), or x != x for NaN",
         "cuda": "pm.list_devices(), and pm.device(\"cuda:0\")",
         "save": "pm.save_safetensors(path, net.state_dict())",
@@ -84,6 +87,8 @@ _METHODS = {
     "permute": "x.transpose(...)",
     "T mT": "x.transpose(), or x.swapaxes(-2, -1) for the last two",
     "dim": "x.ndim",
+    "numel": "x.size",
+    "data": "x.assign(values), and x.numpy() to read a parameter",
     "std": "pm.sqrt(x.variance(axis)), which divides by n as NumPy does",
     "var": "x.variance(axis)",
     "astype type": "x.to(pm.f32)",
@@ -164,6 +169,8 @@ _OF_OTHERS = {
         "half bfloat16": 'pm.Trainer(net, precision="bf16")',
         "compile fit evaluate predict": 'pm.Trainer(net, loss="cross_entropy")',
         "summary": "print(net), and net.parameter_count",
+        "num_parameters numel count_params": "net.parameter_count",
+        "apply": "a loop over net.modules()",
         "weights trainable_weights variables trainable_variables": "net.parameters()",
         "save_weights": "pm.save_safetensors(path, net.state_dict())",
         "load_weights": "net.load_state_dict(pm.load_safetensors(path))",
@@ -184,12 +191,17 @@ _OF_OTHERS = {
         "random_split": "dataset.split(0.8)",
         "padded": "dataset.padded_batch(size)",
         "shape dtype": "dataset.element_spec",
+        "batch_size": "dataset.element_spec, whose first extents are those of the batch",
     },
     "Trainer": {
         "train": "trainer.fit(train, validation, epochs=3)",
         "compile": "the arguments of pm.Trainer",
         "test": "trainer.evaluate(dataset)",
+        "module net network": "trainer.model",
+        "history": "what fit() returns: history = trainer.fit(...)",
+        "state_dict load_state_dict": "trainer.save(path) and trainer.load(path)",
     },
+    "History": {"history metrics": 'history["loss"], or dict(history)'},
 }
 
 

@@ -1,12 +1,21 @@
-"""Assignments: limits that move."""
+"""Assignments: limits that move, what is read-only, and names that nothing would read."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import plimsoll as pm
 
 pytestmark = pytest.mark.usefixtures("device")
+
+
+def refused(thing: Any, name: str, value: Any) -> str:
+    with pytest.raises(AttributeError) as error:
+        setattr(thing, name, value)
+    return str(error.value)
 
 
 def test_setting_the_limit_of_a_device_moves_that_of_its_budget(device: pm.Device) -> None:
@@ -37,3 +46,40 @@ def test_the_limit_of_a_session_is_its_own(device: pm.Device) -> None:
         assert pm.zeros((16 << 20,), dtype=pm.u8).size == 16 << 20
     with device.session("free") as scope:
         assert scope.limit is None and scope.device.limit is None
+
+
+def test_what_is_read_only_says_so_and_what_to_write() -> None:
+    x, net = pm.zeros((2, 3)), pm.nn.Dense(3)
+    net(pm.zeros((1, 2)))
+    assert refused(x, "shape", (3, 2)) == (
+        "[Tensor] shape cannot be set to (3, 2) (a tuple): it is read-only; use x.reshape(shape), which gives "
+        "another tensor"
+    )
+    assert "use x.to(dtype)" in refused(x, "dtype", pm.f64)
+    assert refused(pm.default_device(), "used", 0) == "[Device] used cannot be set to 0 (an int): it is read-only"
+    assert "use net.weight.assign(values)" in refused(net, "weight", np.zeros((3, 2), np.float32))
+    assert "use net.train(), or net.eval()" in refused(net, "training", False)
+    trainer = pm.Trainer(net, loss="cross_entropy")
+    assert "use another pm.Trainer" in refused(trainer, "model", net)
+    assert x.shape == (2, 3) and trainer.model is net
+
+
+def test_names_that_nothing_would_read_are_refused() -> None:
+    net, optimizer = pm.nn.Dense(3), pm.optim.sgd(0.5)
+    for name in ("lr", "learning_rate", "rate"):
+        assert "use optimizer.rate_factor = 0.1" in refused(optimizer, name, 1e-4)
+    assert optimizer.rate == 0.5
+    with pytest.raises(TypeError, match=r"\[Optimizer\] rate_factor is 'a' \(a str\); it must be a number"):
+        optimizer.rate_factor = "a"  # type: ignore[assignment]
+    optimizer.rate_factor = 0.1
+    assert optimizer.rate == pytest.approx(0.05)
+    trainer = pm.Trainer(net, loss="cross_entropy", optimizer=optimizer)
+    assert refused(trainer, "lr", 0.1).startswith("[Trainer] there is no lr that could be set to 0.1 (a float); use")
+    assert "use dataset.batch(size)" in refused(pm.data.range(3), "batch_size", 2)
+
+    class Own(pm.Trainer):
+        pass
+
+    own = Own(net, loss="cross_entropy")
+    own.note = "attributes of one's own classes are one's own"  # type: ignore[attr-defined]
+    net.note = "and so are those of modules"
