@@ -1,6 +1,7 @@
 // Variables and gradients.
 #include <plimsoll/ops/tape.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -86,6 +87,35 @@ ops::Gradients made_gradients(nb::handle variables, nb::handle tensors) {
     }
   }
   return made;
+}
+
+/// Where the gradient is that `index` names: a place, a variable or the name of one.
+std::size_t place_of(const ops::Gradients& g, nb::handle index) {
+  Variable* variable = nullptr;
+  const bool by_variable = nb::try_cast(index, variable) && variable != nullptr;
+  if (by_variable || PyUnicode_Check(index.ptr()) != 0) {
+    const std::string name = by_variable ? variable->name() : as_text(index, {"Gradients", "name"});
+    const auto found = std::ranges::find_if(g.variables, [&](const Variable& each) {
+      return by_variable ? each == *variable : each.name() == name;
+    });
+    if (found != g.variables.end()) return static_cast<std::size_t>(found - g.variables.begin());
+    std::string names;
+    for (const Variable& each : g.variables) names += (names.empty() ? "" : ", ") + each.name();
+    throw nb::key_error(
+        ("[Gradients] there is no gradient of '" + name + "'; there are: " + names).c_str());
+  }
+  if (PyIndex_Check(index.ptr()) == 0) {
+    wrong_type({"Gradients", "index"}, index, "it must be an integer, a variable or its name");
+  }
+  const auto size = static_cast<std::int64_t>(g.tensors.size());
+  const std::int64_t given = as_int(index, {"Gradients", "index"});
+  const std::int64_t at = given < 0 ? given + size : given;
+  if (at < 0 || at >= size) {
+    throw nb::index_error(("[Gradients] there is no gradient " + std::to_string(given) +
+                           "; there are " + std::to_string(size))
+                              .c_str());
+  }
+  return static_cast<std::size_t>(at);
 }
 
 nb::object gradient(Tape& self, nb::handle target, nb::handle sources, nb::handle seed) {
@@ -260,14 +290,11 @@ void bind_tape(nb::module_& m) {
       .def("__len__", [](const ops::Gradients& g) { return g.tensors.size(); })
       .def(
           "__getitem__",
-          [](const ops::Gradients& g, std::int64_t index) {
-            const auto size = static_cast<std::int64_t>(g.tensors.size());
-            const std::int64_t at = index < 0 ? index + size : index;
-            if (at < 0 || at >= size)
-              throw nb::index_error("[Gradients] there is no such gradient");
-            return tensor_or_none(g.tensors[static_cast<std::size_t>(at)]);
+          [](const ops::Gradients& g, nb::handle index) {
+            return tensor_or_none(g.tensors[place_of(g, index)]);
           },
-          nb::sig("def __getitem__(self, index: int, /) -> Tensor | None"));
+          nb::sig("def __getitem__(self, index: int | str | Variable, /) -> Tensor | None"),
+          "By place, by the name of the variable, or by the variable.");
 
   m.def(
       "_same_variables",

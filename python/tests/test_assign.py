@@ -83,3 +83,18 @@ def test_names_that_nothing_would_read_are_refused() -> None:
     own = Own(net, loss="cross_entropy")
     own.note = "attributes of one's own classes are one's own"  # type: ignore[attr-defined]
     net.note = "and so are those of modules"
+
+
+def test_gradients_are_found_by_place_by_variable_and_by_name() -> None:
+    w, b = pm.Variable(pm.ones((2,)), name="w"), pm.Variable(pm.ones((1,)), name="b")
+    gradients = pm.Gradients([w, b], [pm.tensor([1.0, 2.0]), None])
+    for index in (0, -2, w, "w"):
+        found = gradients[index]
+        assert found is not None and found.tolist() == [1, 2]
+    assert gradients[b] is None
+    with pytest.raises(IndexError, match="there is no gradient 2; there are 2"):
+        gradients[2]
+    with pytest.raises(KeyError, match="there is no gradient of 'c'; there are: w, b"):
+        gradients["c"]
+    with pytest.raises(TypeError, match=r"index is 1.5 \(a float\); it must be an integer, a variable or its name"):
+        gradients[1.5]  # type: ignore[index]
