@@ -80,6 +80,25 @@ std::optional<DType> dtype_of_format(std::string_view format, Py_ssize_t size) {
   }
 }
 
+/// What to write for an array of a NumPy dtype that has no counterpart.
+std::string conversion(nb::handle array) {
+  const nb::object dtype = array.attr("dtype");
+  const auto kind = nb::cast<std::string>(nb::str(nb::object(dtype.attr("kind"))));
+  if (kind == "c") return "convert its parts: array.real.astype(\"float32\")";
+  if (kind == "U" || kind == "S") return "give its text as a list: array.tolist()";
+  if (kind == "V") return "give its fields one by one: array[\"name\"]";
+  const auto as = [](const std::string& name) {
+    return "convert it: array.astype(\"" + name + "\")";
+  };
+  const auto native =
+      nb::cast<std::string>(nb::str(nb::object(dtype.attr("newbyteorder")("=").attr("name"))));
+  const bool is_native = nb::cast<bool>(dtype.attr("isnative"));
+  const auto size = nb::cast<int>(dtype.attr("itemsize"));
+  if (kind == "u") return as(!is_native && size <= 2 ? native : "int64");
+  if (kind == "f") return as(!is_native && size <= 8 ? native : "float64");
+  return as(kind == "i" ? native : "float32");
+}
+
 /// What a view of a tensor needs until it is released.
 struct View {
   explicit View(const Tensor& x) : tensor(x), exported(x) {}
@@ -174,12 +193,12 @@ Tensor from_buffer(nb::handle value, Where where) {
   const auto dtype = dtype_of_format(view->format == nullptr ? "B" : view->format, view->itemsize);
   if (!dtype) {
     const std::string format = view->format == nullptr ? "" : view->format;
-    const std::string name = nb::hasattr(value, "dtype")
+    const bool is_array = nb::hasattr(value, "dtype");
+    const std::string name = is_array
                                  ? nb::cast<std::string>(nb::str(nb::object(value.attr("dtype"))))
                                  : "of struct format '" + format + "'";
-    const std::string to = name.starts_with("uint") ? "int64" : "float32";
-    const std::string remedy = "its elements are " + name +
-                               ", which is no dtype here; convert it: array.astype(\"" + to + "\")";
+    const std::string remedy = "its elements are " + name + ", and no dtype here is like that; " +
+                               (is_array ? conversion(value) : "convert it to numbers");
     wrong_value(where, value, remedy.c_str());
   }
   if (view->ndim > kMaxRank) wrong_value(where, value, "it has more than 8 dimensions");

@@ -32,7 +32,7 @@ std::string shown(nb::handle value) {
   }
   std::string text = nb::cast<std::string>(nb::repr(value));
   if (text.find(" at 0x") != std::string::npos) {
-    if (!nb::hasattr(value, "__name__")) return kind;
+    if (!nb::hasattr(value, "__name__") || PyIter_Check(value.ptr()) != 0) return kind;
     return "the function " + nb::cast<std::string>(nb::str(value.attr("__name__")));
   }
   if (text.size() > 60) text = text.substr(0, 57) + "...";
@@ -124,7 +124,10 @@ std::optional<ops::Scalar> as_scalar(nb::handle value) {
   const auto number = as_number(value);
   if (!number || PyFloat_Check(value.ptr()) != 0 || PyIndex_Check(value.ptr()) == 0) return number;
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-  if (!index.is_valid()) throw nb::python_error();
+  if (!index.is_valid()) {  // an array of one float, say
+    PyErr_Clear();
+    return number;
+  }
   int overflow = 0;
   const std::int64_t whole = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
   if (overflow != 0) return number;
@@ -142,9 +145,7 @@ std::int64_t as_int(nb::handle value, Where where) {
   }
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) {
-    if (!is_tensor(value) || PyErr_ExceptionMatches(PyExc_TypeError) == 0) {
-      throw nb::python_error();
-    }
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
     PyErr_Clear();
     wrong_type(where, value, "it must be an integer");
   }

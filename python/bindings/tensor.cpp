@@ -124,6 +124,13 @@ void bind_tensor(nb::module_& m) {
       .def("__bool__", &truth)
       .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
+      .def(
+          "__round__",
+          [](const Tensor& x, nb::handle digits) {
+            return nb::module_::import_("builtins").attr("round")(item(x), digits);
+          },
+          nb::arg("digits").none() = nb::none(),
+          nb::sig("def __round__(self, digits: int | None = None, /) -> typing.Any"))
       .def("__index__", &as_index, nb::sig("def __index__(self) -> int"))
       .def("__len__",
            [](const Tensor& x) {

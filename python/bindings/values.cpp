@@ -107,7 +107,8 @@ struct Numbers {
   bool all_bool = true;
 
   void read(nb::handle value, std::size_t depth) {
-    if (PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0) {
+    if (PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0 ||
+        PyRange_Check(value.ptr()) != 0) {
       const auto size = length(value);
       if (shape.size() == depth) {
         if (!floats.empty() || !strings.empty()) ragged(value);
@@ -124,6 +125,8 @@ struct Numbers {
     } else if (PyBytes_Check(value.ptr()) != 0) {
       const auto bytes = nb::borrow<nb::bytes>(value);
       strings.emplace_back(bytes.c_str(), bytes.size());
+    } else if (is_tensor(value) || nb::hasattr(value, "__array_interface__")) {
+      read_array(value, depth);
     } else if (const auto number = as_number(value)) {
       const bool is_bool = PyBool_Check(value.ptr()) != 0;
       const bool is_int = PyLong_Check(value.ptr()) != 0;
@@ -133,8 +136,19 @@ struct Numbers {
       ints.push_back(is_int ? as_int(value, {"tensor", "data"}) : 0);
     } else {
       wrong_type({"tensor", "data"}, value,
-                 "it must be numbers, byte strings, lists of such, or an array");
+                 PyIter_Check(value.ptr()) != 0
+                     ? "make a list of what it gives: pm.tensor(list(values))"
+                     : "it must be numbers, byte strings, lists of such, or an array");
     }
+  }
+  /// A tensor or an array in a list: one without dimensions is a number.
+  void read_array(nb::handle value, std::size_t depth) {
+    if (nb::cast<int>(value.attr("ndim")) > 0) {
+      wrong_type({"tensor", "a part of data"}, value,
+                 "lists hold numbers; pm.stack([a, b]) makes one tensor of several");
+    }
+    read(is_tensor(value) ? item(as_tensor(value, {"tensor", "data"})) : value.attr("item")(),
+         depth);
   }
   [[noreturn]] static void ragged(nb::handle value) {
     wrong_value({"tensor", "data"}, value, "lists in it must have equal lengths at each depth");
@@ -194,23 +208,35 @@ nb::object as_index(const Tensor& x) {
   return item(x);
 }
 
-Tensor make_tensor(nb::handle data, std::optional<DType> dtype, const Device& device) {
-  const auto runs_backwards = [](nb::handle array) {
-    if (!nb::hasattr(array, "__array_interface__")) return false;
-    for (nb::handle stride : nb::object(array.attr("strides"))) {
-      if (nb::cast<std::int64_t>(stride) < 0) return true;
-    }
-    return false;
-  };
+namespace {
+
+/// An array whose memory can be shared: itself, or a copy of one that runs backwards or has its
+/// bytes in the other order. Text is a list.
+nb::object shareable(nb::handle data) {
+  if (!nb::hasattr(data, "__array_interface__")) return nb::borrow(data);
+  const nb::object dtype = data.attr("dtype");
+  const auto kind = nb::cast<std::string>(nb::str(nb::object(dtype.attr("kind"))));
+  if (kind == "U" || kind == "S") return data.attr("tolist")();
+  if ((kind == "i" || kind == "f" || kind == "u") && !nb::cast<bool>(dtype.attr("isnative"))) {
+    return data.attr("astype")(dtype.attr("newbyteorder")("="));
+  }
+  for (nb::handle stride : nb::object(data.attr("strides"))) {
+    if (nb::cast<std::int64_t>(stride) < 0) return data.attr("copy")();
+  }
+  return nb::borrow(data);
+}
+
+}  // namespace
+
+Tensor make_tensor(nb::handle given_data, std::optional<DType> dtype, const Device& device) {
+  const nb::object data = shareable(given_data);
   Tensor made;
   if (is_tensor(data)) {
     const Tensor given = as_tensor(data, {"tensor", "data"});
     const Unlocked unlocked;
     made = given.clone(device, {});
   } else if (has_buffer(data)) {
-    // What runs backwards cannot be shared, and this is a copy.
-    const Tensor shared = from_buffer(runs_backwards(data) ? nb::object(data.attr("copy")()) : data,
-                                      {"tensor", "data"});
+    const Tensor shared = from_buffer(data, {"tensor", "data"});
     const Unlocked unlocked;
     made = shared.clone(device, {});
   } else if (nb::hasattr(data, "__dlpack__")) {

@@ -66,7 +66,7 @@ def fits(function: Callable[..., Any], count: int) -> bool:
 
 
 def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
-    """The program of a function. What NumPy says of components that it gets is told in our words."""
+    """The program of a function."""
 
     def call(*components: Any) -> Any:
         try:
@@ -77,12 +77,7 @@ def traced(dataset: _core._Dataset, function: Callable[..., Any]) -> Program:
                     f"[map] the function does not take the {len(components)} components of an element, "
                     f"{dataset.spec_text}: {error}; it gets each as an argument of its own"
                 ) from None
-            if "__array_ufunc__" not in str(error):
-                raise
-            raise TypeError(
-                "[map] NumPy cannot compute with components while the function is traced; use functions of pm, "
-                "such as pm.sqrt, or map(f, python=True)"
-            ) from error
+            raise
 
     return _core._trace(dataset, call, True)
 

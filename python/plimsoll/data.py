@@ -68,7 +68,7 @@ def range(start: int, end: int | None = None, step: int = 1) -> Dataset:
 @boundary
 def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = None) -> Dataset:
     """Slices along the first dimension of a tensor, a tuple of them, or a dict, whose keys name the
-    components. NumPy arrays are shared, lists copied."""
+    components. NumPy arrays are shared; lists, text and numbers in the other byte order are copied."""
     names: list[str] = []
     if isinstance(tensors, dict):
         names, tensors = [str(key) for key in tensors], list(tensors.values())
@@ -89,7 +89,7 @@ def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = 
             made.append(each)
         elif isinstance(each, _core.Variable):
             made.append(each.value)
-        elif hasattr(each, "__array_interface__"):
+        elif hasattr(each, "__array_interface__") and each.dtype.isnative and each.dtype.kind not in "US":
             made.append(_core.from_numpy(each))
         else:
             made.append(_core.tensor(each, device=device))
