@@ -1,6 +1,8 @@
 // What map() traces: values of a program that have a type and no data.
 #include "symbolic.h"
 
+#include <array>
+
 #include <nanobind/stl/string.h>
 
 #include <plimsoll/base/error.h>
@@ -20,6 +22,19 @@ Symbolic plus(const Symbolic& a, const Symbolic& b) { return a + b; }
 Symbolic minus(const Symbolic& a, const Symbolic& b) { return a - b; }
 Symbolic times(const Symbolic& a, const Symbolic& b) { return a * b; }
 Symbolic by(const Symbolic& a, const Symbolic& b) { return a / b; }
+
+/// As Python and NumPy divide, and as `//` of tensors does: rounded down. The op rounds integers
+/// towards zero.
+Symbolic floor_by(const Symbolic& a, const Symbolic& b) {
+  if (!is_integer(a.dtype())) return data::floor(a / b);
+  const Symbolic quotient = data::call_like(a, "div", std::array{a, b}).front();
+  const Symbolic rest = a - quotient * b;
+  const Symbolic apart = data::cast(rest < 0, DType::i64) != data::cast(b < 0, DType::i64);
+  return quotient - data::cast(data::logical_and(apart, rest != 0), quotient.dtype());
+}
+/// What floor_by leaves, with the sign of `b`.
+Symbolic remainder(const Symbolic& a, const Symbolic& b) { return a - floor_by(a, b) * b; }
+
 Symbolic equal(const Symbolic& a, const Symbolic& b) { return a == b; }
 Symbolic not_equal(const Symbolic& a, const Symbolic& b) { return a != b; }
 Symbolic less(const Symbolic& a, const Symbolic& b) { return a < b; }
@@ -266,6 +281,8 @@ void bind_symbolic_class(nb::module_& m) {
   binary(cls, "__sub__", "__rsub__", minus);
   binary(cls, "__mul__", "__rmul__", times);
   binary(cls, "__truediv__", "__rtruediv__", by, true);
+  binary(cls, "__floordiv__", "__rfloordiv__", floor_by);
+  binary(cls, "__mod__", "__rmod__", remainder);
   binary(cls, "__pow__", "__rpow__", data::pow);
   binary(cls, "__matmul__", "__rmatmul__", data::matmul);
   binary(cls, "__eq__", nullptr, equal);

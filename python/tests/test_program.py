@@ -228,3 +228,14 @@ def test_pictures_are_divided_once_to_normalize_them() -> None:
     for divided in (lambda x: x / 255, pm.image.to_unit):
         with pytest.raises(pm.InvalidArgument, match=r"\[normalize\].*divided already.*most=1"):
             pictures.map(lambda x: pm.image.normalize(divided(x), mean, deviation))
+
+
+def test_integers_and_floats_divide_with_rest_as_in_python() -> None:
+    whole = [-7, -6, -1, 0, 1, 6, 7]
+    rows = pm.data.from_tensor_slices(np.array(whole))
+    for by in (3, -3):
+        found = list(rows.map(lambda n: (n // by, n % by, n.to(pm.f64) // by, n.to(pm.f64) % by)))
+        assert found == [(n // by, n % by, float(n) // by, float(n) % by) for n in whole]
+    below = pm.data.range(1, 5)
+    assert list(below.map(lambda n: (7 // n, 7 % n))) == [divmod(7, n) for n in range(1, 5)]
+    assert list(pm.data.range(6).map(lambda n: pm.where(n % 2 == 0, n, -n))) == [0, -1, 2, -3, 4, -5]
