@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -25,7 +26,14 @@ std::optional<data::Dataset> as_optional_dataset(nb::handle value, Where where);
 train::Loss as_loss(nb::handle value);
 /// Names, or plimsoll.train.Metric objects.
 std::vector<train::Metric> as_metrics(nb::handle value);
-/// plimsoll._cell.Cells of objects with on_begin, on_step, on_epoch, on_end.
-std::vector<train::Callback> as_callbacks(nb::handle value);
+/// Ctrl-C during a run: `stop` ends it after its step, and `raised` says that a callback got the
+/// KeyboardInterrupt, which fit() then raises.
+struct Interrupts {
+  std::atomic<bool> stop{false};
+  std::atomic<bool> raised{false};
+};
+/// plimsoll._cell.Cells of objects with on_begin, on_step, on_epoch, on_end. `interrupts` outlives
+/// the run.
+std::vector<train::Callback> as_callbacks(nb::handle value, Interrupts& interrupts);
 
 }  // namespace plimsoll::python

@@ -24,11 +24,17 @@ nb::object one_or_tuple(const nn::Tensors& tensors) {
 }
 
 using Hook = std::function<void(train::Run&)>;
-Hook hook(const Callable& callback, nb::handle object, const char* name) {
+Hook hook(const Callable& callback, nb::handle object, const char* name, Interrupts& interrupts) {
   if (!nb::hasattr(object, name)) return nullptr;
-  return [callback, name](train::Run& run) {
+  return [callback, name, &interrupts](train::Run& run) {
     const Locked locked;
-    callback.get().attr(name)(nb::cast(&run, nb::rv_policy::reference));
+    try {
+      callback.get().attr(name)(nb::cast(&run, nb::rv_policy::reference));
+    } catch (nb::python_error& error) {
+      // Ctrl-C while the callback ran: the run ends as it does anywhere else, with a checkpoint.
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+      interrupts.raised = interrupts.stop = true;
+    }
   };
 }
 
@@ -93,7 +99,7 @@ std::vector<train::Metric> as_metrics(nb::handle value) {
   return metrics;
 }
 
-std::vector<train::Callback> as_callbacks(nb::handle value) {
+std::vector<train::Callback> as_callbacks(nb::handle value, Interrupts& interrupts) {
   std::vector<train::Callback> callbacks;
   for (nb::handle each : value) {
     const Callable callback(each);
@@ -103,9 +109,8 @@ std::vector<train::Callback> as_callbacks(nb::handle value) {
       callbacks.push_back(*native);
       continue;
     }
-    callbacks.push_back({hook(callback, object, "on_begin"), hook(callback, object, "on_step"),
-                         hook(callback, object, "on_epoch"), hook(callback, object, "on_end"),
-                         false});
+    const auto of = [&](const char* name) { return hook(callback, object, name, interrupts); };
+    callbacks.push_back({of("on_begin"), of("on_step"), of("on_epoch"), of("on_end"), false});
     keep_state(callbacks.back(), callback, object);
   }
   return callbacks;

@@ -122,12 +122,12 @@ data::PipelineOptions pipeline_options(const Keywords& given) {
   return options;
 }
 
-train::FitOptions fit_options(nb::dict values) {
+train::FitOptions fit_options(nb::dict values, Interrupts& interrupts) {
   const Keywords given("fit", std::move(values));
   train::FitOptions options;
   given.integer("epochs", options.epochs);
   given.integer("steps", options.steps);
-  options.callbacks = as_callbacks(given.get("callbacks"));
+  options.callbacks = as_callbacks(given.get("callbacks"), interrupts);
   given.path("checkpoints", options.checkpoints);
   given.integer("checkpoint_steps", options.checkpoint_steps);
   given.integer("checkpoint_epochs", options.checkpoint_epochs);
@@ -157,23 +157,29 @@ train::FitResult fit(Trainer& self, nb::handle train, nb::handle validation, nb:
   std::string path;
   Keywords("fit", values).path("log", path);
   RunLog log = path.empty() ? RunLog() : RunLog(path);
-  train::FitOptions options = fit_options(std::move(values));
+  Interrupts interrupts;
+  train::FitOptions options = fit_options(std::move(values), interrupts);
   options.log = &log;
-  std::atomic<bool> stop{false};
-  options.stop = &stop;
+  options.stop = &interrupts.stop;
   train::TrainingPlan* given = nullptr;
   if (!plan.is_none() && (!nb::try_cast(plan, given) || given == nullptr)) {
     wrong_type({"fit", "plan"}, plan, "it must be what trainer.plan(...) gives");
   }
-  const Interruptible wait([&] { stop = true; });
+  const Interruptible wait([&] { interrupts.stop = true; });
   train::FitResult result;
   {
     const Unlocked unlocked;
     result = given != nullptr ? self.fit(*given, set, held_out, options)
                               : self.fit(set, held_out, options);
   }
-  if (stop) nb::module_::import_("plimsoll.train").attr("_note_interrupt")(result);
+  if (interrupts.stop) {
+    nb::module_::import_("plimsoll.train").attr("_note_interrupt")(result);
+  }
   wait.check();
+  if (interrupts.raised) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
   return result;
 }
 

@@ -271,7 +271,8 @@ def test_ctrl_c_stops_a_fit_with_a_checkpoint(tmp_path: Path) -> None:
     )
     assert "interrupted" in done.stdout, done.stderr
     assert int(done.stdout.split()[1]) < 100
-    assert any((tmp_path / "run").iterdir())
+    saved = (tmp_path / "run" / "latest").read_text().strip()
+    assert saved.startswith("step-") and (tmp_path / "run" / saved / "model.safetensors").is_file()
 
 
 @pytest.mark.parametrize("call", [
