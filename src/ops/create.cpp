@@ -18,40 +18,64 @@ Device device_for(const CreateOptions& options) {
   return options.device ? *options.device : DefaultDevice::get();
 }
 
-template <typename T>
-Tensor narrowed(const std::vector<double>& values, const Shape& shape, const Device& device) {
-  const std::vector<T> narrow(values.begin(), values.end());
-  return Tensor::from_values(std::span<const T>(narrow), shape, device);
+constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
+
+[[noreturn]] void too_many(const char* who) {
+  throw InvalidArgument(fmt::format(
+      "[{}] these are more than 2^60 numbers; choose a larger step or nearer ends", who));
 }
 
-Tensor from(const std::vector<double>& values, const Shape& shape, const CreateOptions& options) {
+/// A tensor whose element i, in row-major order, is value_of(i). Its memory is charged before
+/// anything is computed, and nothing of its size is held beside it.
+template <typename T, typename ValueOf>
+Tensor computed(const Shape& shape, const Device& device, const ValueOf& value_of) {
+  constexpr std::int64_t kPart = std::int64_t{1} << 14;
+  Tensor result = Tensor::empty(shape, dtype_of<T>, device);
+  std::vector<T> part;
+  for (std::int64_t begin = 0; begin < shape.elements(); begin += kPart) {
+    const std::int64_t count = std::min(kPart, shape.elements() - begin);
+    part.resize(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      part[static_cast<std::size_t>(i)] = static_cast<T>(value_of(begin + i));
+    }
+    const StreamId stream = TensorOptions{}.stream;
+    auto* to = static_cast<T*>(result.raw_mutable_data()) + begin;
+    device.copy(to, part.data(), static_cast<Bytes>(count) * sizeof(T), stream);
+    if (stream != kHostStream) device.synchronize(stream);  // the part is written again
+  }
+  return result;
+}
+
+template <typename ValueOf>
+Tensor from(const ValueOf& value_of, const Shape& shape, const CreateOptions& options) {
   const Device device = device_for(options);
   switch (options.dtype) {
     case DType::f32:
-      return narrowed<float>(values, shape, device);
+      return computed<float>(shape, device, value_of);
     case DType::i64:
-      return narrowed<std::int64_t>(values, shape, device);
+      return computed<std::int64_t>(shape, device, value_of);
     case DType::f64:
-      return narrowed<double>(values, shape, device);
+      return computed<double>(shape, device, value_of);
     default:
-      return ops::cast(narrowed<double>(values, shape, device), options.dtype);
+      return ops::cast(computed<double>(shape, device, value_of), options.dtype);
   }
 }
 
 /// first, first + step, ... before `end`.
-std::vector<std::int64_t> counted(std::int64_t first, std::int64_t end, std::int64_t step) {
+Tensor counted(std::int64_t first, std::int64_t end, std::int64_t step, const Device& device) {
   // As unsigned, where what is far apart does not overflow.
   const auto apart = static_cast<std::uint64_t>(step > 0 ? end : first) -
                      static_cast<std::uint64_t>(step > 0 ? first : end);
   const auto by =
       step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const bool none = step > 0 ? end <= first : end >= first;
-  std::vector<std::int64_t> values(none ? 0 : static_cast<std::size_t>((apart - 1) / by + 1));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(first) +
-                                          i * static_cast<std::uint64_t>(step));
-  }
-  return values;
+  const std::uint64_t count = none ? 0 : (apart - 1) / by + 1;
+  if (count > kMost) too_many("arange");
+  return computed<std::int64_t>({static_cast<std::int64_t>(count)}, device, [&](std::int64_t i) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(first) +
+                                     static_cast<std::uint64_t>(i) *
+                                         static_cast<std::uint64_t>(step));
+  });
 }
 
 /// Shape of the nested lists below `values`, by the first of each.
@@ -108,35 +132,30 @@ Tensor arange(const ops::Scalar& first, const ops::Scalar& end, const ops::Scala
                     begin, end.number(), by));
   }
   if (options.dtype == DType::i64 && first.whole() && end.whole() && step.whole()) {
-    const std::vector<std::int64_t> values = counted(*first.whole(), *end.whole(), *step.whole());
-    return Tensor::from_values(std::span<const std::int64_t>(values),
-                               {static_cast<std::int64_t>(values.size())}, device_for(options));
+    return counted(*first.whole(), *end.whole(), *step.whole(), device_for(options));
   }
-  const auto count =
-      static_cast<std::int64_t>(std::max(0.0, std::ceil((end.number() - begin) / by)));
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = begin + static_cast<double>(i) * by;
-  return from(values, {count}, options);
+  const double count = std::max(0.0, std::ceil((end.number() - begin) / by));
+  if (count > static_cast<double>(kMost)) too_many("arange");
+  const auto value_of = [&](std::int64_t i) { return begin + static_cast<double>(i) * by; };
+  return from(value_of, {static_cast<std::int64_t>(count)}, options);
 }
 
 Tensor linspace(double first, double last, std::int64_t count, const CreateOptions& options) {
   if (count < 1) {
     throw InvalidArgument(fmt::format("[linspace] {} numbers; give 1 or more", count));
   }
-  std::vector<double> values(static_cast<std::size_t>(count), first);
-  for (std::size_t i = 1; i < values.size(); ++i) {
+  const auto value_of = [&](std::int64_t i) {
+    if (i == 0) return first;
     const double share = static_cast<double>(i) / static_cast<double>(count - 1);
-    values[i] = first + (last - first) * share;
-  }
-  return from(values, {count}, options);
+    return first + (last - first) * share;
+  };
+  return from(value_of, {count}, options);
 }
 
 Tensor eye(std::int64_t size, const CreateOptions& options) {
   if (size < 0) throw InvalidArgument(fmt::format("[eye] a size of {}; give 0 or more", size));
-  const auto side = static_cast<std::size_t>(size);
-  std::vector<double> values(side * side);
-  for (std::size_t i = 0; i < side; ++i) values[i * side + i] = 1;
-  return from(values, {size, size}, options);
+  return from([&](std::int64_t i) { return i / size == i % size ? 1.0 : 0.0; }, {size, size},
+              options);
 }
 
 Tensor random_uniform(const Shape& shape, double low, double high, const CreateOptions& options) {
@@ -152,7 +171,8 @@ Tensor tensor(const Nested& values, const CreateOptions& options) {
   const std::vector<std::int64_t> shape = shape_of(values);
   std::vector<double> numbers;
   gather_numbers(values, shape, numbers);
-  return from(numbers, Shape(shape), options);
+  const auto number = [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; };
+  return from(number, Shape(shape), options);
 }
 
 }  // namespace plimsoll

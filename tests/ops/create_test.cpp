@@ -7,6 +7,7 @@
 
 #include <plimsoll/base/error.h>
 #include <plimsoll/device/default_device.h>
+#include <plimsoll/memory/out_of_memory.h>
 #include <plimsoll/ops/reduce_axis.h>
 #include <plimsoll/ops/seed.h>
 
@@ -52,6 +53,23 @@ TEST_F(CreateTest, Sequences) {
   EXPECT_THAT(eye(2).to_vector<float>(), ElementsAre(1, 0, 0, 1));
   EXPECT_THROW(arange(0, 1, 0), InvalidArgument);
   EXPECT_THROW(linspace(0, 1, 0), InvalidArgument);
+}
+
+TEST_F(CreateTest, SequencesThatDoNotFitTakeNothingAndNothingIsHeldBesideThose) {
+  const Device small = test::own_cpu({.limit = MiB(2)});
+  for (const DType dtype : {DType::i64, DType::f32, DType::f64, DType::i32}) {
+    const CreateOptions there{.dtype = dtype, .device = small};
+    EXPECT_THROW(arange(0, std::int64_t{1} << 50, 1, there), OutOfMemory);
+    EXPECT_THROW(linspace(0, 1, std::int64_t{1} << 50, there), OutOfMemory);
+    EXPECT_THROW(eye(std::int64_t{1} << 25, there), OutOfMemory);
+    EXPECT_EQ(small.budget().used(), 0U);
+  }
+  EXPECT_THROW(arange(0, 1e300, 1), InvalidArgument);
+  constexpr std::int64_t kParts = (std::int64_t{1} << 14) * 2 + 5;  // computed in parts
+  const std::vector<float> counted = arange(kParts).to_vector<float>();
+  for (std::int64_t i = 0; i < kParts; ++i) {
+    ASSERT_EQ(counted[static_cast<std::size_t>(i)], static_cast<float>(i));
+  }
 }
 
 TEST_F(CreateTest, NestedListsOfAnyDepth) {
