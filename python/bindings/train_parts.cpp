@@ -127,7 +127,7 @@ void bind_train_parts(nb::module_& m) {
       .def_prop_ro("loss", &Run::loss, "The loss of the last step.")
       .def_prop_ro("accuracy", &Run::accuracy,
                    "Share of the last step's labels that were right; None without logits.")
-      .def_prop_ro("rate", &Run::rate, "The learning rate.")
+      .def_prop_ro("rate", &Run::rate, "The learning rate of the next step.")
       .def_prop_ro("batch", &Run::batch)
       .def_prop_ro("elements", &Run::elements, "Elements trained on since fit() began.")
       .def_prop_ro("seconds", &Run::seconds)

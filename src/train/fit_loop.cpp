@@ -226,8 +226,12 @@ void FitLoop::train_one(const data::Element& element) {
   const bool timed = times_.times_next() && count == batch();
   runner_.ready(element);  // before anything is counted
   StepCount counted(impl_.optimizer, memory_.stream());
-  Submitted next{
-      .count = count, .rate = impl_.optimizer.rate(), .waited = waited_, .first = steps_here_ == 0};
+  Submitted next{.count = count,
+                 .own_rate = own_rate,
+                 .rate = impl_.optimizer.rate(),
+                 .waited = waited_,
+                 .first = steps_here_ == 0};
+  const double own_rate = impl_.optimizer.rate();
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
     next.timer = memory_.device().make_timer(memory_.stream());
@@ -299,7 +303,7 @@ void FitLoop::note(Submitted& done) {
                  .epoch = state_.epoch,
                  .loss = static_cast<double>(loss_),
                  .accuracy = accuracy_,
-                 .rate = impl_.optimizer.schedule().at(state_.step - 1),
+                 .rate = done.own_rate,
                  .seconds = done.seconds,
                  .waited = done.waited,
                  .elements = done.count,

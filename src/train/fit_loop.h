@@ -60,6 +60,7 @@ class FitLoop final : private Run {
   struct Submitted {
     StepRunner::LateStep numbers;
     std::int64_t count = 0;              ///< elements
+    double own_rate = 0;                 ///< the learning rate that it takes
     double rate = 0;                     ///< of the step after it
     std::optional<double> seconds = {};  ///< by the host's clock
     std::unique_ptr<StreamTimer> timer;  ///< by the device's

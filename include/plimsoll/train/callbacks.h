@@ -34,6 +34,7 @@ class Run {
   virtual float loss() const = 0;
   /// The share of its labels that were right; nullopt where the model gives no logits.
   virtual std::optional<float> accuracy() const { return std::nullopt; }
+  /// The learning rate of the next step.
   virtual double rate() const = 0;
   virtual std::int64_t batch() const = 0;
   /// Elements trained on since fit() began, and the seconds that took.
