@@ -275,12 +275,20 @@ def mds(
 
 @boundary
 def csv(
-    files: Paths, columns: Features | None = None, *, delimiter: str = ",", header: bool = True,
+    files: Paths, columns: Features | Sequence[str] | None = None, *, delimiter: str = ",", header: bool = True,
     verify: bool = True, index_folder: Path | None = None, index_from: int | str = "1MiB",
 ) -> Dataset:
-    """Rows of CSV files: {"age": pm.f32, "name": "bytes"}; without columns, those of csv_columns()."""
+    """Rows of CSV files: {"age": pm.f32, "name": "bytes"}; a list of names takes the dtypes that
+    csv_columns() finds, and without columns there are all that it finds."""
+    named: Any = columns
+    if isinstance(columns, (list, tuple)):
+        found = csv_columns(files, delimiter=delimiter, header=header)
+        for name in columns:
+            if name not in found:
+                raise InvalidArgument(f"[csv] columns has {name!r}; there are {', '.join(found)}")
+        named = {name: found[name] for name in columns}
     return Dataset(_records.csv(
-        files, columns, delimiter=delimiter, header=header, verify=verify,
+        files, named, delimiter=delimiter, header=header, verify=verify,
         index_folder=index_folder, index_from=index_from,
     ))
 
