@@ -280,7 +280,9 @@ void bind_device(nb::module_& m) {
         ops::set_seed(static_cast<std::uint64_t>(as_int(seed, {"set_seed", "seed"})));
       },
       nb::arg("seed"), nb::sig("def set_seed(seed: int) -> None"),
-      "The seed of everything that is drawn at random where no other is given.");
+      "The seed of first values, dropout and random ops where no other is given. The order of a "
+      "dataset has its own: dataset.shuffle(seed=1), dataset.iterate(seed=1) or "
+      "trainer.fit(data_seed=1).");
   m.def("set_compute_threads", &set_compute_threads, nb::arg("threads"),
         "Sets how many threads an op may use; 0 goes back to the default.");
   m.def("compute_threads", &compute_threads, "How many threads an op may use.");

@@ -124,6 +124,10 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
     raise("InternalError", error);
   } catch (const Error& error) {
     raise("Error", error);
+  } catch (const std::bad_cast&) {  // what nanobind throws, in words
+    PyErr_SetString(PyExc_TypeError,
+                    "[plimsoll] a value has the wrong type, or it is a module of your own whose "
+                    "__init__ does not begin with super().__init__()");
   }
 }
 

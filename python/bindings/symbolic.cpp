@@ -222,6 +222,11 @@ Symbolic variance(const Symbolic& x, const ops::ReduceOptions& options) {
 Symbolic as_symbolic(nb::handle value, Where where) {
   Traced* traced = nullptr;
   if (nb::try_cast(value, traced) && traced != nullptr) return traced->value;
+  if (is_tensor(value) || nb::hasattr(value, "__array_interface__")) {
+    wrong_type(where, value,
+               "it must be a component of the element that map() traces; of one array: "
+               "next(iter(pm.data.from_tensor_slices(x[None]).map(f)))");
+  }
   wrong_type(where, value, "it must be a component of the element that map() traces");
 }
 

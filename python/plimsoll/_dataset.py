@@ -92,6 +92,11 @@ class Dataset:
     """
 
     def __init__(self, dataset: _core._Dataset, kept: tuple[Any, ...] = ()) -> None:
+        if not isinstance(dataset, _core._Dataset):
+            raise TypeError(
+                f"[Dataset] it cannot be made of {shown(dataset)}; pm.data.from_tensor_slices((x, y)), from_generator, "
+                "image_folder and others make datasets"
+            )
         self._dataset = dataset
         # The Python functions in it, which C++ reaches weakly.
         self._kept = kept
@@ -216,6 +221,10 @@ class Dataset:
     ) -> Dataset:
         """The whole set in a random order, without a buffer, where elements have an index; with a
         window, the next is drawn at random from that many."""
+        if isinstance(window, bool):  # which is an integer as well: a window of one shuffles nothing
+            raise TypeError(
+                f"[shuffle] window is {window}; shuffle() shuffles the whole set, and shuffle(1024) within a window of 1024"
+            )
         return self._with(
             self._dataset.shuffle(
                 window, bytes, seed, reshuffle_each_iteration, spill_limit, spill_folder
@@ -425,7 +434,7 @@ class Dataset:
 
     def to_numpy(self) -> Converted:
         """An iterable of the same elements with NumPy arrays that share their memory."""
-        return Converted(self, by_component(lambda x: x.numpy() if isinstance(x, Tensor) else x))
+        return Converted(self, by_component(lambda x: x.numpy() if isinstance(x, Tensor) else x), "to_numpy")
 
     def to_torch(self, device: Any = None) -> Converted:
         """An iterable of the same elements with PyTorch tensors. They share the memory; with

@@ -17,7 +17,7 @@ _PHRASES = {
     "Symbolic": "a component of an element, within a function that map() traces",
     "DType": "a dtype: pm.f32, or its name",
     "Optimizer": "an optimizer: pm.optim.adamw(1e-3)",
-    "Dataset": "a dataset: pm.data.from_tensor_slices(...)",
+    "Dataset": "a dataset: pm.data.from_tensor_slices((x, y)).batch(32)",
     "Path": "a path",
     "os.PathLike[str]": "a path",
     "int": "an integer",
@@ -167,6 +167,8 @@ def _fits(value: Any, kind: str) -> bool:
         return isinstance(value, os.PathLike)
     if base == "typing.Callable":
         return callable(value)
+    if base == "Dataset":
+        return hasattr(value, "_dataset")
     known = getattr(_core, base, None)
     return isinstance(value, known) if isinstance(known, type) else True
 
@@ -206,6 +208,9 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
         if name not in names:
             yield f"there is no argument {name}; {_hint(name, names)}"
     places = [each for each in parameters if each.by_position]
+    for each, value in zip(places, given):
+        if len(given) > len(places) and value is not None and not any(_fits(value, kind) for kind in each.types):
+            yield f"{each.name} is {shown(value)}; it must be {_wanted(each.types)}"
     if len(given) > len(places) and not any(each.takes_all for each in parameters):
         others = [f"{each.name}=" for each in parameters if not each.by_position]
         hint = f"; name the others: {', '.join(others)}" if others else f": {', '.join(names) or 'none'}"
@@ -217,7 +222,8 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
     values.update(named)
     for each in parameters:
         if each.required and each.name not in values:
-            yield f"{each.name} is missing; it must be {_wanted(each.types)}"
+            wanted = "" if any(kind in _ANYTHING for kind in each.types) else f"; it must be {_wanted(each.types)}"
+            yield f"{each.name} is missing{wanted}"
     for each in parameters:
         if each.name in values and not any(_fits(values[each.name], kind) for kind in each.types):
             yield f"{each.name} is {shown(values[each.name])}; it must be {_wanted(each.types)}"
@@ -230,6 +236,13 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
 def _first(problems: list[str], name: str, otherwise: str) -> TypeError:
     who = name.lstrip("_").removesuffix("_python").removesuffix("_native").removesuffix("_program")
     return TypeError(f"[{who}] {problems[0] if problems else otherwise}")
+
+
+def _is_initialised(module: _core.Module) -> bool:
+    try:
+        return module.parameter_count >= 0
+    except TypeError:  # super().__init__() was not called
+        return False
 
 
 def explain(
@@ -246,6 +259,8 @@ def explain(
             best = problems
     shown_as = re.sub(r" = \\\d+", " = ...", signatures[-1].removeprefix("def ")).replace("plimsoll._core.", "pm.")
     otherwise = f"these arguments do not fit; it is {shown_as}"
+    if isinstance(instance, _core.Module) and not _is_initialised(instance):
+        otherwise = "the module was not initialised; call super().__init__() first in its __init__"
     return _first(best or [], name, otherwise)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Iterator, Sequence
 
 from . import _core
 from ._core import Budget, Device, Session
+from ._mistakes import shown
 from ._traceback import guarded, trim
 from .errors import InvalidArgument
 
@@ -102,6 +104,8 @@ class Pipeline:
 
     def load_state_dict(self, state: Mapping[str, bytes]) -> None:
         """Goes to a position of the same pipeline: the same elements follow."""
+        if not isinstance(state, Mapping):
+            raise TypeError(f"[load_state_dict] state is {shown(state)}; it must be the dict that state_dict() gave")
         if "position" not in state:
             raise InvalidArgument("[load_state_dict] there is no \"position\"; give what state_dict() gave")
         self._pipeline.restore(state["position"])
@@ -164,9 +168,13 @@ def by_component(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 class Converted:
     """A dataset whose elements are converted one by one, with a function of the whole element."""
 
-    def __init__(self, dataset: Dataset, convert: Callable[[Any], Any]) -> None:
+    def __init__(self, dataset: Dataset, convert: Callable[[Any], Any], name: str) -> None:
         self._set = dataset
         self._convert = convert
+        self._name = name
+
+    def __repr__(self) -> str:
+        return f"{self._set!r}.{self._name}()"
 
     def __iter__(self) -> Iterator[Any]:
         convert = self._convert

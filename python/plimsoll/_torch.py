@@ -23,17 +23,17 @@ def to_torch(dataset: Dataset, device: Any) -> Converted:
     except ModuleNotFoundError:
         raise ModuleNotFoundError("[to_torch] PyTorch is not installed here; to_numpy() needs NumPy alone") from None
     if device is None:
-        return Converted(dataset, by_component(_share))
+        return Converted(dataset, by_component(_share), "to_torch")
     place = torch.device(device)
     if place.type == "cuda":
         ordinal = torch.cuda.current_device() if place.index is None else place.index
         try:
             # Copied by the pipeline, through pinned memory, while PyTorch computes.
-            return Converted(dataset.prefetch_to(f"cuda:{ordinal}"), _owned(torch.device("cuda", ordinal)))
+            return Converted(dataset.prefetch_to(f"cuda:{ordinal}"), _owned(torch.device("cuda", ordinal)), "to_torch")
         except (ValueError, RuntimeError):
             pass  # this build has no CUDA: PyTorch copies
     return Converted(
-        dataset, by_component(lambda x: _share(x).to(place, non_blocking=True) if _is_numbers(x) else x)
+        dataset, by_component(lambda x: _share(x).to(place, non_blocking=True) if _is_numbers(x) else x), "to_torch"
     )
 
 

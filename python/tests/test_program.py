@@ -239,3 +239,10 @@ def test_integers_and_floats_divide_with_rest_as_in_python() -> None:
     below = pm.data.range(1, 5)
     assert list(below.map(lambda n: (7 // n, 7 % n))) == [divmod(7, n) for n in range(1, 5)]
     assert list(pm.data.range(6).map(lambda n: pm.where(n % 2 == 0, n, -n))) == [0, -1, 2, -3, 4, -5]
+
+
+def test_image_ops_of_one_array_say_how_to_run_them() -> None:
+    picture = pm.zeros((8, 8, 3), dtype=pm.u8)
+    with pytest.raises(TypeError, match=r"picture is a Tensor .* of one array: next\(iter\(pm.data.from_tensor_slices"):
+        pm.image.resize(picture, 4)  # type: ignore[arg-type, unused-ignore]
+    assert next(iter(pm.data.from_tensor_slices(picture[None]).map(lambda x: pm.image.resize(x, 4)))).shape == (4, 4, 3)

@@ -92,6 +92,11 @@ Mean::Mean(const Device& device)
       count_(Tensor::zeros({}, DType::f32, device, {.label = "metric"})) {}
 
 void Mean::update(const Tensor& value, double weight) {
+  if (value.rank() != 0 || value.dtype() != DType::f32) {
+    throw InvalidArgument("[update] the value is " + value.type().to_string() +
+                          "; a mean counts one f32 number at a time, such as mean(x) with a weight "
+                          "of its elements");
+  }
   ops::assign(total_, ops::add(total_, ops::scale(value, weight)));
   ops::assign(count_, ops::shift(count_, weight));
 }

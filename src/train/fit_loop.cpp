@@ -16,8 +16,11 @@ namespace {
 const FitOptions& checked(const FitOptions& options, const TrainingPlan& plan,
                           const data::Dataset& train) {
   if (options.epochs < 0 || options.steps < 0 || (options.epochs == 0 && options.steps == 0)) {
-    throw InvalidArgument(fmt::format("[fit] {} epochs, {} steps: give at least one of them",
-                                      options.epochs, options.steps));
+    const bool none = options.epochs == 0 && options.steps == 0;
+    throw InvalidArgument(
+        none ? "[fit] neither epochs nor steps are given; give at least one of them: 'epochs' = 10"
+             : fmt::format("[fit] epochs is {} and steps is {}; neither can be below 0",
+                           options.epochs, options.steps));
   }
   if (options.steps == 0 && train.cardinality() == data::kInfinite) {
     throw InvalidArgument("[fit] the dataset never ends; give the number of steps");
@@ -225,13 +228,13 @@ void FitLoop::train_one(const data::Element& element) {
   const std::int64_t count = element[0].shape().rank() == 0 ? 0 : element[0].shape().dim(0);
   const bool timed = times_.times_next() && count == batch();
   runner_.ready(element);  // before anything is counted
+  const double own_rate = impl_.optimizer.rate();
   StepCount counted(impl_.optimizer, memory_.stream());
   Submitted next{.count = count,
                  .own_rate = own_rate,
                  .rate = impl_.optimizer.rate(),
                  .waited = waited_,
                  .first = steps_here_ == 0};
-  const double own_rate = impl_.optimizer.rate();
   const Clock::time_point begin = Clock::now();
   if (overlaps_) {
     next.timer = memory_.device().make_timer(memory_.stream());

@@ -121,8 +121,17 @@ MetricDef r2() {
 
 MetricDef area_under_curve() {
   return {.name = "auc",
-          .sums = [](const Tensor& logits,
-                     const Tensor& targets) { return nn::roc_counts(logits, targets); },
+          .sums =
+              [](const Tensor& logits, const Tensor& targets) {
+                if (logits.shape() != targets.shape()) {
+                  throw InvalidArgument(fmt::format(
+                      "[auc] predictions have shape {}, targets {}; it takes one logit for each "
+                      "target of 0 or 1, so both have the same shape, such as [{},1]",
+                      logits.shape().to_string(), targets.shape().to_string(),
+                      logits.rank() > 0 ? logits.dim(0) : 1));
+                }
+                return nn::roc_counts(logits, targets);
+              },
           .result = nn::auc,
           .higher_is_better = true};
 }

@@ -18,7 +18,14 @@ Precision::Precision(Tf32) : tf32(true) {}
 
 Precision Precision::parse(const std::string& text) {
   if (text == "tf32") return Tf32{};
-  return parse_dtype(text, "precision");
+  DType dtype = DType::f32;
+  try {
+    dtype = parse_dtype(text, "precision");
+  } catch (const InvalidArgument&) {
+    throw InvalidArgument(
+        fmt::format("[Precision] \"{}\" is not a precision; use f32, tf32, bf16 or f16", text));
+  }
+  return dtype;
 }
 
 std::string Precision::name() const { return tf32 ? "tf32" : std::string(dtype_name(compute)); }
