@@ -215,6 +215,25 @@ void bind_overloads(nb::module_& m) {
       nb::arg("x"), nb::arg("indices"), nb::arg("axis") = 0,
       nb::sig("def gather(x: Tensor, indices: Symbolic, axis: int = 0) -> Symbolic"));
   m.def(
+      "gather",
+      [](const Traced& x, nb::handle indices, int axis) {
+        const Tensor which = as_tensor(indices, {"gather", "indices"});
+        return Traced{
+            data::gather(x.value, data::constant_like(x.value, data::Value(which)), axis)};
+      },
+      nb::arg("x"), nb::arg("indices"), nb::arg("axis") = 0,
+      nb::sig("def gather(x: Symbolic, indices: Tensor, axis: int = 0) -> Symbolic"));
+  m.def(
+      "pad",
+      [](const Traced& x, nb::handle before, nb::handle after, nb::handle value) {
+        return Traced{data::pad(x.value, as_ints(before, {"pad", "before"}),
+                                as_ints(after, {"pad", "after"}),
+                                as_double(value, {"pad", "value"}))};
+      },
+      nb::arg("x"), nb::arg("before"), nb::arg("after"), nb::arg("value") = 0,
+      nb::sig("def pad(x: Symbolic, before: typing.Sequence[int], after: typing.Sequence[int], "
+              "value: float = 0) -> Symbolic"));
+  m.def(
       "where",
       [](const Traced& condition, nb::handle a, nb::handle b) {
         const auto side = [&](nb::handle given, nb::handle other, const char* name) {

@@ -1,7 +1,9 @@
 // What map() traces: values of a program that have a type and no data.
 #include "symbolic.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 #include <nanobind/stl/string.h>
 
@@ -175,6 +177,35 @@ Symbolic indexed(const Symbolic& x, nb::handle index) {
   return data::reshape(result, shape);
 }
 
+std::size_t axis_of(const Symbolic& x, nb::handle axis, Where where) {
+  const std::int64_t given = as_int(axis, where);
+  const std::int64_t at = given < 0 ? given + x.rank() : given;
+  if (at < 0 || at >= x.rank()) {
+    wrong_value(where, axis, ("there are " + std::to_string(x.rank()) + " dimensions").c_str());
+  }
+  return static_cast<std::size_t>(at);
+}
+
+/// The dimensions from `start` on as one.
+Symbolic flattened(const Symbolic& x, nb::handle start) {
+  if (x.rank() == 0) return data::reshape(x, {1});
+  const std::size_t first = axis_of(x, start, {"flatten", "start"});
+  std::vector<std::int64_t> shape;
+  for (std::size_t i = 0; i < first; ++i) shape.push_back(x.spec().dims->at(i));
+  if (std::ranges::count(shape, data::kAnyExtent) != 0) {
+    throw InvalidArgument("[flatten] extents before 'start' are not known yet; resize first");
+  }
+  shape.push_back(-1);
+  return data::reshape(x, shape);
+}
+
+Symbolic swapped(const Symbolic& x, nb::handle a, nb::handle b) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order.at(axis_of(x, a, {"swapaxes", "a"})), order.at(axis_of(x, b, {"swapaxes", "b"})));
+  return data::transpose(x, order);
+}
+
 void reduction(nb::class_<Traced>& cls, const char* name,
                Symbolic (*op)(const Symbolic&, const ops::ReduceOptions&)) {
   cls.def(
@@ -266,6 +297,16 @@ void bind_symbolic_class(nb::module_& m) {
                                                : as_ints(order, {"transpose", "order"}))};
           },
           nb::sig("def transpose(self, *order: int | typing.Sequence[int]) -> Symbolic"))
+      .def(
+          "flatten",
+          [](const Traced& self, nb::handle start) { return Traced{flattened(self.value, start)}; },
+          nb::arg("start") = 0, nb::sig("def flatten(self, start: int = 0) -> Symbolic"))
+      .def(
+          "swapaxes",
+          [](const Traced& self, nb::handle a, nb::handle b) {
+            return Traced{swapped(self.value, a, b)};
+          },
+          nb::arg("a"), nb::arg("b"), nb::sig("def swapaxes(self, a: int, b: int) -> Symbolic"))
       .def(
           "argmax",
           [](const Traced& self, int axis) { return Traced{data::argmax(self.value, axis)}; },

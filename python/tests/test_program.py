@@ -246,3 +246,16 @@ def test_image_ops_of_one_array_say_how_to_run_them() -> None:
     with pytest.raises(TypeError, match=r"picture is a Tensor .* of one array: next\(iter\(pm.data.from_tensor_slices"):
         pm.image.resize(picture, 4)  # type: ignore[arg-type, unused-ignore]
     assert next(iter(pm.data.from_tensor_slices(picture[None]).map(lambda x: pm.image.resize(x, 4)))).shape == (4, 4, 3)
+
+
+def test_shapes_are_changed_in_traced_maps_as_those_of_tensors() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    changes: list[Callable[[Any], Any]] = [
+        lambda x: x.flatten(), lambda x: x.flatten(1), lambda x: x.swapaxes(0, -1), lambda x: pm.pad(x, [1, 0, 0], [0, 0, 2], -1),
+        lambda x: pm.gather(x, pm.tensor([2, 0, 2]), axis=1), lambda x: pm.gather(x, pm.tensor([3, 1]), axis=-1),
+    ]
+    for change in changes:
+        found = next(iter(pm.data.from_tensor_slices(x[None]).map(change)))
+        np.testing.assert_array_equal(found.numpy(), change(pm.tensor(x)).numpy())
+    with pytest.raises(pm.InvalidArgument, match=r"\[swapaxes\] b is 3 \(an int\); there are 3 dimensions"):
+        pm.data.from_tensor_slices(x[None]).map(lambda x: x.swapaxes(0, 3))
