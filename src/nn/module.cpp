@@ -269,8 +269,10 @@ void Module::check_name(std::string_view name) const {
         fmt::format("[Module] '{}' is not a valid name; names have no '.' and no '/'", name));
   }
   if (own(name) != nullptr || std::ranges::count(state_->child_names, name) != 0) {
-    throw InvalidArgument(fmt::format("[Module] there is a '{}' already; names are used once",
-                                      state_->path_of(name)));
+    throw InvalidArgument(fmt::format(
+        "[Module] there is a '{}' already, and what a module has cannot be replaced; make a module "
+        "with the new one, and load the weights of all others with 'strict' = false",
+        state_->path_of(name)));
   }
 }
 
