@@ -128,20 +128,26 @@ void bind_strings(nb::module_ m) {
 void bind_images(nb::module_ m) {
   m.def(
       "decode",
-      [](nb::handle x, int channels, bool apply_orientation) {
+      [](nb::handle x, bool contents, int channels, bool apply_orientation) {
         Traced* traced = nullptr;
         if (!nb::try_cast(x, traced) || traced == nullptr) as_symbolic(x, {"decode", "file"});
-        const Symbolic bytes = traced->is_input ? data::read_file(traced->value) : traced->value;
+        const bool is_path = traced->is_input && !contents;
+        const Symbolic bytes = is_path ? data::read_file(traced->value) : traced->value;
         image::DecodeOptions options;
         options.channels = channels;
         options.apply_orientation = apply_orientation;
         return Traced{image::decode(bytes, options)};
       },
-      nb::arg("file"), nb::kw_only(), nb::arg("channels") = 3, nb::arg("apply_orientation") = false,
-      nb::sig("def decode(file: plimsoll._core.Symbolic, *, channels: int = 3, apply_orientation: "
-              "bool = False) -> "
-              "plimsoll._core.Symbolic"),
-      "JPEG or PNG as u8 [height, width, channels]; of a path the file is read.");
+      nb::arg("file"), nb::kw_only(), nb::arg("contents") = false, nb::arg("channels") = 3,
+      nb::arg("apply_orientation") = false,
+      nb::sig(
+          "def decode(file: plimsoll._core.Symbolic, *, contents: bool = False, channels: int = "
+          "3, apply_orientation: bool = False) -> plimsoll._core.Symbolic"),
+      "JPEG or PNG as u8 [height, width, channels]. A component is the path of a file, which is "
+      "read; with contents=True it is the file itself, as records have it.\n\n"
+      ">>> samples.map(lambda jpg, cls: (pm.image.resize(pm.image.decode(jpg, contents=True), "
+      "224), "
+      "cls))");
   m.def(
       "resize",
       [](nb::handle x, nb::handle size, nb::handle filter, bool antialias) {

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import plimsoll as pm
+from test_data import write_png
 
 pytestmark = pytest.mark.usefixtures("device")
 
@@ -118,3 +119,18 @@ def test_augmentation_is_traced_and_repeatable() -> None:
     again = [x.numpy().copy() for x in made.iterate(seed=1)]
     assert all((a == b).all() for a, b in zip(first, again)) and first[0].shape == (8, 8, 3)
     assert "hue" in repr(pictures.trace(augment))
+
+
+def test_images_in_records_are_decoded_as_they_are(tmp_path: Path) -> None:
+    write_png(tmp_path / "a.png", 6, 5, level=51)
+    contents = (tmp_path / "a.png").read_bytes()
+    pm.data.write_records(
+        pm.data.from_tensor_slices({"png": [contents] * 3, "cls": [0, 1, 2]}), tmp_path / "packed", format="webdataset"
+    )
+    packed = pm.data.webdataset(tmp_path / "packed" / "*.tar", {"png": "bytes", "cls": pm.i64})
+    whole = packed.map(lambda png, cls: (pm.image.decode(png, contents=True), cls))
+    assert [(x.shape, y, (x == 51).all().item()) for x, y in whole] == [((6, 5, 3), i, True) for i in range(3)]
+    small = packed.map(lambda png, cls: pm.image.resize(pm.image.decode(png, contents=True), 4) / 255).batch(3)
+    np.testing.assert_allclose(next(iter(small)).numpy(), np.full((3, 4, 4, 3), 0.2), rtol=1e-6)
+    with pytest.raises(pm.DataError, match=r"bytes are not the path of a file; .* pm.image.decode\(x, contents=True\)"):
+        list(packed.map(lambda png, cls: pm.image.resize(png, 4)))

@@ -24,6 +24,13 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  constexpr std::size_t kMost = 4096;  // of a path
+  if (path_.size() > kMost || path_.find('\0') != std::string::npos) {
+    throw DataError(fmt::format(
+        "{}...: {} bytes are not the path of a file; contents of an image are decoded as they are, "
+        "without read_file, in Python with pm.image.decode(x, contents=True)",
+        printable(path_.substr(0, 16)), path_.size()));
+  }
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) failed(path_, "cannot be opened");
 }
