@@ -31,8 +31,16 @@ nb::object one_or_tuple(const nn::Tensors& tensors) {
   return as_tuple(tensors);
 }
 
-nb::object call(const nn::Module& self, const nb::args& inputs) {
+nb::object call(const nn::Module& self, const nb::args& given, const nb::kwargs& named) {
   use_process();
+  nb::object inputs = given;
+  if (named.size() > 0) {
+    const auto* own = dynamic_cast<const PyModule*>(&self);
+    inputs =
+        nb::module_::import_("plimsoll.nn")
+            .attr("_in_order")(nb::cast(&self, nb::rv_policy::reference),
+                               own == nullptr ? nb::none() : own->method("forward"), given, named);
+  }
   nn::Tensors tensors;
   for (nb::handle each : inputs) tensors.push_back(as_tensor(each, {"Module", "its input"}));
   nn::Tensors outputs;
@@ -275,7 +283,8 @@ void bind_module(nb::module_& m) {
           nb::arg("name"), nb::arg("part"),
           nb::sig("def _adopt(self, name: str, part: typing.Any) -> typing.Any"))
       .def("__call__", &call,
-           nb::sig("def __call__(self, *inputs: Tensor | Variable) -> typing.Any"))
+           nb::sig("def __call__(self, *inputs: Tensor | Variable, **named: Tensor | Variable | "
+                   "None) -> typing.Any"))
       .def_prop_ro("name", &nn::Module::name, "Its name within its parent, empty for a root.")
       .def("parameters", &nn::Module::parameters,
            "All parameters, those of modules within included.")

@@ -34,10 +34,10 @@ class PyModule final : public nn::Module {
   void declare(const std::string& name, const Variable& variable) const;
   /// Whether it has a parameter or buffer under that name.
   bool declares(const char* name) const { return own(name) != nullptr; }
-
- private:
+  /// A method of the Python object; InvalidArgument where it has none.
   nb::object method(const char* name) const;
 
+ private:
   WeakObject self_;
   std::string class_;
 };

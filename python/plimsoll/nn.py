@@ -28,7 +28,7 @@ from ._core._nn import (
 )
 from ._collections import ModuleDict as ModuleDict, ModuleList as ModuleList
 from ._hints import names_in
-from ._mistakes import shown
+from ._mistakes import explain, shown
 from ._traceback import boundary, guarded
 
 # One class serves sequences, pictures and volumes; the names say what is meant.
@@ -61,6 +61,30 @@ __all__ = [
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = names_in(__name__, __all__)
+
+
+@boundary
+def _in_order(module: Module, forward: Any, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The inputs of a call in the order in which forward() takes them; C++ knows them by their places."""
+    import inspect  # not needed before an input is named
+
+    name = type(module).__name__
+    if forward is None:
+        raise explain("__call__", ["def __call__(self, *inputs: Tensor | Variable)"], module, given, named)
+    signature = inspect.signature(forward)
+    try:
+        bound = signature.bind(*given, **named)
+    except TypeError as error:
+        raise TypeError(f"[{name}] {error}; it has forward{signature}") from None
+    for each in bound.kwargs:
+        raise TypeError(
+            f"[{name}] {each} cannot be given to forward{signature}: inputs are tensors in order, so those before it must "
+            "be given as well, and none can be taken by name alone"
+        )
+    inputs = list(bound.args)
+    while inputs and inputs[-1] is None:  # as if it was left out
+        inputs.pop()
+    return tuple(inputs)
 
 
 @boundary

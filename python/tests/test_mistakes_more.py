@@ -157,7 +157,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception] | tuple[type[Exception
     "a dropped remainder": (lambda: pm.data.range(10).batch(4, drop_last=True), TypeError, ["[batch]", "drop_last", "drop_remainder="]),  # type: ignore[call-arg]
     "logits that are said": (lambda: pm.nn.cross_entropy(pm.ones((2, 3)), pm.arange(2), from_logits=True), TypeError, ["[cross_entropy]", "from_logits", "take logits"]),  # type: ignore[call-arg]
     "integers at random": (lambda: pm.randint, AttributeError, ["randint", "pm.random_uniform", ".to(pm.i64)"]),
-    "causal attention of a layer": (lambda: pm.nn.MultiHeadAttention(8, 2)(pm.ones((1, 3, 8)), causal=True), TypeError, ["[MultiHeadAttention]", "causal", "attend"]),  # type: ignore[call-arg]
+    "causal attention of a layer": (lambda: pm.nn.MultiHeadAttention(8, 2)(pm.ones((1, 3, 8)), causal=True), TypeError, ["[MultiHeadAttention]", "causal", "attend"]),  # type: ignore[arg-type]
     # Layers and models.
     "a list in a Sequential": (lambda: pm.nn.Sequential([pm.nn.Dense(3), pm.nn.ReLU()]), TypeError, ["[Sequential]", "a list", "Sequential(*layers)"]),  # type: ignore[arg-type]
     "a function in a Sequential": (lambda: pm.nn.Sequential(pm.nn.Dense(3), pm.relu), TypeError, ["[Sequential]", "pm.nn.Lambda(f)"]),  # type: ignore[arg-type]

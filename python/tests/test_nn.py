@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -435,3 +436,26 @@ def test_a_parameter_of_another_module_is_shared() -> None:
     history = pm.Trainer(net, loss="cross_entropy", optimizer=pm.optim.adam(0.05)).fit(data, epochs=20)
     assert history["loss"][-1] < 0.5 * history["loss"][0]
     assert list(net.state_dict()) == ["words.weight"]
+
+
+def test_inputs_of_a_module_may_be_named() -> None:
+    class Two(pm.nn.Module):
+        def forward(self, x: pm.Tensor, mask: pm.Tensor | None = None, bias: pm.Tensor | None = None) -> Any:
+            y = x if mask is None else x * mask
+            return y if bias is None else y + bias
+
+    class Last(pm.nn.Module):
+        def forward(self, x: pm.Tensor, *, scale: pm.Tensor) -> Any:
+            return x * scale
+
+    net, x, two = Two(), pm.ones((2,)), pm.full((2,), 2.0)
+    assert net(x, mask=two).tolist() == net(mask=two, x=x).tolist() == [2, 2]
+    assert net(x, mask=None).tolist() == [1, 1] and net(x, two, bias=x).tolist() == [3, 3]
+    with pytest.raises(TypeError, match=r"\[Two\] bias cannot be given to forward\(x.*those before it must be given"):
+        net(x, bias=two)
+    with pytest.raises(TypeError, match=r"\[Two\] got an unexpected keyword argument 'msk'; it has forward\(x"):
+        net(x, msk=two)
+    with pytest.raises(TypeError, match=r"\[Last\] scale cannot be given .* none can be taken by name alone"):
+        Last()(x, scale=two)
+    with pytest.raises(TypeError, match=r"\[ReLU\] there is no argument scale; it takes inputs"):
+        pm.nn.ReLU()(x, scale=two)

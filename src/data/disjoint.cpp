@@ -85,7 +85,7 @@ void require_disjoint(const Dataset& train, const Dataset& validation) {
           fmt::format("[require_disjoint] training has {} and validation {} of one set that {} "
                       "shuffles again in "
                       "each epoch, so training sees what validation tests on; split it before: "
-                      "auto [train, validation] = set.split(0.8)",
+                      "set.split(0.8) gives two parts that share no element",
                       a.part->title(), b.part->title(), a.shuffle->title()));
     }
   }
