@@ -157,10 +157,27 @@ std::int64_t as_int(nb::handle value, Where where) {
   return number;
 }
 
+namespace {
+
+/// A tensor or an array of integers with one dimension, as shapes are computed.
+bool is_row_of_integers(nb::handle value) {
+  Tensor* tensor = nullptr;
+  if (nb::try_cast(value, tensor) && tensor != nullptr) {
+    return tensor->rank() == 1 && is_integer(tensor->dtype());
+  }
+  if (!nb::hasattr(value, "__array_interface__")) return false;
+  const auto kind = nb::cast<std::string>(nb::str(nb::object(value.attr("dtype").attr("kind"))));
+  return nb::cast<int>(value.attr("ndim")) == 1 && (kind == "i" || kind == "u");
+}
+
+}  // namespace
+
 std::vector<std::int64_t> as_ints(nb::handle value, Where where) {
   std::vector<std::int64_t> ints;
   if (is_list(value)) {
     for (nb::handle each : value) ints.push_back(as_int(each, where));
+  } else if (is_row_of_integers(value)) {
+    return as_ints(nb::object(value.attr("tolist")()), where);
   } else if (PyIndex_Check(value.ptr()) != 0) {
     ints.push_back(as_int(value, where));
   } else {
@@ -224,7 +241,8 @@ Bytes as_bytes(nb::handle value, Where where) {
   if (is_text(value)) {
     return parse_bytes(text_of(value), "[" + std::string(where.function) + "] " + where.argument);
   }
-  if (PyFloat_Check(value.ptr()) != 0 || PyIndex_Check(value.ptr()) == 0) {
+  if (PyFloat_Check(value.ptr()) != 0 || PyBool_Check(value.ptr()) != 0 ||
+      PyIndex_Check(value.ptr()) == 0) {
     wrong_type(where, value, "it must be a size: \"8GiB\", or bytes as an integer");
   }
   const std::int64_t bytes = as_int(value, where);

@@ -52,9 +52,13 @@ nb::object limit_of(const Device& device) {
 }
 
 void set_limit(const Device& device, nb::handle limit, const char* who) {
-  const Bytes bytes = as_bytes(limit, {who, "limit"});
+  // A share is one of the whole device: what is within it states bytes.
+  const bool is_whole = device.name().find('/') == std::string::npos;
+  const auto bytes = is_whole ? as_limit(limit, {who, "limit"}).resolve(device.info().total)
+                              : std::optional(as_bytes(limit, {who, "limit"}));
+  if (!bytes) wrong_type({who, "limit"}, limit, "it must be a size: \"8GiB\", or a share: \"50%\"");
   const Unlocked unlocked;
-  device.budget().set_limit(bytes);
+  device.budget().set_limit(*bytes);
 }
 
 /// A device and, between enter and exit, its place as the thread's default one.
@@ -101,9 +105,10 @@ void bind_device(nb::module_& m) {
           [](const Device& self, nb::handle limit) { set_limit(self, limit, "Device"); },
           nb::for_getter(nb::sig("def limit(self) -> int | None")),
           nb::for_setter(nb::arg("limit").none()),
-          nb::for_setter(nb::sig("def limit(self, limit: int | str, /) -> None")),
-          "The limit in bytes; None of a session without one. Setting it moves the limit while the "
-          "program runs.\n\n"
+          nb::for_setter(nb::sig("def limit(self, limit: int | float | str, /) -> None")),
+          "The limit in bytes; None of a session without one. Setting it, in bytes or as a share "
+          "of "
+          "the device, moves the limit while the program runs.\n\n"
           ">>> device.limit = \"512MiB\"")
       .def_prop_ro(
           "used", [](const Device& self) { return self.budget().used(); }, "Bytes charged now.")
@@ -134,6 +139,10 @@ void bind_device(nb::module_& m) {
           "split",
           [](const Device& self, nb::handle limits) {
             std::vector<Bytes> bytes;
+            if (PyList_Check(limits.ptr()) == 0 && PyTuple_Check(limits.ptr()) == 0) {
+              wrong_type({"split", "limits"}, limits,
+                         "give a list with a size for each: [\"96MiB\", \"32MiB\"]");
+            }
             for (nb::handle each : nb::borrow<nb::object>(limits)) {
               bytes.push_back(as_bytes(each, {"split", "limits"}));
             }
@@ -193,7 +202,7 @@ void bind_device(nb::module_& m) {
           },
           nb::for_getter(nb::sig("def limit(self) -> int | None")),
           nb::for_setter(nb::arg("limit").none()),
-          nb::for_setter(nb::sig("def limit(self, limit: int | str, /) -> None")),
+          nb::for_setter(nb::sig("def limit(self, limit: int | float | str, /) -> None")),
           "The limit in bytes; None if it has none of its own. Setting it moves the limit while "
           "the "
           "session is open.")

@@ -214,7 +214,8 @@ def _problems(parameters: list[Parameter], given: tuple[Any, ...], named: dict[s
     if len(given) > len(places) and not any(each.takes_all for each in parameters):
         others = [f"{each.name}=" for each in parameters if not each.by_position]
         hint = f"; name the others: {', '.join(others)}" if others else f": {', '.join(names) or 'none'}"
-        yield f"{len(given)} arguments are given, and it takes {len(places)} by position{hint}"
+        count = "1 argument is" if len(given) == 1 else f"{len(given)} arguments are"
+        yield f"{count} given, and it takes {len(places)} by position{hint}"
     values = dict(zip((each.name for each in places), given))
     for name in named:
         if name in values:
@@ -249,6 +250,7 @@ def explain(
     name: str, signatures: list[str], instance: Any, given: tuple[Any, ...], named: dict[str, Any]
 ) -> TypeError:
     """The error for a call that fits none of the signatures; whoever asked for it raises it."""
+    makes = name == "__init__"
     if name in ("__init__", "__call__"):
         name = type(instance).__name__
     # Of several the one that most arguments fit; the last is the most general.
@@ -259,7 +261,7 @@ def explain(
             best = problems
     shown_as = re.sub(r" = \\\d+", " = ...", signatures[-1].removeprefix("def ")).replace("plimsoll._core.", "pm.")
     otherwise = f"these arguments do not fit; it is {shown_as}"
-    if isinstance(instance, _core.Module) and not _is_initialised(instance):
+    if not (best or makes) and isinstance(instance, _core.Module) and not _is_initialised(instance):
         otherwise = "the module was not initialised; call super().__init__() first in its __init__"
     return _first(best or [], name, otherwise)
 

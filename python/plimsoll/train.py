@@ -232,6 +232,8 @@ class Trainer:
             budget=budget, offload=offload, host=host,
         )
         if train is None:
+            if batch == 0:
+                raise _core_error("[plan] neither a dataset nor a batch is given; plan(train), or plan(batch=32)")
             return self._trainer.plan_for(device, options)
         if device is not None:
             raise _core_error(

@@ -30,6 +30,15 @@ def test_setting_the_limit_of_a_device_moves_that_of_its_budget(device: pm.Devic
     assert first.limit == 16 << 20 and kept.size == 4 << 20
     with pytest.raises(pm.InvalidArgument, match=r"\[Device\] limit"):
         device.limit = "lots"
+    total = device.info()["total"]
+    device.limit = "25%"
+    assert device.limit == total // 4
+    device.limit = 0.125
+    assert device.limit == total // 8
+    with pytest.raises(TypeError, match=r"\[Device\] limit is True"):
+        device.limit = True
+    with pytest.raises(TypeError, match=r"\[split\] limits is 2 \(an int\); give a list"):
+        device.split(2)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"\[Device\] limit is None"):
         device.limit = None  # type: ignore[assignment]
     with pytest.raises(TypeError, match=r"\[Budget\] limit is None"):

@@ -111,6 +111,13 @@ def test_lists_take_numbers_in_any_form() -> None:
         pm.tensor(i for i in range(3))
 
 
+def test_shapes_may_be_arrays() -> None:
+    shape: Any = np.array([2, 3])
+    assert pm.zeros(shape).shape == pm.zeros((6,)).reshape(shape).shape == pm.ones(pm.tensor(shape)).shape == (2, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"shape is a ndarray of shape \(2,\); it must be an integer"):
+        pm.zeros(shape + 0.5)
+
+
 def test_a_tensor_without_dimensions_is_rounded_as_a_number() -> None:
     assert round(pm.tensor(2.567, dtype=pm.f64), 1) == 2.6 and round(pm.tensor(2.567)) == 3
     with pytest.raises(pm.InvalidArgument, match="has no single value"):

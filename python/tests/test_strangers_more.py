@@ -65,6 +65,7 @@ def test_a_batch_of_another_shape_says_how_to_give_all_the_same_shape() -> None:
 @pytest.mark.parametrize("call, message", [
     (lambda: trainer().fit(batches()), r"\[fit\] neither epochs nor steps are given; give at least one of them"),
     (lambda: trainer().fit(batches(), epochs=-1), r"\[fit\] epochs is -1 and steps is 0; neither can be below 0"),
+    (lambda: trainer().plan(), r"\[plan\] neither a dataset nor a batch is given"),
     (lambda: trainer(precision="fp16"), r"\"fp16\" is not a precision; use f32, tf32, bf16 or f16"),
     (lambda: trainer(metrics=["auc"]).fit(batches(), epochs=1),
      r"\[auc\] predictions have shape \[4,2\], targets \[4\]; it takes one logit for each target"),
