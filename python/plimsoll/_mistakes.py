@@ -278,7 +278,10 @@ def of_call(f: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
     """The same for a function in Python; None if the arguments fit."""
     import inspect
 
-    signature = inspect.signature(f)
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return None  # of ours, such as a module or pm.relu, which answer for themselves
     try:
         signature.bind(*given, **named)
         return None

@@ -62,6 +62,8 @@ class Function(Generic[P, R]):
     ) -> None:
         if not callable(f):
             raise TypeError(f"[function] f is {shown(f)}; it must be a function of tensors")
+        if inspect.isgeneratorfunction(f) or inspect.iscoroutinefunction(f) or inspect.isasyncgenfunction(f):
+            raise TypeError(f"[function] {f.__name__} gives its results later (yield or async); it must return them")
         functools.update_wrapper(self, f)
         self._f = f
         self._options = (device, budget, signatures, seed)

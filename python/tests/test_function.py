@@ -245,3 +245,28 @@ def test_an_argument_that_cannot_be_compared_is_named(arguments: Any, named: Any
         f(*arguments, **named)
     for word in ["[function]", *words]:
         assert word in str(caught.value), caught.value
+
+
+def test_modules_and_ops_are_functions_as_well() -> None:
+    net, x = pm.nn.Sequential(pm.nn.Dense(3), pm.nn.Dropout(0.5)), pm.ones((2, 4))
+    net.eval()
+    planned = pm.function(net)
+    assert planned(x).tolist() == net(x).tolist()
+    net.train()
+    assert (planned(x) == 0).any().item()  # traced again, with dropout
+    assert pm.function(net.__call__)(x).shape == (2, 3)
+    assert pm.function(pm.relu)(-x).tolist() == pm.zeros((2, 4)).tolist()
+    with pytest.raises(TypeError, match=r"\[Sequential\] there is no argument scale"):
+        planned(x, scale=x)  # type: ignore[call-arg, unused-ignore]
+
+
+def test_functions_that_give_results_later_are_refused() -> None:
+    def rows(x: pm.Tensor) -> Any:
+        yield x
+
+    async def later(x: pm.Tensor) -> pm.Tensor:
+        return x
+
+    for f in (rows, later):
+        with pytest.raises(TypeError, match=rf"\[function\] {f.__name__} gives its results later .*must return them"):
+            pm.function(f)
