@@ -212,6 +212,21 @@ TEST(Stages, ACacheLargerThanTheBudgetKeepsWhatFits) {
   }
 }
 
+TEST(Stages, ACacheOfElementsWhoseSizeIsKnownKeepsWhatFitsAsWell) {
+  const Device device = host();
+  std::vector<float> values(std::size_t{4096} * 256);  // 4 MiB
+  std::iota(values.begin(), values.end(), 0.0F);
+  const Tensor rows = Tensor::from_values(std::span<const float>(values), {4096, 256}, device);
+  const Dataset cached = Dataset::from_tensor_slices({rows}).cache().repeat(2);
+  Pipeline pipeline(cached, device, {.limit = MiB(1)});
+  std::int64_t count = 0;
+  for (const Element& each : pipeline) {
+    EXPECT_EQ(each[0].tensor().data<float>()[0], static_cast<float>(count % 4096 * 256));
+    ++count;
+  }
+  EXPECT_EQ(count, 2 * 4096);
+}
+
 TEST(Stages, ACacheGivesWayWhenTheLimitIsLowered) {
   const auto calls = std::make_shared<std::atomic<int>>(0);
   const Dataset rows = counted_rows(calls, 300).cache().repeat(4);

@@ -195,10 +195,6 @@ class CacheNode final : public Node {
   StagePtr make(Builder& builder) const override {
     return std::make_unique<CacheStage>(builder.input(*this), builder.engine());
   }
-  Bytes minimum(int /*threads*/) const override {
-    const std::int64_t all = std::max<std::int64_t>(0, cardinality());
-    return static_cast<Bytes>(all) * (spec().nbytes().value_or(0) + sizeof(Element));
-  }
 };
 
 }  // namespace
