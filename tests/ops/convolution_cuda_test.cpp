@@ -44,6 +44,22 @@ class ConvolutionsOnGpu : public test::OnGpu {
     test::expect_near(test::as_doubles(actual), test::as_doubles(expected), share, op);
     EXPECT_TRUE(test::same_bits(actual, run(op, inputs, attributes, gpu()))) << op << " twice";
   }
+
+  /// Of random pictures and weights.
+  static void check_passes(const Shape& in, const Shape& weight, DType dtype,
+                           const ops::Attributes& attributes) {
+    const Tensor x = ops::cast(random_tensor(in, 1), dtype);
+    const Tensor w = ops::cast(random_tensor(weight, 2), dtype);
+    const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
+    const Tensor dy = ops::cast(random_tensor(out, 4), dtype);
+    const double share = 4 * test::allowed(dtype);
+    check("conv2d", {x, w}, attributes, share);
+    ops::Attributes with = attributes;
+    with.set("shape", ops::to_integers(in));
+    check("conv2d_transpose", {dy, w}, with, share);
+    with.set("shape", ops::to_integers(weight));
+    check("conv2d_weight_grad", {x, dy}, with, share);
+  }
 };
 
 TEST_F(ConvolutionsOnGpu, AllPassesAreAsOnTheCpu) {
@@ -99,17 +115,7 @@ TEST_F(ConvolutionsOnGpu, OddAndUnequalGroupsAreAsOnTheCpu) {
                                 .groups = k.groups,
                                 .layout = Layout::channels_last});
       const Shape in = ops::picture_shape(true, k.out > 500 ? 6 : 3, k.in, k.height, k.width);
-      const Tensor x = ops::cast(random_tensor(in, 1), dtype);
-      const Tensor w = ops::cast(random_tensor({k.out, k.in / k.groups, k.size, k.size}, 2), dtype);
-      const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
-      const Tensor dy = ops::cast(random_tensor(out, 4), dtype);
-      const double share = 4 * test::allowed(dtype);
-      check("conv2d", {x, w}, attributes, share);
-      ops::Attributes with = attributes;
-      with.set("shape", ops::to_integers(in));
-      check("conv2d_transpose", {dy, w}, with, share);
-      with.set("shape", ops::to_integers(w.shape()));
-      check("conv2d_weight_grad", {x, dy}, with, share);
+      check_passes(in, {k.out, k.in / k.groups, k.size, k.size}, dtype, attributes);
     }
   }
 }
@@ -133,17 +139,7 @@ TEST_F(ConvolutionsOnGpu, DepthwiseOnesAreAsOnTheCpu) {
                                   .groups = k.groups,
                                   .layout = Layout::channels_last});
         const Shape in = ops::picture_shape(true, 5, k.in, k.height, k.width);
-        const Tensor x = ops::cast(random_tensor(in, 1), dtype);
-        const Tensor w = ops::cast(random_tensor({k.out, 1, k.size, k.size}, 2), dtype);
-        const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
-        const Tensor dy = ops::cast(random_tensor(out, 4), dtype);
-        const double share = 4 * test::allowed(dtype);
-        check("conv2d", {x, w}, attributes, share);
-        ops::Attributes with = attributes;
-        with.set("shape", ops::to_integers(in));
-        check("conv2d_transpose", {dy, w}, with, share);
-        with.set("shape", ops::to_integers(w.shape()));
-        check("conv2d_weight_grad", {x, dy}, with, share);
+        check_passes(in, {k.out, 1, k.size, k.size}, dtype, attributes);
       }
     }
   }
@@ -167,17 +163,7 @@ TEST_F(ConvolutionsOnGpu, DepthwiseOnesWithOtherStridesDownAndAcrossAreAsOnTheCp
                                 .groups = 8,
                                 .layout = Layout::channels_last});
       const Shape in = ops::picture_shape(true, 2, 8, 11, width);
-      const Tensor x = random_tensor(in, 1);
-      const Tensor w = random_tensor({8, 1, 4, 5}, 2);
-      const Shape out = run("conv2d", {x, w}, attributes, test::op_cases_device()).shape();
-      const Tensor dy = random_tensor(out, 4);
-      const double share = 4 * test::allowed(DType::f32);
-      check("conv2d", {x, w}, attributes, share);
-      ops::Attributes with = attributes;
-      with.set("shape", ops::to_integers(in));
-      check("conv2d_transpose", {dy, w}, with, share);
-      with.set("shape", ops::to_integers(w.shape()));
-      check("conv2d_weight_grad", {x, dy}, with, share);
+      check_passes(in, {8, 1, 4, 5}, DType::f32, attributes);
     }
   }
 }
