@@ -327,6 +327,28 @@ TEST(ImageScan, StepsOverWhatNobodyWants) {
   EXPECT_FALSE(skips_the_rest(restarted)) << "no restarts were announced";
 }
 
+TEST(ImageScan, ASegmentThatIsSteppedOverLeavesOtherMemoryAlone) {
+  // Where a full window ends depends on the distances of bytes that are stuffed.
+  for (std::size_t distance = 1; distance < 40; ++distance) {
+    std::vector<std::uint8_t> coded(30'000, 0x12);
+    for (std::size_t i = distance; i + 1 < coded.size(); i += distance + 2) {
+      coded[i] = 0xff;
+      coded[i + 1] = 0;
+    }
+    coded.push_back(0xff);
+    coded.push_back(0xd9);
+    CountingScratch scratch;
+    Workspace workspace(scratch, MiB(1));
+    JpegWindow window(coded.data(), coded.data() + coded.size(), workspace);
+    auto* const behind = workspace.take_array<std::uint8_t>(64);
+    std::fill_n(behind, 64, std::uint8_t{7});
+    window.fill(nullptr);
+    window.skip_segment();
+    EXPECT_EQ(window.marker(), 0xd9);
+    EXPECT_EQ(std::count(behind, behind + 64, 7), 64) << "distance " << distance;
+  }
+}
+
 TEST(ImageScan, DecodesEveryBlockThatTheResultNeeds) {
   std::mt19937 random(31);
   const auto pick = [&](int low, int high) {

@@ -67,6 +67,7 @@ const std::uint8_t* JpegWindow::refill(const std::uint8_t* position) {
 }
 
 void JpegWindow::skip_segment() {
+  filled_ = bytes_;  // it may lie up to a unit behind the limit, where there is no room for zeros
   while (!ended_) {
     const auto left = static_cast<std::size_t>(end_ - next_);
     const void* const found = left == 0 ? nullptr : std::memchr(next_, kStuffed, left);
