@@ -77,6 +77,28 @@ TEST(Split, AMapBeforeItChangesNothing) {
   EXPECT_EQ(numbers(rest).size(), numbers(others).size());
 }
 
+TEST(Split, WhatLeavesOutOrConcatenatesIsSplitBeforeWhatFollowsIt) {
+  const Dataset both = Dataset::range(10).concatenate(Dataset::range(10, 20));
+  const Dataset rest = Dataset::range(27).skip(7);
+  const Dataset second = Dataset::range(40).shard(2, 1);
+  for (const Dataset& set : {both, rest, second, Dataset::zip({rest, rest}).map(plus(0))}) {
+    EXPECT_THAT(split_refusal([&] { set.prefetch(2).split(0.5); }),
+                HasSubstr("split its input instead"));
+    EXPECT_THAT(split_refusal([&] { set.map(plus(0), {.parallel = 2}).cache().split(0.5); }),
+                HasSubstr("split its input instead"));
+  }
+  for (const Dataset& set : {both, rest, second}) {
+    // By index, or where the ids are indices again.
+    for (const Dataset& each : {set, set.shuffle().prefetch(2), set.split(0.5).first.prefetch(2)}) {
+      const auto [one, other] = each.split(0.5);
+      std::vector<std::int64_t> all = numbers(one);
+      for (const std::int64_t n : numbers(other)) all.push_back(n);
+      EXPECT_THAT(all, ::testing::UnorderedElementsAreArray(numbers(each)));
+      EXPECT_EQ(static_cast<std::int64_t>(all.size()), each.cardinality());
+    }
+  }
+}
+
 TEST(Split, TheSeedDecides) {
   const auto one = Dataset::range(1'000).split(0.5, 1).first;
   EXPECT_EQ(numbers(one), numbers(Dataset::range(1'000).split(0.5, 1).first));

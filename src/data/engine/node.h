@@ -74,6 +74,10 @@ class Node {
   virtual bool hands_on() const { return false; }
   /// True if its elements are as many as its input's and have their ids.
   virtual bool keeps_ids() const { return false; }
+  /// True if the ids of its elements are 0 to cardinality - 1, in whatever order.
+  virtual bool ids_are_indices() const {
+    return keeps_ids() ? inputs()[0]->ids_are_indices() : inputs().empty() && indexed() != nullptr;
+  }
   /// True if it gives its input in an order that another epoch or pipeline need not share.
   virtual bool order_moves() const { return false; }
   /// What is known of the memory that its elements will take; null if nothing can be.

@@ -44,6 +44,9 @@ class ShardNode final : public Node, public IndexView {
         shards_(shards),
         index_(index) {}
   bool hands_on() const override { return true; }
+  bool ids_are_indices() const override {
+    return indexed() != nullptr && shards_ == 1 && inputs()[0]->ids_are_indices();
+  }
   std::int64_t size() const override { return cardinality(); }
   const IndexedSource* indexed() const override { return elements_or_null(); }
   const FileSource* files() const override { return files_or_null(); }

@@ -70,6 +70,10 @@ class ShuffleNode final : public Node {
         options_(options) {}
   bool hands_on() const override { return true; }
   bool keeps_ids() const override { return true; }
+  // Of the whole set they are indices of the input, whatever ids that gives.
+  bool ids_are_indices() const override {
+    return whole_set(options_) || inputs()[0]->ids_are_indices();
+  }
   // Without a seed of its own, the stage's place in the pipeline decides.
   bool order_moves() const override {
     return options_.reshuffle_each_iteration || !options_.seed.has_value();

@@ -67,6 +67,7 @@ class SplitNode final : public Node,
     return std::make_unique<SplitStage>(builder.input(*this), draw_, first_, second_);
   }
   bool hands_on() const override { return true; }
+  bool ids_are_indices() const override { return indexed() != nullptr; }
   std::int64_t size() const override { return cardinality(); }
   const IndexedSource* indexed() const override { return elements_or_null(); }
   const FileSource* files() const override { return files_or_null(); }
@@ -85,12 +86,6 @@ class SplitNode final : public Node,
   bool second_;
 };
 
-/// Whether the elements' ids are 0 to cardinality - 1, each once.
-bool has_ids(const Node& node) {
-  if (node.indexed() != nullptr) return true;
-  return node.keeps_ids() && has_ids(*node.inputs()[0]);
-}
-
 }  // namespace
 
 std::pair<Dataset, Dataset> Dataset::split(double share, std::uint64_t seed) const {
@@ -103,7 +98,7 @@ std::pair<Dataset, Dataset> Dataset::split(double share, std::uint64_t seed) con
             *choose_below(*this, [&](const Dataset&) { return parts.second; })};
   }
   const std::int64_t all = node_->cardinality();
-  if (all < 0 || !has_ids(*node_)) {
+  if (all < 0 || (node_->indexed() == nullptr && !node_->ids_are_indices())) {
     throw InvalidArgument(fmt::format(
         "[split] {} gives elements that cannot be told apart by an index; split its input instead, "
         "before anything that leaves out, batches or repeats",

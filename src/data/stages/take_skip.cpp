@@ -78,6 +78,10 @@ class TakeSkipNode final : public Node, public IndexView {
         take_(take),
         count_(count) {}
   bool hands_on() const override { return true; }
+  // What has an index comes in its order.
+  bool ids_are_indices() const override {
+    return indexed() != nullptr && (take_ || count_ == 0) && inputs()[0]->ids_are_indices();
+  }
   std::int64_t size() const override { return cardinality(); }
   const IndexedSource* indexed() const override { return elements_or_null(); }
   const FileSource* files() const override { return files_or_null(); }

@@ -97,6 +97,9 @@ class ZipNode final : public Node, private IndexedSource {
                                  [](const NodePtr& input) { return input->indexed() != nullptr; });
     return all ? this : nullptr;
   }
+  bool ids_are_indices() const override {
+    return indexed() != nullptr && inputs()[0]->ids_are_indices();
+  }
 
  private:
   std::int64_t size() const override { return cardinality(); }
