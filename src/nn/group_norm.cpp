@@ -60,7 +60,11 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
 
 GroupNorm::GroupNorm(std::int64_t groups, const GroupNormOptions& options)
     : groups_(groups), options_(options) {
-  options.channels != 0 ? declare(options.channels) : declare_later();
+  if (options.channels != 0) {
+    declare(options.channels);
+  } else if (options.affine) {
+    declare_later();
+  }
 }
 
 void GroupNorm::declare(std::int64_t channels) const {
@@ -78,7 +82,11 @@ Tensor GroupNorm::forward(const Tensor& x) const {
 }
 
 InstanceNorm::InstanceNorm(const InstanceNormOptions& options) : options_(options) {
-  options.channels != 0 ? declare(options.channels) : declare_later();
+  if (options.channels != 0) {
+    declare(options.channels);
+  } else if (options.affine) {
+    declare_later();
+  }
 }
 
 void InstanceNorm::declare(std::int64_t channels) const {

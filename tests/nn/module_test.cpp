@@ -11,6 +11,7 @@
 #include <plimsoll/graph/trace.h>
 #include <plimsoll/nn/basic.h>
 #include <plimsoll/nn/dense.h>
+#include <plimsoll/nn/group_norm.h>
 #include <plimsoll/nn/normalization.h>
 #include <plimsoll/nn/sequential.h>
 #include <plimsoll/ops/dispatcher.h>
@@ -109,6 +110,11 @@ TEST(Module, SaysWhichLayerDoesNotKnowItsParametersYet) {
   module.build({{DType::f32, {4, 2}}});
   EXPECT_TRUE(module.is_built());
   EXPECT_TRUE(Perceptron(2, 3, 4).is_built());
+  // These have none, whatever comes in.
+  EXPECT_TRUE(InstanceNorm().is_built());
+  EXPECT_TRUE(GroupNorm(2, {.affine = false}).is_built());
+  EXPECT_FALSE(InstanceNorm({.affine = true}).is_built());
+  EXPECT_FALSE(GroupNorm(2).is_built());
 }
 
 TEST_F(ModuleTest, NamesAreDottedFromTheRoot) {
