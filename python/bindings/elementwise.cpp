@@ -140,8 +140,12 @@ void bind_elementwise(nb::module_& m) {
       "clip",
       [](nb::handle x, nb::handle low, nb::handle high) {
         const Tensor given = as_tensor(x, {"clip", "x"});
-        const double from = as_double(low, {"clip", "low"});
-        const double to = as_double(high, {"clip", "high"});
+        const auto bound = [](nb::handle number, Where where) {
+          const auto exact = as_scalar(number);
+          return exact ? *exact : ops::Scalar(as_double(number, where));
+        };
+        const ops::Scalar from = bound(low, {"clip", "low"});
+        const ops::Scalar to = bound(high, {"clip", "high"});
         const Unlocked unlocked;
         return ops::clip(given, from, to);
       },

@@ -27,6 +27,8 @@ def test_numbers_beside_integers_are_exact() -> None:
     assert (x % BEYOND_DOUBLES).tolist() == [n % BEYOND_DOUBLES for n in (1, -2, LARGE)]
     assert pm.maximum(x, BEYOND_DOUBLES).tolist() == [BEYOND_DOUBLES, BEYOND_DOUBLES, LARGE]
     assert pm.where(x > 0, x, -LARGE).tolist() == [1, -LARGE, LARGE]
+    assert pm.clip(x, 0, BEYOND_DOUBLES).tolist() == [1, 0, BEYOND_DOUBLES]
+    assert pm.clip(x, LARGE, LARGE).tolist() == [LARGE] * 3
     assert pm.full((2,), LARGE, dtype=pm.i64).tolist() == [LARGE, LARGE]
     assert pm.arange(LARGE, LARGE + 3).tolist() == [LARGE, LARGE + 1, LARGE + 2]
     x[0] = LARGE
@@ -127,6 +129,16 @@ def test_two_folders_of_images_are_one_set(tmp_path: Path) -> None:
     assert sorted(shuffled) == every and shuffled != every
     train, held = both.split(0.7)
     assert sorted(colours_of(train.shuffle()) + colours_of(held)) == every
+
+
+def test_bools_are_compared_with_0_and_1_alone() -> None:
+    mask = pm.tensor([True, False])
+    assert (mask == 1).tolist() == [True, False] and (mask < True).tolist() == [False, True]
+    for number in (0.5, 2, -1, float("nan")):
+        with pytest.raises(pm.InvalidArgument, match="does not fit the dtype of bool"):
+            _ = mask > number
+    with pytest.raises(pm.InvalidArgument, match="0.5 does not fit the dtype of"):
+        pm.data.from_tensor_slices(np.array([True])).map(lambda b: b > 0.5)
 
 
 def test_text_is_compared_in_traced_maps() -> None:

@@ -117,8 +117,11 @@ Tensor sign(const Tensor& x) { return call_one(kSign, {x}); }
 Tensor square(const Tensor& x) { return call_one(kSquare, {x}); }
 Tensor scale(const Tensor& x, double factor) { return call_one(kScale, {x}, {{"factor", factor}}); }
 Tensor shift(const Tensor& x, double offset) { return call_one(kShift, {x}, {{"offset", offset}}); }
-Tensor clip(const Tensor& x, double low, double high) {
-  return call_one(kClip, {x}, {{"low", low}, {"high", high}});
+Tensor clip(const Tensor& x, const Scalar& low, const Scalar& high) {
+  if (x.dtype() == DType::i64 && (low.is_large() || high.is_large())) {
+    return minimum(maximum(x, number_like(x, low)), number_like(x, high));
+  }
+  return call_one(kClip, {x}, {{"low", low.number()}, {"high", high.number()}});
 }
 Tensor stop_gradient(const Tensor& x) { return call_one(kStopGradient, {x}); }
 

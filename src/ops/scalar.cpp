@@ -9,6 +9,7 @@
 namespace plimsoll::ops {
 
 bool has_number(DType dtype, const Scalar& number) {
+  if (dtype == DType::boolean) return number.number() == 0 || number.number() == 1;
   if (!is_integer(dtype)) return true;
   const std::size_t bits = 8 * dtype_size(dtype);
   const bool is_signed = dtype != DType::u8 && dtype != DType::u16;

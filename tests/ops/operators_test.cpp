@@ -121,6 +121,9 @@ TEST_F(Operators, LargeIntegersAreExact) {
               ThrowsMessage<pm::InvalidArgument>(HasSubstr("9.223372036854776e+18")));
   EXPECT_THAT([&] { (void)(of<std::int32_t>({1}) + kLarge); },
               ThrowsMessage<pm::InvalidArgument>(HasSubstr(std::to_string(kLarge))));
+  const std::int64_t odd = (std::int64_t{1} << 53) + 1;
+  EXPECT_THAT(pm::ops::clip(of<std::int64_t>({-1, odd + 1}), 0, odd).to_vector<std::int64_t>(),
+              ElementsAre(0, odd));
 }
 
 TEST_F(Operators, WeightsOfADeviceAreUsedWithinASessionOfIt) {
@@ -138,6 +141,16 @@ TEST_F(Operators, WeightsOfADeviceAreUsedWithinASessionOfIt) {
   const pm::Session elsewhere = another.session("evaluation");
   EXPECT_THAT([&] { (void)(weights + weights.to(elsewhere.device())); },
               ThrowsMessage<pm::InvalidArgument>(HasSubstr("move one with to()")));
+}
+
+TEST_F(Operators, BoolsAreComparedWith0And1Alone) {
+  const pm::Tensor x = of<float>({1, 2}) > 1.5;
+  EXPECT_THAT(bits(x == 1), ElementsAre(0, 1));
+  EXPECT_THAT(bits(x < 1), ElementsAre(1, 0));
+  for (const double number : {0.5, 2.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THAT([&] { (void)(x > number); },
+                ThrowsMessage<pm::InvalidArgument>(HasSubstr("does not fit the dtype of bool")));
+  }
 }
 
 TEST_F(Operators, WhatDoesNotFitIsRefusedNamingCast) {

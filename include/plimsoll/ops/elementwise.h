@@ -62,7 +62,7 @@ enum class Gelu : std::uint8_t { exact, tanh };
 Tensor gelu(const Tensor& x, Gelu form = Gelu::exact);
 
 /// Values outside [low, high] become its ends; no gradient flows there.
-Tensor clip(const Tensor& x, double low, double high);
+Tensor clip(const Tensor& x, const Scalar& low, const Scalar& high);
 
 /// x * factor and x + offset, in x's dtype.
 Tensor scale(const Tensor& x, double factor);

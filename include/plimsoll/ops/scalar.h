@@ -40,7 +40,7 @@ class Scalar {
 };
 
 /// Whether `dtype` has that number: integer dtypes have whole numbers in their range (floats as far
-/// as doubles count one by one), and the others take any.
+/// as doubles count one by one), bool has 0 and 1, and the others take any.
 bool has_number(DType dtype, const Scalar& number);
 /// "1.5", "9007199254740993"
 std::string to_string(const Scalar& number);
