@@ -109,7 +109,10 @@ data::Value value_as(nb::handle given, std::optional<DType> dtype, data::MapCont
   if (PyLong_Check(given.ptr()) != 0) return as_int(given, where);
   if (PyFloat_Check(given.ptr()) != 0) {
     const double number = PyFloat_AsDouble(given.ptr());
-    if (dtype == DType::f64) return number;
+    // Of integers it is seen to be whole.
+    const bool wide =
+        dtype && (*dtype == DType::f64 || *dtype == DType::boolean || is_integer(*dtype));
+    if (wide) return number;
     return static_cast<float>(number);
   }
   if (PyUnicode_Check(given.ptr()) != 0 || PyBytes_Check(given.ptr()) != 0) {

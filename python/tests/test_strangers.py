@@ -51,6 +51,7 @@ def test_a_spec_says_what_elements_are() -> None:
         return list(pm.data.from_generator(make, spec=list(spec)))
 
     assert elements(lambda: [2.0, 3], pm.i64) == [2, 3]
+    assert elements(lambda: [2.0**24 + 1, 2.0**53 - 1], pm.i64) == [2**24 + 1, 2**53 - 1]
     assert elements(lambda: [1, True], pm.f32) == [1.0, 1.0]
     assert elements(lambda: [0.1], pm.f64) == [0.1]
     assert elements(lambda: [([0.1, 1],)], (pm.f64, (2,)))[0].tolist() == [0.1, 1]
@@ -62,6 +63,8 @@ def test_a_spec_says_what_elements_are() -> None:
         elements(lambda: [np.array([0, 256])], (pm.u8, (2,)))
     with pytest.raises(pm.DataError, match="300, and spec states u8"):
         elements(lambda: [300], pm.u8)
+    with pytest.raises(pm.DataError, match="33554432.25, and spec states i64"):
+        elements(lambda: [2.0**25 + 0.25], pm.i64)
     called = pm.data.range(3).map(lambda i: np.full(2, i), python=True, spec=[(pm.f32, (2,))])
     assert [x.dtype for x in called] == [pm.f32] * 3
 
