@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import traceback
 import weakref
+from collections.abc import Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 from . import _core
@@ -96,6 +98,23 @@ def from_tensor_slices(tensors: Any, *, device: Device | Session | str | None = 
     return Dataset(_core._Dataset.from_tensor_slices(made, names))
 
 
+def _used(made: Any) -> InvalidArgument:
+    return InvalidArgument(
+        f"[from_generator] make() gave the same {type(made).__name__} again, which the last epoch has used; "
+        "make a new one each time: from_generator(lambda: iter(rows))"
+    )
+
+
+def _begun_anew(made: Iterable[Any]) -> Iterator[Any]:
+    """An iterator whose own __iter__ may begin it anew."""
+    has_any = False
+    for each in made:
+        has_any = True
+        yield each
+    if not has_any:
+        raise _used(made)
+
+
 def _each_anew(make: Callable[[], Iterable[Any]]) -> Callable[[], Iterable[Any]]:
     """`make`, which must not give the same iterator twice: the last epoch has used it."""
     last: Callable[[], Any] = lambda: None
@@ -107,10 +126,10 @@ def _each_anew(make: Callable[[], Iterable[Any]]) -> Callable[[], Iterable[Any]]
             raise TypeError("[from_generator] make() returned None; it must return an iterator, or `yield` elements")
         if iter(made) is made:
             if last() is made:
-                raise InvalidArgument(
-                    f"[from_generator] make() gave the same {type(made).__name__} again, which the last epoch has used; "
-                    "make a new one each time: from_generator(lambda: iter(rows))"
-                )
+                begins = getattr(type(made), "__iter__", None)
+                if isinstance(begins, FunctionType) and begins is not Iterator.__iter__:
+                    return _begun_anew(made)
+                raise _used(made)
             try:
                 last = weakref.ref(made)
             except TypeError:  # Python's own iterators, which are small

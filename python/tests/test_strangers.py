@@ -81,6 +81,30 @@ def test_a_generator_that_is_made_anew_is_read_in_each_epoch() -> None:
     rows = pm.data.from_generator(lambda: iter([1, 2]), spec=[pm.i64])
     assert [list(rows), list(rows)] == [[1, 2], [1, 2]]
 
+    class Rows:
+        at = 0
+        anew = True
+
+        def __iter__(self) -> Any:
+            self.at = 0 if self.anew else self.at
+            return self
+
+        def __next__(self) -> int:
+            if self.at == 2:
+                raise StopIteration
+            self.at += 1
+            return self.at
+
+    reader = Rows()  # an iterator that its own __iter__ begins again
+    rows = pm.data.from_generator(lambda: reader, spec=[pm.i64])
+    assert [list(rows), list(rows)] == [[1, 2], [1, 2]] and list(rows.repeat(2)) == [1, 2, 1, 2]
+    reader.anew = False
+    for used in (reader, iter([1, 2]), (i for i in range(2))):
+        rows = pm.data.from_generator(lambda: used, spec=[pm.i64])
+        list(rows)
+        with pytest.raises(pm.DataError, match="gave the same .* again, which the last epoch has used"):
+            list(rows)
+
 
 def test_a_model_is_evaluated_within_a_session(device: pm.Device) -> None:
     net = pm.nn.Sequential(pm.nn.Dense(8), pm.nn.ReLU(), pm.nn.Dense(3))
