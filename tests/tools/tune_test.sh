@@ -78,6 +78,7 @@ grep -q "has nothing for this step" err || fail "no warning: $(cat err)"
 expect_refused "leave no choice" tune --model mlp --batch 32
 expect_refused "no folder nowhere" tune "${model[@]}" --out nowhere/choices.json
 expect_refused "it is a folder" tune "${model[@]}" --out run
+expect_refused "--out /dev/null: it is a device" tune "${model[@]}" --out /dev/null
 expect_refused "--seconds" tune "${model[@]}" --seconds 0
 expect_refused "--alternatives" tune "${model[@]}" --alternatives 0
 [[ -z $(find . -name '*.tmp*') ]] || fail "leaves files: $(ls -a)"

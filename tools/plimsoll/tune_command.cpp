@@ -52,6 +52,9 @@ void require_writable(const std::string& path) {
   };
   std::error_code error;
   if (fs::is_directory(path, error)) refuse("it is a folder; name a file in it");
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    refuse("it is a device or a pipe, which would be replaced; name a file");
+  }
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty()) folder = ".";
   if (!fs::is_directory(folder, error)) {
