@@ -4,10 +4,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <fmt/format.h>
+
 #include <plimsoll/base/error.h>
 
+#include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "bind.h"
 #include "process.h"
@@ -23,13 +27,55 @@ nb::object one_or_tuple(const nn::Tensors& tensors) {
   return nb::tuple(list);
 }
 
+/// A run as Python has it: callbacks may keep it for longer than there is one.
+class SeenRun {
+ public:
+  explicit SeenRun(std::shared_ptr<train::Run*> run) : run_(std::move(run)) {}
+  train::Run& get() const {
+    if (*run_ != nullptr) return **run_;
+    throw InvalidArgument(
+        "[Run] the run has ended; let the callback keep the numbers that you need, and not the "
+        "run");
+  }
+  std::string to_string() const {
+    if (*run_ == nullptr) return "Run(ended)";
+    return fmt::format("Run(step {}, epoch {})", get().step(), get().epoch());
+  }
+
+ private:
+  std::shared_ptr<train::Run*> run_;
+};
+
+/// What Get of the run gives.
+template <auto Get>
+auto of_run(const SeenRun& self) {
+  return (self.get().*Get)();
+}
+
+/// What the callbacks of one run share: it ends with the last of them.
+class SharedRun {
+ public:
+  SharedRun() = default;
+  SharedRun(const SharedRun&) = delete;
+  SharedRun& operator=(const SharedRun&) = delete;
+  ~SharedRun() { *run_ = nullptr; }
+  nb::object seen(train::Run& run) const {
+    *run_ = &run;
+    return nb::cast(SeenRun(run_));
+  }
+
+ private:
+  std::shared_ptr<train::Run*> run_ = std::make_shared<train::Run*>(nullptr);
+};
+
 using Hook = std::function<void(train::Run&)>;
-Hook hook(const Callable& callback, nb::handle object, const char* name, Interrupts& interrupts) {
+Hook hook(const Callable& callback, nb::handle object, const char* name,
+          const std::shared_ptr<SharedRun>& shared, Interrupts& interrupts) {
   if (!nb::hasattr(object, name)) return nullptr;
-  return [callback, name, &interrupts](train::Run& run) {
+  return [callback, name, shared, &interrupts](train::Run& run) {
     const Locked locked;
     try {
-      callback.get().attr(name)(nb::cast(&run, nb::rv_policy::reference));
+      callback.get().attr(name)(shared->seen(run));
     } catch (nb::python_error& error) {
       // Ctrl-C while the callback ran: the run ends as it does anywhere else, with a checkpoint.
       if (!error.matches(PyExc_KeyboardInterrupt)) throw;
@@ -101,6 +147,7 @@ std::vector<train::Metric> as_metrics(nb::handle value) {
 
 std::vector<train::Callback> as_callbacks(nb::handle value, Interrupts& interrupts) {
   std::vector<train::Callback> callbacks;
+  const auto shared = std::make_shared<SharedRun>();
   for (nb::handle each : value) {
     const Callable callback(each);
     const nb::object object = callback.get();
@@ -109,8 +156,11 @@ std::vector<train::Callback> as_callbacks(nb::handle value, Interrupts& interrup
       callbacks.push_back(*native);
       continue;
     }
-    const auto of = [&](const char* name) { return hook(callback, object, name, interrupts); };
-    callbacks.push_back({of("on_begin"), of("on_step"), of("on_epoch"), of("on_end"), false});
+    const auto calls = [&](const char* name) {
+      return hook(callback, object, name, shared, interrupts);
+    };
+    callbacks.push_back(
+        {calls("on_begin"), calls("on_step"), calls("on_epoch"), calls("on_end"), false});
     keep_state(callbacks.back(), callback, object);
   }
   return callbacks;
@@ -118,27 +168,28 @@ std::vector<train::Callback> as_callbacks(nb::handle value, Interrupts& interrup
 
 void bind_train_parts(nb::module_& m) {
   using train::Run;
-  nb::class_<Run>(m, "Run",
-                  "A run as its callbacks see it, between two steps. Valid during the call.")
-      .def_prop_ro("step", &Run::step, "Steps finished, over all resumed parts of the run.")
-      .def_prop_ro("epoch", &Run::epoch, "Epochs finished.")
-      .def_prop_ro("total_steps", &Run::total_steps, "0 where the data does not tell.")
-      .def_prop_ro("epoch_steps", &Run::epoch_steps)
-      .def_prop_ro("loss", &Run::loss, "The loss of the last step.")
-      .def_prop_ro("accuracy", &Run::accuracy,
+  nb::class_<SeenRun>(m, "Run",
+                      "A run as its callbacks see it, between two steps. Once it has ended, only "
+                      "its repr() is left.")
+      .def_prop_ro("step", &of_run<&Run::step>,
+                   "Steps finished, over all resumed parts of the run.")
+      .def_prop_ro("epoch", &of_run<&Run::epoch>, "Epochs finished.")
+      .def_prop_ro("total_steps", &of_run<&Run::total_steps>, "0 where the data does not tell.")
+      .def_prop_ro("epoch_steps", &of_run<&Run::epoch_steps>)
+      .def_prop_ro("loss", &of_run<&Run::loss>, "The loss of the last step.")
+      .def_prop_ro("accuracy", &of_run<&Run::accuracy>,
                    "Share of the last step's labels that were right; None without logits.")
-      .def_prop_ro("rate", &Run::rate, "The learning rate of the next step.")
-      .def_prop_ro("batch", &Run::batch)
-      .def_prop_ro("elements", &Run::elements, "Elements trained on since fit() began.")
-      .def_prop_ro("seconds", &Run::seconds)
-      .def_prop_ro("metrics", &Run::metrics, "The metrics of the last epoch that ended.")
-      .def_prop_ro("device", &Run::device)
-      .def("stop", &Run::stop, nb::arg("why") = "a callback stopped it",
-           "Ends the run once the other callbacks have been called.")
-      .def("__repr__", [](const Run& self) {
-        return "Run(step " + std::to_string(self.step()) + ", epoch " +
-               std::to_string(self.epoch()) + ")";
-      });
+      .def_prop_ro("rate", &of_run<&Run::rate>, "The learning rate of the next step.")
+      .def_prop_ro("batch", &of_run<&Run::batch>)
+      .def_prop_ro("elements", &of_run<&Run::elements>, "Elements trained on since fit() began.")
+      .def_prop_ro("seconds", &of_run<&Run::seconds>)
+      .def_prop_ro("metrics", &of_run<&Run::metrics>, "The metrics of the last epoch that ended.")
+      .def_prop_ro("device", &of_run<&Run::device>)
+      .def(
+          "stop", [](const SeenRun& self, const std::string& why) { self.get().stop(why); },
+          nb::arg("why") = "a callback stopped it",
+          "Ends the run once the other callbacks have been called.")
+      .def("__repr__", &SeenRun::to_string);
 
   using train::FitResult;
   nb::class_<FitResult>(m, "History", "What a call of fit() did.")

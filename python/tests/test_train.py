@@ -180,6 +180,22 @@ def test_what_callbacks_keep_goes_on_with_a_run(device: pm.Device, tmp_path: Pat
         fit("broken", Broken())
 
 
+def test_a_run_that_has_ended_says_so(device: pm.Device) -> None:
+    class Keeps(pm.Callback):
+        run: pm.train.Run
+
+        def on_step(self, run: pm.train.Run) -> None:
+            self.run = run
+
+    data = pm.data.from_tensor_slices((pm.zeros((8, 2)), pm.zeros((8, 1)))).batch(4)
+    callback = Keeps()
+    pm.Trainer(pm.nn.Dense(1), loss="mean_squared_error").fit(data, epochs=1, callbacks=[callback])
+    assert repr(callback.run) == "Run(ended)"
+    for use in (lambda: callback.run.loss, lambda: callback.run.device, lambda: callback.run.stop()):
+        with pytest.raises(pm.InvalidArgument, match=r"\[Run\] the run has ended"):
+            use()
+
+
 def test_a_budget_that_is_too_small_is_refused_before_the_first_step(device: pm.Device) -> None:
     trainer = pm.Trainer(pm.nn.make_model("resnet18", size=64))
     with pytest.raises(pm.BudgetTooSmall, match="smallest budget for this batch"):
