@@ -173,6 +173,9 @@ def test_what_callbacks_keep_goes_on_with_a_run(device: pm.Device, tmp_path: Pat
         assert fit(str(at), Halves(), resume=True) == whole, at
 
     class Broken(Halves):
+        def on_step(self, run: pm.train.Run) -> None:
+            raise AssertionError("it is refused before anything is trained")
+
         def state_dict(self) -> dict[str, float]:
             return {"best": float("inf")}
 

@@ -140,13 +140,22 @@ bool FitCheckpoints::due(std::int64_t step) const {
          (options_.checkpoint_steps > 0 && step % options_.checkpoint_steps == 0);
 }
 
+std::map<std::string, Callback::State> FitCheckpoints::kept_by_callbacks() const {
+  std::map<std::string, Callback::State> all;
+  for_keeping(options_.callbacks, [&](const Callback& callback, const std::string& name) {
+    all[name] = finite(callback.save(), name);
+  });
+  return all;
+}
+
+void FitCheckpoints::check_callbacks() const {
+  if (folder_) (void)kept_by_callbacks();
+}
+
 void FitCheckpoints::save(bool best) {
   state_.identity = identity();
   input_.save(state_);
-  state_.callbacks.clear();
-  for_keeping(options_.callbacks, [&](const Callback& callback, const std::string& name) {
-    state_.callbacks[name] = finite(callback.save(), name);
-  });
+  state_.callbacks = kept_by_callbacks();
   const auto begin = std::chrono::steady_clock::now();
   written_ = folder_->save(impl_, state_, best);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

@@ -22,6 +22,9 @@ class FitCheckpoints {
   bool kept() const { return folder_.has_value(); }
   /// Goes to the latest checkpoint; false if it is not asked to, or there is none.
   bool resume();
+  /// Before anything is trained: throws InvalidArgument if checkpoints could not keep what
+  /// callbacks have.
+  void check_callbacks() const;
   /// Whether one is to be written after `step`.
   bool due(std::int64_t step) const;
   /// One that is due while training goes on: warns where it cannot be written, and tries again
@@ -39,6 +42,7 @@ class FitCheckpoints {
 
  private:
   void save(bool best);
+  std::map<std::string, Callback::State> kept_by_callbacks() const;
 
   Trainer::Impl& impl_;
   const TrainingMemory& memory_;

@@ -117,6 +117,7 @@ void FitLoop::begin() {
   log_begin();
   log_slow();
   call(&Callback::on_begin);
+  checkpoints_.check_callbacks();
 }
 
 void FitLoop::log_slow() {

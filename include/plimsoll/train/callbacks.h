@@ -66,7 +66,8 @@ struct Callback {
   bool numbers_only = false;
   /// What a checkpoint of the run keeps of the callback: `name`, which it is found by (callbacks of
   /// one name are told apart by their order), and some numbers, all finite. `save` gives them after
-  /// on_epoch, and `restore` gets them when a run goes on, before on_begin. Null: nothing.
+  /// on_begin, for a look at them, and after on_epoch; `restore` gets them when a run goes on,
+  /// before on_begin. Null: nothing.
   std::string name = {};
   std::function<State()> save = nullptr;
   std::function<void(const State& state)> restore = nullptr;
