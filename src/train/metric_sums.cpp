@@ -33,7 +33,8 @@ double metric_result(const std::string& name, std::span<const double> totals, st
   const auto elements = static_cast<double>(count);
   const auto metric = std::ranges::find(metrics, name, &Metric::name);
   if (metric != metrics.end()) return metric->result(totals, elements);
-  if (name == "accuracy") return Metric(name).result(totals, elements);
+  // Checkpoints of earlier versions have one sum.
+  if (name == "accuracy" && totals.size() > 1) return Metric(name).result(totals, elements);
   return totals.front() / elements;
 }
 
