@@ -123,7 +123,7 @@ double library_seconds(const ops::ConvWork& work, const ops::ConvRoute& route, d
   const Share& of_pass = shares[static_cast<std::size_t>(work.pass)];
   const std::int64_t in = s.in_channels / s.groups;
   const std::int64_t out = s.out_channels / s.groups;
-  const bool odd = ops::conv_copies(s, work.dtype, work.tf32) != 0;
+  const bool odd = !full && ops::conv_copies(s, work.dtype, work.tf32) != 0;
   const bool strided = work.pass == ConvPass::by_input && s.stride_down * s.stride_across > 1;
   const bool window = s.kernel_height * s.kernel_width > 1;
   const bool as_they_are = odd && !window && s.groups == 1;
