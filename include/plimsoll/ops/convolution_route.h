@@ -31,8 +31,8 @@ struct ConvRoute {
   Bytes workspace = 0;    ///< what it may take in all
 };
 
-/// No convolution takes more workspace than this, beside copies of its weight and their sums, and
-/// unless copies of the fewest pictures that a part of the batch can have take more.
+/// The most workspace of a convolution, not counting copies of its weight and their sums. It is
+/// exceeded only if the smallest part that the batch can be divided into has larger copies.
 inline constexpr Bytes kConvWorkspace = MiB(256);
 /// For what an algorithm takes beside copies of weights and pictures. Gradients by the weight of
 /// pictures that are copied take more.
@@ -67,10 +67,10 @@ inline bool takes_picture(bool nhwc, std::int64_t channels, DType dtype, bool tf
   return !nhwc || channels % static_cast<std::int64_t>(16 / dtype_size(dtype)) == 0;
 }
 
-/// Bytes of the pictures that the library copies for its fast kernels: those with channels that are
-/// not whole, which are rounded up to multiples of 8. With groups it is both sides if any, each
-/// group apart, or groups are given one number of channels, a power of 2, where that is not much
-/// more.
+/// Bytes of the copies of pictures that the library's fast kernels work on, with channels rounded
+/// up to multiples of 8. Without groups, only the side that needs it is copied. With groups, the
+/// library copies both sides group by group, or pads all groups to the same power of 2: this is the
+/// larger of the two, unless padding takes more than twice as much.
 inline Bytes conv_copies(const ConvShape& s, DType dtype, bool tf32) {
   const std::int64_t in = s.in_channels / s.groups;
   const std::int64_t out = s.out_channels / s.groups;
@@ -219,13 +219,13 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
   if (!one_order) route.weight = align_up(weights * dtype_size(dtype), 256);
 
   Bytes copies = conv_copies(s, dtype, tf32);
-  bool least = false;
+  bool smallest_parts = false;
   if (copies > kConvCopies) {
     route.unit = conv_unit(s, dtype);
     const std::int64_t units = (s.n + route.unit - 1) / route.unit;
     route.parts = std::min<std::int64_t>(
         units, static_cast<std::int64_t>((copies + kConvCopies - 1) / kConvCopies));
-    least = route.parts == units;
+    smallest_parts = route.parts == units;
     const std::int64_t most = std::min(s.n, (units + route.parts - 1) / route.parts * route.unit);
     copies = (copies / static_cast<Bytes>(s.n) + 1) * static_cast<Bytes>(most);
     if (pass == ConvPass::by_weight && route.parts > 1) {
@@ -236,10 +236,10 @@ inline ConvRoute conv_route(const ConvShape& s, ConvPass pass, DType dtype, bool
   const std::int64_t out = (s.out_channels / s.groups + 7) / 8 * 8 * s.groups;
   const auto padded = static_cast<Bytes>(in * out * s.kernel_height * s.kernel_width);
   const Bytes copied = padded != weights ? padded * dtype_size(dtype) : 0;
-  const bool sums = pass == ConvPass::by_weight;
-  Bytes other = copies + (sums && copies != 0 ? kConvWeightAlgorithm : kConvAlgorithm);
-  const Bytes most = std::max(kConvWorkspace, least ? other : 0);
-  if (sums) other += padded * 8;  // it may be summed in parts, in f32
+  const bool by_weight = pass == ConvPass::by_weight;
+  Bytes other = copies + (by_weight && copies != 0 ? kConvWeightAlgorithm : kConvAlgorithm);
+  const Bytes most = std::max(kConvWorkspace, smallest_parts ? other : 0);
+  if (by_weight) other += padded * 8;  // it may be summed in parts, in f32
   route.workspace = route.weight + route.sums + copied + std::min(other, most);
   return route;
 }

@@ -56,12 +56,13 @@ void tell_of_slow(const ConvSpec& spec, const std::string& why) {
   if (Libraries::current()->is_first(name)) log_warning(name + ": " + why);
 }
 
-void tell_of_plain(const ConvSpec& spec) {
+void tell_of_plain(const ConvState& state) {
 #if PLIMSOLL_HAS_CUDNN
-  tell_of_slow(spec, "plain kernels, many times slower than others; cuDNN has no plan within " +
-                         format_bytes(ops::kConvWorkspace) + "; PLIMSOLL_LOG=debug says why");
+  tell_of_slow(state.spec,
+               "plain kernels, many times slower than others; cuDNN has no plan within " +
+                   format_bytes(state.route.workspace) + "; PLIMSOLL_LOG=debug says why");
 #else
-  tell_of_slow(spec, "plain kernels, many times slower than others; build with cuDNN");
+  tell_of_slow(state.spec, "plain kernels, many times slower than others; build with cuDNN");
 #endif
 }
 
@@ -81,10 +82,10 @@ void choose(ConvState& state) {
     if (!fuse_parts(state, request)) continue;
     state.add_bias = request.adds_bias;
     if (wants_matrix_units(state.spec) && !request.bounds.matrix_units) {
-      tell_of_slow(
-          state.spec,
-          "cuDNN has no kernels with matrix units for it, and others are many times slower; "
-          "numbers of channels per group that are powers of 2 have some");
+      tell_of_slow(state.spec, "cuDNN has no kernel with matrix units for it within " +
+                                   format_bytes(state.route.workspace) +
+                                   ", and others are many times slower; numbers of channels (per "
+                                   "group) that are powers of 2 have some");
     }
     const Bytes taken = state.route.weight + state.route.sums;
     for (const ConvPart& part : state.parts) {
@@ -93,7 +94,7 @@ void choose(ConvState& state) {
     return;
   }
   state.parts.clear();
-  tell_of_plain(state.spec);
+  tell_of_plain(state);
 }
 
 std::shared_ptr<const KernelState> prepare(const ConvSpec& spec) {

@@ -61,14 +61,15 @@ inline std::vector<ConvRequest> library_requests(const ConvSpec& spec,
     }
   };
   const bool full = spec.dtype == DType::f32 && !spec.tf32;
-  ask(1, kAnyWorkspace, wants_matrix_units(spec));
+  const bool wants = wants_matrix_units(spec);
+  ask(1, kAnyWorkspace, wants);
   if (!full) {
     if (route.parts == 1) ask(1, limit, true);
     ask_parts(2, 4, true);
     if (route.parts > 1) ask(route.parts, limit, true);
   }
   // Many parts are worth it only where there is nothing with matrix units.
-  if (!full || route.parts > 1) ask_parts(1, 16, false);
+  if (!full || route.parts > 1) ask_parts(wants ? 1 : 2, 16, false);
   ask(route.parts, limit, false);
   // Sums in f32 lose nothing by being stored before the bias is added.
   if (!spec.bias || spec.dtype != DType::f32) return requests;
