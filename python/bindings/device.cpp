@@ -107,8 +107,7 @@ void bind_device(nb::module_& m) {
           nb::for_setter(nb::arg("limit").none()),
           nb::for_setter(nb::sig("def limit(self, limit: int | float | str, /) -> None")),
           "The limit in bytes; None of a session without one. Setting it, in bytes or as a share "
-          "of "
-          "the device, moves the limit while the program runs.\n\n"
+          "of the device, moves the limit while the program runs.\n\n"
           ">>> device.limit = \"512MiB\"")
       .def_prop_ro(
           "used", [](const Device& self) { return self.budget().used(); }, "Bytes charged now.")
@@ -204,8 +203,7 @@ void bind_device(nb::module_& m) {
           nb::for_setter(nb::arg("limit").none()),
           nb::for_setter(nb::sig("def limit(self, limit: int | float | str, /) -> None")),
           "The limit in bytes; None if it has none of its own. Setting it moves the limit while "
-          "the "
-          "session is open.")
+          "the session is open.")
       .def("close", &Scope::close,
            "Returns every page. Tensors that are still around can no longer be read. Raises Error "
            "while NumPy arrays or others still share its memory.")

@@ -92,9 +92,8 @@ void StepRunner::check(const nn::Tensors& feeds) const {
         feeds.size() != types.size()
             ? ""
             : "; batches must have the dtypes that training was planned for, and its shapes but "
-              "for "
-              "the first dimension: resize the elements, or pad them to one shape, as padded_batch "
-              "does with 'shapes'";
+              "for the first dimension: resize the elements, or pad them to one shape, as "
+              "padded_batch does with 'shapes'";
     throw InvalidArgument(fmt::format("[fit] a batch is ({}), but the model wants ({}){}",
                                       list(feeds, [](const Tensor& t) { return t.type(); }),
                                       list(types, [](const TensorType& t) { return t; }), remedy));
